@@ -1,0 +1,165 @@
+/* pronk.h - neural machine translation: the whole public interface.
+ *
+ *   pk_model *m; pk_translator *t; pk_result *r;
+ *   if (pk_model_open("en-de.pronk", NULL, &m) ||
+ *       pk_translator_open(m, NULL, &t) ||
+ *       pk_translate(t, &(pk_text){ "Hello.", 6 }, 1, NULL, &r))
+ *       fprintf(stderr, "%s\n", pk_last_error());
+ *   printf("%s\n", pk_result_text(r, 0));
+ *
+ * Rules.  A function that can fail returns pk_status; results come through the last argument.
+ *         What you open you close; close and free accept NULL. Inputs are borrowed for the call.
+ *         A pk_model never changes once open and may be shared by threads; a pk_translator serves
+ *         one call at a time (its own worker threads share the work of that call).
+ *         Options: NULL or zero means default; PK_OPTIONS(type, .field = value) writes one in place.
+ *         The library never exits, aborts or prints. */
+#ifndef PRONK_H
+#define PRONK_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#ifndef PK_API
+#define PK_API __attribute__((visibility("default")))
+#endif
+
+#define PK_VERSION 100                          /* major * 10000 + minor * 100 + patch */
+#define PK_VERSION_TEXT "0.1.0"
+PK_API uint32_t pk_version(void);               /* of the library that was linked */
+
+#define PK_OPTIONS(type, ...) (&(type){ .size = sizeof(type), __VA_ARGS__ })
+
+/* ---- Failure ---- */
+#define PK_STATUS_MAP(X)                                          \
+    X(OK,           0, "no error")                                \
+    X(NO_MEMORY,   -1, "out of memory")                           \
+    X(IO,          -2, "file could not be read or written")       \
+    X(FORMAT,      -3, "not a valid model or vocabulary file")    \
+    X(ARGUMENT,    -4, "an argument is out of range")             \
+    X(UNSUPPORTED, -5, "this model or device cannot do that")     \
+    X(DEVICE,      -6, "the device failed")                       \
+    X(CANCELLED,   -7, "cancelled by the caller")
+#define PK_STATUS_ENUM(name, code, text) PK_##name = code,
+typedef enum pk_status { PK_STATUS_MAP(PK_STATUS_ENUM) } pk_status;
+PK_API const char *pk_status_text(pk_status s);
+PK_API const char *pk_last_error(void);         /* one line on the last failure in this thread */
+PK_API void        pk_free(void *memory);       /* what a function below says is the caller's */
+
+/* ---- Model: weights, vocabulary and configuration; read-only, shareable ---- */
+typedef struct pk_model pk_model;
+typedef struct pk_model_options {
+    size_t      size;                           /* sizeof this struct, so that it can grow */
+    const char *type;                           /* compute in "f32" or "i8"; default: as stored */
+} pk_model_options;
+/* path: a .pronk file (mapped), or a Hugging Face folder (MarianMT or mBART-50) as downloaded */
+PK_API pk_status pk_model_open(const char *path, const pk_model_options *opt, pk_model **out);
+PK_API void      pk_model_close(pk_model *m);
+PK_API pk_status pk_model_describe(const pk_model *m, char **json);     /* caller frees with pk_free */
+typedef struct pk_convert_options {
+    size_t      size;
+    const char *type;                           /* store as "f32", "f16" or "i8"; default: as found */
+} pk_convert_options;
+PK_API pk_status pk_model_convert(const char *from, const char *to, const pk_convert_options *opt);
+
+/* ---- Translator: workers, batching and a decoding strategy over one model ---- */
+typedef struct pk_text { const char *data; size_t size; } pk_text;        /* borrowed UTF-8 */
+typedef struct pk_translator pk_translator;
+typedef struct pk_translator_options {
+    size_t      size;
+    const char *decode;                         /* "greedy" (default), "beam:size=4,rules=hf" ... */
+    const char *from, *to;                      /* languages, for models that know several */
+    const char *backend;                        /* "cpu" (default) or "ref" */
+    int32_t     threads;                        /* in all; default: one per core */
+    int32_t     workers;                        /* sessions that share them; default: chosen by batch */
+    int32_t     batch;                          /* sentences a worker decodes at a time; default 32 */
+    int32_t     batch_tokens;                   /* most source tokens of those; default 4096 */
+    int32_t     one_sentence;                   /* 1: each text is one sentence; 0: split texts */
+    int32_t     n_best;                         /* hypotheses kept per sentence; default 1 */
+    int32_t     alignment;                      /* 1: also give word alignments */
+    int32_t     scores;                         /* 1: also give scores (beam search always does) */
+    int32_t     max_input;                      /* longest sentence in tokens; default: the model's */
+} pk_translator_options;
+PK_API pk_status pk_translator_open(const pk_model *m, const pk_translator_options *opt,
+                                    pk_translator **out);
+PK_API void      pk_translator_close(pk_translator *t);
+
+/* ---- One call: many texts in, as many results out, in order ---- */
+typedef struct pk_result pk_result;
+typedef struct pk_call_options {
+    size_t         size;
+    const pk_text *prefix;                      /* one per text: its translation begins so; may be empty */
+    /* called now and then from the calling thread; a value other than 0 cancels the call */
+    int          (*progress)(void *user, size_t sentences_done, size_t sentences_in_all);
+    void          *user;
+} pk_call_options;
+PK_API pk_status   pk_translate(pk_translator *t, const pk_text *text, size_t n,
+                                const pk_call_options *opt, pk_result **out);
+/* the log-probability of each given translation (forced decoding) */
+PK_API pk_status   pk_score(pk_translator *t, const pk_text *source, const pk_text *target, size_t n,
+                            const pk_call_options *opt, pk_result **out);
+PK_API void        pk_result_free(pk_result *r);
+PK_API size_t      pk_result_count(const pk_result *r);
+PK_API const char *pk_result_text(const pk_result *r, size_t i);          /* best hypothesis; owned by r */
+PK_API float       pk_result_score(const pk_result *r, size_t i);         /* its score; see docs/decoding.md */
+PK_API int32_t     pk_result_hypotheses(const pk_result *r, size_t i);    /* how many there are, best first */
+
+typedef struct pk_hypothesis_view {             /* one hypothesis; pointers are owned by the result */
+    const char    *text;
+    size_t         text_size;
+    float          score;                       /* as the strategy ranks it */
+    float          log_prob;                    /* sum of token log-probabilities, end included */
+    int32_t        n_tokens;                    /* end symbol included */
+    const int32_t *token;                       /* ids */
+    const float   *token_log_prob;
+    const char    *alignment;                   /* "0-0 1-2 ...", words source-target; or NULL */
+} pk_hypothesis_view;
+PK_API pk_status   pk_result_hypothesis(const pk_result *r, size_t i, int32_t rank,
+                                        pk_hypothesis_view *out);
+
+/* ---- What a translator has done so far; for bench and metrics ---- */
+#define PK_MODULE_MAP(X) \
+    X(ENCODER, "encoder") X(SELF, "self-attention") X(CROSS, "cross-attention") X(FFN, "ffn") \
+    X(OUTPUT, "output") X(STRATEGY, "strategy") X(OTHER, "other")
+#define PK_MODULE_ENUM(name, text) PK_MODULE_##name,
+typedef enum pk_module { PK_MODULE_MAP(PK_MODULE_ENUM) PK_N_MODULES } pk_module;
+typedef struct pk_stats {
+    uint64_t texts, sentences, source_tokens, target_tokens;
+    uint64_t passes, asks;                      /* decoder passes; positions run through the decoder */
+    uint64_t sentence_passes;                   /* passes, counted once for each sentence in them */
+    uint64_t decoder_weight_bytes;              /* read by one decoder pass */
+    uint64_t repaired, wrapped;                 /* texts with invalid UTF-8; sentences over the limit */
+    double   seconds[PK_N_MODULES];             /* summed over workers */
+} pk_stats;
+PK_API void        pk_translator_stats(const pk_translator *t, pk_stats *out);
+
+/* ---- Lists, for --help and documentation ---- */
+/* writes the list of decoding strategies and their options as text; caller frees */
+PK_API pk_status   pk_strategies_describe(char **text);
+
+/* ---- Evaluation: the figures of sacreBLEU, to the last digit ---- */
+typedef struct pk_eval_options {
+    size_t      size;
+    const char *tokenize;                       /* "13a" (default), "none", "char", "intl", "zh" */
+    int32_t     lowercase;
+    int32_t     bootstrap;                      /* resamples for confidence intervals; 0: none */
+    uint64_t    seed;                           /* default 12345 */
+} pk_eval_options;
+typedef struct pk_eval_scores {
+    double bleu, precision[4], brevity_penalty, ratio;
+    int64_t hypothesis_length, reference_length;
+    double chrf2, chrf2pp;
+    double repetition;                          /* % of tokens equal to the one before */
+    double bleu_mean, bleu_interval;            /* bootstrap: mean and half-width, 95 % */
+    double chrf2_mean, chrf2_interval, chrf2pp_mean, chrf2pp_interval;
+    double p_bleu, p_chrf2, p_chrf2pp;          /* paired bootstrap against the first system */
+} pk_eval_scores;
+/* systems: n_systems times n_lines texts, the first is the baseline for p; out: one per system */
+PK_API pk_status pk_evaluate(const pk_text *reference, const pk_text *const *systems, size_t n_systems,
+                             size_t n_lines, const pk_eval_options *opt, pk_eval_scores *out);
+PK_API pk_status pk_eval_signature(const pk_eval_options *opt, const char *metric, char **text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

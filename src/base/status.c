@@ -1,0 +1,44 @@
+/* status.c - the thread's last error line. */
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LINE = 512 };
+static _Thread_local char last_error[LINE];
+
+pk_status pk_fail_with(pk_status code, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(last_error, LINE, format, args);
+    va_end(args);
+    for (char *c = last_error; *c; c++)         /* one line, whatever a file name or a key may hold */
+        if ((unsigned char)*c < ' ') *c = ' ';
+    return code;
+}
+
+void pk_fail_context(const char *format, ...) {
+    char text[LINE];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, LINE, format, args);
+    va_end(args);
+    if (n < 0 || n >= LINE - 3) return;
+    snprintf(text + n, (size_t)(LINE - n), ": %.*s", LINE - n - 3, last_error);
+    memcpy(last_error, text, LINE);
+}
+
+const char *pk_last_error(void) { return last_error; }
+
+const char *pk_status_text(pk_status s) {
+    switch (s) {
+#define CASE(name, code, text)                                                                     \
+    case PK_##name: return text;
+        PK_STATUS_MAP(CASE)
+#undef CASE
+    }
+    return "unknown status";
+}
+
+uint32_t pk_version(void) { return PK_VERSION; }

@@ -1,0 +1,61 @@
+/* pass.h - the language between a decoding strategy and the model.
+ *
+ * A strategy asks: "run these tokens through the decoder, on top of these histories".
+ * It reads the answers, then says which tokens to keep. What it does not keep is forgotten.
+ * Knows nothing of models, tensors or devices. */
+#ifndef PK_DECODE_PASS_H
+#define PK_DECODE_PASS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PK_NO_TOKEN (-1)   /* input: a zero embedding (the start symbol of Marian models) */
+
+typedef struct pk_ask {
+    int32_t row;           /* which history it continues */
+    int32_t token;         /* input token id, or PK_NO_TOKEN */
+    int32_t pos;           /* target position; always explicit */
+    int32_t parent;        /* 0: follows the row's history; i > 0: follows ask i;
+                              -n: follows the history but for its last n tokens */
+    int32_t top_k;         /* how many of the best next tokens to tell; 0: only remember it */
+    bool    logp;          /* tell log-probabilities (costs a sum over the vocabulary) */
+    bool    attention;     /* tell where it looked in the source */
+    const int32_t *ban;    /* next tokens not to tell among the best; valid until absorb() returns */
+    int32_t        n_ban;
+    const int32_t *target; /* next tokens whose log-probabilities to tell */
+    int32_t        n_target;
+} pk_ask;
+
+typedef struct pk_candidate {
+    int32_t token;         /* PK_NO_TOKEN past the end: fewer tokens are allowed than were asked for */
+    float   logp;          /* log-probability when the ask wanted it, otherwise the raw logit */
+} pk_candidate;
+
+typedef struct pk_answer {
+    const pk_candidate *top;            /* top_k of them, best first */
+    const float        *target_logp;    /* n_target of them */
+    float               log_sum;        /* with logp: logit = logp + log_sum */
+    const float        *attention;      /* (source length) probabilities, or NULL */
+} pk_answer;
+
+typedef struct pk_pass {
+    int32_t    n, room;
+    int32_t    model;      /* 0: the model; 1: its draft */
+    pk_ask    *ask;        /* 1 .. n; 0 stands for the history itself */
+    pk_answer *answer;     /* 1 .. n, valid in absorb() */
+    bool       see_all;    /* asks see each other (bidirectional) instead of only their ancestors */
+    int32_t    budget;     /* asks that cost about the same as one, at the present load */
+} pk_pass;
+
+/* Which histories to carry on with. A history is the path from the start to one token, so one token
+ * names it: keeping an ask keeps all it stood on. A kept token without its ancestors cannot be said. */
+typedef struct pk_verdict {
+    int32_t n_rows, room, *tip;
+    bool    done;
+} pk_verdict;
+
+static inline int32_t pk_ask_add(pk_pass *p, pk_ask a) { p->ask[++p->n] = a; return p->n; }
+static inline void pk_keep(pk_verdict *v, int32_t ask) { v->tip[v->n_rows++] = ask; }         /* new row, ending in this ask */
+static inline void pk_keep_row(pk_verdict *v, int32_t row) { v->tip[v->n_rows++] = -1 - row; } /* new row, same as an old one */
+static inline void pk_keep_empty(pk_verdict *v) { v->tip[v->n_rows++] = 0; }                   /* new row, no history */
+#endif

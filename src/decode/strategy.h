@@ -1,0 +1,64 @@
+/* strategy.h - a decoding strategy: one small file, one of these.
+ *
+ * It serves one sentence and knows nothing of batches, models or devices: the engine gathers the
+ * asks of all sentences into one pass. begin, then propose and absorb in turn until done, then
+ * result, then end. A sentence starts with one row whose history is empty.
+ *
+ * State: `state_size` bytes, zeroed, with the options filled in, per sentence. What grows with the
+ * sentence is taken in begin() from what `source` says and given back in end(); propose and absorb
+ * allocate nothing. */
+#ifndef PK_DECODE_STRATEGY_H
+#define PK_DECODE_STRATEGY_H
+#include "base/options.h"
+#include "base/status.h"
+#include "decode/pass.h"
+
+enum pk_can { PK_CAN_CAUSAL = 1, PK_CAN_SEE_ALL = 2, PK_CAN_PREDICT_LENGTH = 4 };   /* of a model */
+
+/* What a strategy may know of the sentence and of the model's conventions. */
+typedef struct pk_source {
+    int32_t        n_tokens;                    /* source tokens, end symbol included */
+    const int32_t *token;                       /* they themselves */
+    int32_t        vocab;                       /* target vocabulary size */
+    int32_t        start, eos, unk, mask;       /* start may be PK_NO_TOKEN; unk and mask too */
+    int32_t        max_length;                  /* most output tokens, end symbol included */
+    const int32_t *prefix;                      /* the output begins with these (language, user's) */
+    int32_t        n_prefix;
+    int32_t        n_free_prefix;               /* of those, how many are no part of the text */
+    const int32_t *forced;                      /* score this whole output instead of searching one */
+    int32_t        n_forced;
+    int32_t        n_best;                      /* hypotheses wanted */
+    bool           want_scores, want_attention;
+    const float   *length_logp;                 /* predicted lengths, or NULL */
+} pk_source;
+
+typedef struct pk_hypothesis {                  /* memory belongs to the state until end() */
+    const int32_t *token;                       /* output tokens, prefix included, end included if met */
+    const float   *logp;                        /* of each; zeros unless scores were wanted */
+    int32_t        n;
+    float          score;                       /* what ranks hypotheses */
+    const float   *attention;                   /* (n, source tokens), or NULL */
+} pk_hypothesis;
+
+typedef struct pk_strategy {
+    const char      *name, *help;
+    const pk_option *options;                   /* ends with a NULL name */
+    uint32_t         needs;                     /* enum pk_can bits; refused at open if the model lacks one */
+    size_t           state_size;
+    /* checks options against each other when a translator opens; may be NULL */
+    pk_status      (*check)  (const void *state, int32_t n_best);
+    /* most asks and rows a sentence may have at a time, most slots it may hold, from its options */
+    void           (*limits) (const void *state, const pk_source *src, int32_t *asks, int32_t *rows,
+                              int32_t *slots, int32_t *top_k);
+    pk_status      (*begin)  (void *state, const pk_source *src);
+    void           (*propose)(void *state, pk_pass *pass);
+    void           (*absorb) (void *state, const pk_pass *pass, pk_verdict *verdict);
+    int32_t        (*result) (const void *state, pk_hypothesis *out, int32_t room);  /* best first */
+    void           (*end)    (void *state);
+} pk_strategy;
+
+extern const pk_strategy *const pk_strategies[];        /* decode/list.c: one line each, ends with NULL */
+
+/* "beam:size=4,rules=hf" -> the strategy, and its options as a fresh state to copy (caller gives back) */
+pk_status pk_strategy_parse(const char *spec, const pk_strategy **out, void **state);
+#endif

@@ -1,0 +1,60 @@
+/* config.h - what a model is: its shape, its options and its conventions. One list of fields. */
+#ifndef PK_MODEL_CONFIG_H
+#define PK_MODEL_CONFIG_H
+#include <stdbool.h>
+
+#include "base/buffer.h"
+#include "tensor/backend.h"
+
+typedef enum pk_family { PK_MARIAN, PK_MBART } pk_family;
+
+/* X(kind, field, default): the one list; struct, JSON reading and JSON writing come from it */
+#define PK_CONFIG_MAP(X)                                                                           \
+    X(INT, family, 0)           /* enum pk_family: how languages are named in the input */         \
+    X(INT, source_vocab, 0)                                                                        \
+    X(INT, target_vocab, 0)                                                                        \
+    X(INT, dim, 0)                                                                                 \
+    X(INT, encoder_layers, 0)                                                                      \
+    X(INT, decoder_layers, 0)                                                                      \
+    X(INT, encoder_heads, 0)                                                                       \
+    X(INT, decoder_heads, 0)                                                                       \
+    X(INT, encoder_ffn, 0)                                                                         \
+    X(INT, decoder_ffn, 0)                                                                         \
+    X(INT, act, 0)              /* enum pk_act */                                                  \
+    X(INT, pre_norm, 0)         /* norm before each block instead of after */                      \
+    X(INT, embed_norm, 0)       /* a norm on the embeddings */                                     \
+    X(INT, final_norm, 0)       /* a norm at the top of each stack */                              \
+    X(INT, share_embeddings, 1) /* source and target embeddings are one table */                   \
+    X(INT, tie_output, 1)       /* the output layer is the target table */                         \
+    X(FLOAT, embed_scale, 1)                                                                       \
+    X(FLOAT, epsilon, 1e-5)                                                                        \
+    X(INT, max_source, 512)     /* positions there are */                                          \
+    X(INT, max_target, 512)                                                                        \
+    X(INT, start, -1)           /* first decoder input; -1: a zero embedding */                    \
+    X(INT, eos, 0)                                                                                 \
+    X(INT, unk, -1)                                                                                \
+    X(INT, pad, -1)                                                                                \
+    X(INT, forced_bos, -1)      /* first output token; -1: free */                                 \
+    X(INT, forced_eos, -1)      /* last token when the limit is reached; -1: none */               \
+    X(INT, renormalise, 0)      /* log-probabilities leave suppressed tokens out */                \
+    X(INT, beams, 1)            /* what the checkpoint recommends */                               \
+    X(FLOAT, length_penalty, 1)                                                                    \
+    X(INT, early_stopping, 0)                                                                      \
+    X(INT, no_repeat_ngram, 0)                                                                     \
+    X(FLOAT, repetition_penalty, 1)
+
+#define PK_CONFIG_INT int32_t
+#define PK_CONFIG_FLOAT float
+#define PK_CONFIG_FIELD(kind, field, normal) PK_CONFIG_##kind field;
+enum { PK_MAX_SUPPRESSED = 16 };
+typedef struct pk_config {
+    PK_CONFIG_MAP(PK_CONFIG_FIELD)
+    int32_t n_suppressed, suppressed[PK_MAX_SUPPRESSED];     /* tokens never to be output */
+    char    source_language[16], target_language[16];        /* ISO codes when known, else "" */
+} pk_config;
+
+void      pk_config_defaults(pk_config *c);
+pk_status pk_config_check(const pk_config *c);               /* every field in range, and sane together */
+void      pk_config_write(const pk_config *c, pk_buffer *json);
+pk_status pk_config_read(const char *json, size_t size, pk_config *out);     /* unknown or missing keys fail */
+#endif
