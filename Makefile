@@ -12,7 +12,7 @@ PKGS    := sentencepiece icu-uc icu-i18n jansson
 WARN  := -Wall -Wextra -Wshadow -Wvla -Werror
 CWARN := $(WARN) -Wstrict-prototypes -Wmissing-prototypes -Wconversion
 SANF  := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-BASE  := -O3 -g -fPIC -pthread -MMD -MP -Iinclude -Isrc -fno-math-errno -ffp-contract=fast \
+BASE  := -O3 -g -fPIC -pthread -MMD -MP -Iinclude -Isrc -Itests/support -fno-math-errno -ffp-contract=fast \
          -fvisibility=hidden -D_GNU_SOURCE $(SANF) $(EXTRA)
 PKGC   = $(shell pkg-config --cflags $(PKGS) | sed 's/-I/-isystem /g')
 LIBS   = $(SANF) $(shell pkg-config --libs $(PKGS)) -lstdc++ -lm -pthread
@@ -63,12 +63,80 @@ $(BUILD)/tests/%_test: $(BUILD)/tests/%_test.o $(TESTLIB) $(BUILD)/libpronk.a
 
 tests: $(TESTS)
 
+# ---- for people ----
+help:
+	@sed -n 's/^## //p' Makefile
+## make               build/pronk, build/libpronk.a, build/libpronk.so
+## make demo          install what is needed, build, translate some sentences (MODEL=folder or file)
+## make test          install what is needed, build, check the include rule, run every test
+## make test-reference  all lines of the reference outputs (needs ../shared; some minutes)
+## make sanitize      the tests under AddressSanitizer, UBSan and ThreadSanitizer
+## make fuzz          every fuzz target for FUZZ_SECONDS (60) seconds
+## make install       PREFIX=/usr/local, DESTDIR=
+## make format, make check-format, make man, make clean
+setup setup-test setup-lint:
+	@tools/setup.sh $(or $(patsubst setup-%,%,$(filter setup-%,$@)),build)
+
+demo: setup
+	@$(MAKE) --no-print-directory -s all
+	@tools/demo.sh $(BUILD)/pronk "$(MODEL)"
+
+test: setup-test
+	@$(MAKE) --no-print-directory -s check
+check: all tests man
+	@python3 tools/check_includes.py
+	@PRONK=$(BUILD)/pronk tools/run_tests.sh $(TESTS) $(wildcard tests/cli/*_test.sh)
+test-reference: setup-test
+	@$(MAKE) --no-print-directory -s all $(BUILD)/tests/golden/reference_test
+	PRONK_REFERENCE_LINES=0 $(BUILD)/tests/golden/reference_test
+sanitize: setup-test
+	@for san in address undefined thread; do echo "== $$san" && \
+	  $(MAKE) --no-print-directory -s SAN=$$san sanitize-one || exit 1; done
+sanitize-one: all tests
+	@PRONK=$(BUILD)/pronk PRONK_REFERENCE_LINES=10 tools/run_tests.sh $(TESTS)
+
+FUZZ_SECONDS ?= 60
+fuzz: setup-lint
+	@$(MAKE) --no-print-directory -s BUILD=build/fuzz CC=clang CXX=clang++ \
+	  EXTRA="-fsanitize=fuzzer-no-link,address" FUZZ_SECONDS=$(FUZZ_SECONDS) fuzz-run
+fuzz-run: $(FUZZERS)
+	@for f in $(FUZZERS); do n=$$(basename $$f); mkdir -p build/corpus/$$n; echo "== $$n"; \
+	  $$f -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 -verbosity=0 -print_final_stats=1 \
+	  -artifact_prefix=build/corpus/$$n- build/corpus/$$n $(wildcard tests/data/fuzz) || exit 1; done
+$(BUILD)/tests/fuzz/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/libpronk.a
+	$(CC) -fsanitize=fuzzer,address -o $@ $^ $(LIBS)
+
+$(BUILD)/lab/%: $(BUILD)/lab/%.o $(BUILD)/libpronk.a
+	$(CC) -o $@ $^ $(LIBS)
+
+# ---- manual pages and installation ----
+VERBS := translate convert info score eval bench
+man: $(BUILD)/pronk
+	@mkdir -p $(BUILD)/man
+	@$(BUILD)/pronk help --man > $(BUILD)/man/pronk.1
+	@for v in $(VERBS); do $(BUILD)/pronk help --man $$v > $(BUILD)/man/pronk-$$v.1 || exit 1; done
+
+install: all man
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(BUILD)/pronk $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 include/pronk.h $(DESTDIR)$(PREFIX)/include/
+	install -m 644 $(BUILD)/libpronk.a $(DESTDIR)$(PREFIX)/lib/
+	install -m 755 $(BUILD)/libpronk.so $(DESTDIR)$(PREFIX)/lib/libpronk.so.$(VERSION)
+	ln -sf libpronk.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libpronk.so
+	install -m 644 $(BUILD)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@PKGS@|$(PKGS)|' tools/pronk.pc.in \
+	  > $(DESTDIR)$(PREFIX)/lib/pkgconfig/pronk.pc
+
+FORMATTED = $(shell git ls-files '*.c' '*.h' '*.cc')
+format:
+	clang-format -i $(FORMATTED)
+check-format: setup-lint
+	clang-format --dry-run -Werror $(FORMATTED)
 clean:
 	rm -rf build
 
-format:
-	clang-format -i $(shell git ls-files '*.c' '*.h' '*.cc')
-
-.PHONY: all clean tests format
+.PHONY: all tests help setup setup-test setup-lint demo test check test-reference sanitize sanitize-one \
+        fuzz fuzz-run man install format check-format clean
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,12 +1,19 @@
-/* memory.c - allocation with overflow checks, counters and fault injection. */
+/* memory.c - allocation with overflow checks, counters and fault injection.
+ *
+ * A block is preceded by a small header that remembers where malloc's block begins and how long ours
+ * is. calloc zeroes large blocks lazily, so a generous pool costs only the pages that get used. */
 #include "base/memory.h"
 
-#include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { ALIGN = 64 };
+typedef struct header {
+    void  *origin;                              /* what calloc returned */
+    size_t bytes;                               /* what the caller asked for */
+} header;
+
 static atomic_llong alive, count, fail_countdown;
 
 static int must_fail(void) {
@@ -15,40 +22,30 @@ static int must_fail(void) {
     return atomic_fetch_sub(&fail_countdown, 1) == 1;
 }
 
-/* bytes to ask for, rounded up to the alignment; 0 when n * each overflows */
-static size_t rounded(size_t n, size_t each) {
-    size_t bytes;
-    if (__builtin_mul_overflow(n, each, &bytes) || bytes > SIZE_MAX / 2) return 0;
-    return bytes ? (bytes + ALIGN - 1) / ALIGN * ALIGN : ALIGN;
-}
-
-static pk_status no_memory(size_t n, size_t each) {
-    PK_FAIL(PK_NO_MEMORY, "out of memory (%zu x %zu bytes)", n, each);
-}
+static header *header_of(void *block) { return (header *)block - 1; }
 
 pk_status pk_memory_take(size_t n, size_t each, void **out) {
-    const size_t bytes = rounded(n, each);
+    size_t bytes;
+    char  *origin = NULL;
     *out = NULL;
-    if (bytes == 0 || must_fail()) return no_memory(n, each);
-    void *block = aligned_alloc(ALIGN, bytes);
-    if (!block) return no_memory(n, each);
-    memset(block, 0, bytes);
+    const int overflow = __builtin_mul_overflow(n, each, &bytes) || bytes > SIZE_MAX / 2;
+    if (!overflow && !must_fail()) origin = calloc(1, bytes + ALIGN + sizeof(header));
+    if (!origin) PK_FAIL(PK_NO_MEMORY, "out of memory (%zu x %zu bytes)", n, each);
+    const uintptr_t after_header = (uintptr_t)origin + sizeof(header);
+    char *block = origin + ((after_header + ALIGN - 1) / ALIGN * ALIGN - (uintptr_t)origin);
+    *header_of(block) = (header){ origin, bytes };
     atomic_fetch_add(&alive, 1);
     *out = block;
     return PK_OK;
 }
 
 pk_status pk_memory_grow(size_t n, size_t each, void **block) {
-    const size_t bytes = rounded(n, each);
-    if (bytes == 0 || must_fail()) return no_memory(n, each);
-    void *bigger = aligned_alloc(ALIGN, bytes);
-    if (!bigger) return no_memory(n, each);
+    void *bigger;
+    PK_TRY(pk_memory_take(n, each, &bigger));
     if (*block) {
-        const size_t had = malloc_usable_size(*block);
-        memcpy(bigger, *block, had < bytes ? had : bytes);
-        free(*block);
-    } else {
-        atomic_fetch_add(&alive, 1);
+        const size_t had = header_of(*block)->bytes, has = header_of(bigger)->bytes;
+        memcpy(bigger, *block, had < has ? had : has);
+        pk_memory_give(*block);
     }
     *block = bigger;
     return PK_OK;
@@ -57,7 +54,7 @@ pk_status pk_memory_grow(size_t n, size_t each, void **block) {
 void pk_memory_give(void *block) {
     if (!block) return;
     atomic_fetch_sub(&alive, 1);
-    free(block);
+    free(header_of(block)->origin);
 }
 
 void pk_free(void *memory) { pk_memory_give(memory); }

@@ -10,7 +10,7 @@
 
 /* n elements of `each` bytes, zeroed; PK_NO_MEMORY when there is no room. n == 0 gives a real block. */
 pk_status pk_memory_take(size_t n, size_t each, void **out);
-/* grows to n elements, new ones not zeroed; *block keeps its old contents also when this fails */
+/* grows to n elements, new ones zeroed; *block keeps its old contents also when this fails */
 pk_status pk_memory_grow(size_t n, size_t each, void **block);
 void      pk_memory_give(void *block);          /* accepts NULL */
 

@@ -22,6 +22,7 @@ typedef struct pk_source {
     int32_t        vocab;                       /* target vocabulary size */
     int32_t        start, eos, unk, mask;       /* start may be PK_NO_TOKEN; unk and mask too */
     int32_t        max_length;                  /* most output tokens, end symbol included */
+    int32_t        max_positions;               /* what the model has: max_length may not pass it */
     const int32_t *prefix;                      /* the output begins with these (language, user's) */
     int32_t        n_prefix;
     int32_t        n_free_prefix;               /* of those, how many are no part of the text */
@@ -30,6 +31,13 @@ typedef struct pk_source {
     int32_t        n_best;                      /* hypotheses wanted */
     bool           want_scores, want_attention;
     const float   *length_logp;                 /* predicted lengths, or NULL */
+    bool           forced_eos;                  /* at max_length the last token must be eos */
+    const int32_t *suppressed;                  /* never output: the session adds them to all bans */
+    int32_t        n_suppressed;
+    bool           renormalise;                 /* log-probabilities leave banned tokens out */
+    /* what the model's makers recommend; an option the user left unset takes it */
+    int32_t        beams, no_repeat_ngram, early_stopping;   /* 0: none; none; 0 no, 1 yes, 2 never */
+    float          length_penalty, repetition_penalty;       /* repetition_penalty: 0 or 1 is none */
 } pk_source;
 
 typedef struct pk_hypothesis {                  /* memory belongs to the state until end() */
@@ -58,6 +66,8 @@ typedef struct pk_strategy {
 } pk_strategy;
 
 extern const pk_strategy *const pk_strategies[];        /* decode/list.c: one line each, ends with NULL */
+/* the first two are in the list; score serves sources with `forced` set, whatever was chosen */
+extern const pk_strategy pk_strategy_greedy, pk_strategy_beam, pk_strategy_score;
 
 /* "beam:size=4,rules=hf" -> the strategy, and its options as a fresh state to copy (caller gives back) */
 pk_status pk_strategy_parse(const char *spec, const pk_strategy **out, void **state);

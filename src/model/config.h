@@ -39,7 +39,8 @@ typedef enum pk_family { PK_MARIAN, PK_MBART } pk_family;
     X(INT, renormalise, 0)      /* log-probabilities leave suppressed tokens out */                \
     X(INT, beams, 1)            /* what the checkpoint recommends */                               \
     X(FLOAT, length_penalty, 1)                                                                    \
-    X(INT, early_stopping, 0)                                                                      \
+    X(INT, early_stopping, 0)   /* 0 no, 1 yes, 2 never */                                         \
+    X(INT, max_output, 0)       /* most tokens of a translation, end included; 0: no word on it */ \
     X(INT, no_repeat_ngram, 0)                                                                     \
     X(FLOAT, repetition_penalty, 1)
 

@@ -19,6 +19,7 @@ typedef struct pk_vocab_data {
     size_t      source_tokens_size, target_tokens_size;
     int32_t     unk;                            /* id for pieces that are not in the list; -1: refuse */
     int32_t     eos;
+    bool        no_tags;                        /* ">>xx<<" is text like any other (mBART) */
 } pk_vocab_data;
 
 pk_status pk_vocab_open(const pk_vocab_data *data, pk_vocab **out);

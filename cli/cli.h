@@ -1,0 +1,56 @@
+/* cli.h - what every verb of the program is given, and how it reports failure.
+ *
+ * pk_cli holds the values of all options of all verbs; a verb reads those in its own table
+ * (options_table.c) and returns an exit code. Zero in a number means "the library's default". */
+#ifndef PK_CLI_H
+#define PK_CLI_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pronk.h"
+
+enum { PK_EXIT_OK = 0, PK_EXIT_FAILED = 1, PK_EXIT_USAGE = 2 };
+
+typedef struct pk_cli_list {                    /* an option that may be given several times */
+    const char **item;
+    size_t       n;
+} pk_cli_list;
+
+typedef struct pk_cli {
+    const struct pk_cli_verb *verb;
+    pk_cli_list operand;                        /* what is not an option, in order */
+    const char *model, *from, *to, *type, *backend, *decode;
+    const char *input, *output, *prefix, *reference, *tokenize;
+    pk_cli_list decodes;                        /* bench: one case each */
+    int64_t     threads, workers, batch, batch_tokens, max_input, n_best;
+    int64_t     bootstrap, seed, limit, repeat, warm_up;
+    bool        no_split, scores, word_scores, alignment, lowercase, json, quiet, man, help, version;
+} pk_cli;
+
+/* one line on stderr, "pronk VERB: ..."; the value is the exit code to return */
+int  pk_cli_fail(const pk_cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int  pk_cli_usage(const pk_cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void pk_cli_warn(const pk_cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* the library's last error; what it calls a wrong argument was a wrong option */
+int  pk_cli_fail_status(const pk_cli *c, pk_status status);
+
+/* room for n elements; the contents stay. Ends the program where there is no memory. */
+void *pk_cli_grow(void *block, size_t n, size_t each);
+
+/* opens c->model and a translator with the options given; prints what failed. 0 or an exit code */
+int  pk_cli_open_model(const pk_cli *c, pk_model **model);
+int  pk_cli_open_translator(const pk_cli *c, const pk_model *model, const char *decode,
+                            pk_translator **out);
+/* says once what became of input that was not as it should be */
+void pk_cli_warn_stats(const pk_cli *c, const pk_translator *translator);
+
+/* the verbs */
+int pk_cli_translate(pk_cli *c);
+int pk_cli_convert(pk_cli *c);
+int pk_cli_info(pk_cli *c);
+int pk_cli_score(pk_cli *c);
+int pk_cli_eval(pk_cli *c);
+int pk_cli_bench(pk_cli *c);
+int pk_cli_help(pk_cli *c);
+#endif

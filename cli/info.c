@@ -1,0 +1,81 @@
+/* info.c - `pronk info`: what a model says of itself, as a table or as JSON.
+ *
+ * The library describes a model as JSON; nested objects become dotted names in the table. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "table.h"
+
+/* a value as people write it; the caller frees */
+static char *scalar(const json_t *value) {
+    if (json_is_string(value)) return strdup(json_string_value(value));
+    if (json_is_boolean(value)) return strdup(json_is_true(value) ? "yes" : "no");
+    if (json_is_null(value)) return strdup("-");
+    return json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+}
+
+/* scalars of a list side by side; the caller frees */
+static char *listed(const json_t *list) {
+    char         *text = strdup("");
+    size_t        i;
+    const json_t *item;
+    json_array_foreach(list, i, item) {
+        char *one = scalar(item), *longer = NULL;
+        if (asprintf(&longer, "%s%s%s", text ? text : "", i ? ", " : "", one ? one : "?") < 0)
+            longer = NULL;
+        free(one);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+static void add_rows(pk_table *table, const char *above, json_t *object) {
+    const char *key;
+    json_t     *value;
+    json_object_foreach(object, key, value) {
+        char name[256];
+        snprintf(name, sizeof name, "%s%s%s", above, *above ? "." : "", key);
+        if (json_is_object(value)) {
+            add_rows(table, name, value);
+            continue;
+        }
+        char *text = json_is_array(value) ? listed(value) : scalar(value);
+        pk_table_add(table, "%s", name);
+        pk_table_add(table, "%s", text ? text : "?");
+        free(text);
+    }
+}
+
+static int print_description(const pk_cli *c, const char *text) {
+    json_error_t error;
+    json_t      *description = json_loads(text, 0, &error);
+    if (!description) return pk_cli_fail(c, "the model's description is not JSON: %s", error.text);
+    if (c->json) {
+        json_dumpf(description, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+        putchar('\n');
+    } else {
+        pk_table table = { .columns = 2 };
+        add_rows(&table, "", description);
+        pk_table_print(&table, false);
+        pk_table_free(&table);
+    }
+    json_decref(description);
+    return PK_EXIT_OK;
+}
+
+int pk_cli_info(pk_cli *c) {
+    pk_model *model = NULL;
+    char     *text = NULL;
+    c->model = c->operand.item[0];
+    int code = pk_cli_open_model(c, &model);
+    if (code) return code;
+    pk_status status = pk_model_describe(model, &text);
+    code = status == PK_OK ? print_description(c, text) : pk_cli_fail_status(c, status);
+    pk_free(text);
+    pk_model_close(model);
+    return code;
+}

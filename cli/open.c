@@ -1,0 +1,43 @@
+/* open.c - from options to an open model and translator; what translate, score and bench share. */
+#include <inttypes.h>
+
+#include "cli.h"
+
+int pk_cli_open_model(const pk_cli *c, pk_model **model) {
+    pk_status status = pk_model_open(c->model, PK_OPTIONS(pk_model_options, .type = c->type), model);
+    return status == PK_OK ? 0 : pk_cli_fail_status(c, status);
+}
+
+int pk_cli_open_translator(const pk_cli *c, const pk_model *model, const char *decode,
+                           pk_translator **out) {
+    pk_translator_options options = {
+        .size = sizeof options,
+        .decode = decode,
+        .from = c->from,
+        .to = c->to,
+        .backend = c->backend,
+        .threads = (int32_t)c->threads,
+        .workers = (int32_t)c->workers,
+        .batch = (int32_t)c->batch,
+        .batch_tokens = (int32_t)c->batch_tokens,
+        .one_sentence = c->no_split,
+        .n_best = (int32_t)c->n_best,
+        .alignment = c->alignment,
+        .scores = c->scores || c->word_scores || c->n_best,
+        .max_input = (int32_t)c->max_input,
+    };
+    pk_status status = pk_translator_open(model, &options, out);
+    return status == PK_OK ? 0 : pk_cli_fail_status(c, status);
+}
+
+void pk_cli_warn_stats(const pk_cli *c, const pk_translator *translator) {
+    pk_stats stats;
+    pk_translator_stats(translator, &stats);
+    if (stats.repaired)
+        pk_cli_warn(c, "warning: %" PRIu64 " line%s held bytes that are not UTF-8; they were "
+                    "replaced by U+FFFD", stats.repaired, stats.repaired == 1 ? "" : "s");
+    if (stats.wrapped)
+        pk_cli_warn(c, "warning: %" PRIu64 " sentence%s longer than the limit %s translated in "
+                    "parts", stats.wrapped, stats.wrapped == 1 ? "" : "s",
+                    stats.wrapped == 1 ? "was" : "were");
+}

@@ -1,0 +1,181 @@
+/* options_parse.c - reads a command line by the table of its verb.
+ *
+ * GNU style: --name value, --name=value, -n value, -nvalue, flags in clusters, operands anywhere,
+ * and -- ends the options. Names are never abbreviated, so a new option breaks no old script. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options_table.h"
+
+typedef struct parser {
+    pk_cli            *c;
+    const pk_cli_verb *verb;
+    char *const       *argument;
+    int                n, next;
+    uint64_t           seen;                    /* bit i: option i of the table was given */
+} parser;
+
+static void *field(pk_cli *c, const pk_cli_option *o) { return (char *)c + o->offset; }
+
+static void list_add(pk_cli_list *list, const char *item) {
+    list->item = pk_cli_grow(list->item, list->n + 1, sizeof *list->item);
+    list->item[list->n++] = item;
+}
+
+/* Levenshtein distance, for names shorter than the row */
+static size_t distance(const char *a, const char *b) {
+    enum { LONGEST = 31 };
+    size_t row[LONGEST + 1], n = strlen(b);
+    if (strlen(a) > LONGEST || n > LONGEST) return LONGEST;
+    for (size_t j = 0; j <= n; j++) row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t change = diagonal + (a[i - 1] != b[j - 1]), drop = row[j] + 1;
+            diagonal = row[j];
+            row[j] = row[j - 1] + 1;
+            if (drop < row[j]) row[j] = drop;
+            if (change < row[j]) row[j] = change;
+        }
+    }
+    return row[n];
+}
+
+const char *pk_cli_nearest(const char *name, const void *names, size_t stride) {
+    const char *best = NULL;
+    size_t      least = strlen(name) / 2 + 2;   /* further away it is no help */
+    for (const char *at = names;; at += stride) {
+        const char *known;
+        memcpy(&known, at, sizeof known);
+        if (!known) return best;
+        size_t d = strncmp(known, name, strlen(name)) ? distance(name, known) : 1;
+        if (d < least) least = d, best = known;
+    }
+}
+
+static bool is_choice(const char *choices, const char *value) {
+    size_t n = strlen(value);
+    for (const char *at = choices; at; at = strchr(at, '|')) {
+        at += *at == '|';
+        if (strcspn(at, "|") == n && !memcmp(at, value, n)) return true;
+    }
+    return false;
+}
+
+static int set_int(parser *p, const pk_cli_option *o, const char *value) {
+    char *end;
+    errno = 0;
+    int64_t number = strtoll(value, &end, 10);
+    bool    wrong = errno || *end || end == value || number < o->lowest || number > o->highest;
+    if (wrong && o->highest == INT64_MAX)
+        return pk_cli_usage(p->c, "--%s takes a number from %" PRId64 ", not '%s'", o->name,
+                            o->lowest, value);
+    if (wrong)
+        return pk_cli_usage(p->c, "--%s takes a number from %" PRId64 " to %" PRId64 ", not '%s'",
+                            o->name, o->lowest, o->highest, value);
+    *(int64_t *)field(p->c, o) = number;
+    return 0;
+}
+
+static int set(parser *p, const pk_cli_option *o, const char *value) {
+    p->seen |= (uint64_t)1 << (o - p->verb->options);
+    if (o->kind == PK_CLI_INT) return set_int(p, o, value);
+    if (o->kind == PK_CLI_CHOICE && !is_choice(o->choices, value))
+        return pk_cli_usage(p->c, "--%s takes %s, not '%s'", o->name, o->choices, value);
+    if (o->kind == PK_CLI_FLAG) *(bool *)field(p->c, o) = true;
+    else if (o->kind == PK_CLI_LIST) list_add(field(p->c, o), value);
+    else *(const char **)field(p->c, o) = value;
+    return 0;
+}
+
+/* sets an option that takes an argument, from `attached` or from the next argument */
+static int set_with(parser *p, const pk_cli_option *o, const char *attached) {
+    if (attached) return set(p, o, attached);
+    if (p->next == p->n) return pk_cli_usage(p->c, "--%s needs a value: %s", o->name, o->argument);
+    return set(p, o, p->argument[p->next++]);
+}
+
+static int unknown(parser *p, const char *name, size_t n) {
+    char        copy[32];
+    const char *near;
+    snprintf(copy, sizeof copy, "%.*s", (int)(n < 31 ? n : 31), name);
+    near = pk_cli_nearest(copy, p->verb->options, sizeof *p->verb->options);
+    if (near)
+        return pk_cli_usage(p->c, "unknown option '--%.*s'; did you mean --%s?", (int)n, name, near);
+    return pk_cli_usage(p->c, "unknown option '--%.*s'", (int)n, name);
+}
+
+static int parse_long(parser *p, const char *text) {
+    const char *equals = strchr(text, '=');
+    size_t      n = equals ? (size_t)(equals - text) : strlen(text);
+    for (const pk_cli_option *o = p->verb->options; o->name; o++) {
+        if (strlen(o->name) != n || memcmp(o->name, text, n)) continue;
+        if (o->kind != PK_CLI_FLAG) return set_with(p, o, equals ? equals + 1 : NULL);
+        if (equals) return pk_cli_usage(p->c, "--%s takes no value", o->name);
+        return set(p, o, NULL);
+    }
+    return unknown(p, text, n);
+}
+
+static int parse_letters(parser *p, const char *letters) {
+    for (; *letters; letters++) {
+        const pk_cli_option *o = p->verb->options;
+        while (o->name && o->letter != *letters) o++;
+        if (!o->name) return pk_cli_usage(p->c, "unknown option '-%c'", *letters);
+        if (o->kind != PK_CLI_FLAG) return set_with(p, o, letters[1] ? letters + 1 : NULL);
+        int code = set(p, o, NULL);
+        if (code) return code;
+    }
+    return 0;
+}
+
+static int parse_one(parser *p, bool *ended) {
+    const char *text = p->argument[p->next++];
+    if (*ended || text[0] != '-' || !text[1]) list_add(&p->c->operand, text);
+    else if (!strcmp(text, "--")) *ended = true;
+    else if (text[1] == '-') return parse_long(p, text + 2);
+    else return parse_letters(p, text + 1);
+    return 0;
+}
+
+/* what can only be said at the end: options and operands that are missing or too many */
+static int check(parser *p) {
+    size_t n = p->c->operand.n;
+    for (const pk_cli_option *o = p->verb->options; o->name; o++)
+        if (o->missing && !(p->seen >> (o - p->verb->options) & 1))
+            return pk_cli_usage(p->c, "%s", o->missing);
+    if (n < p->verb->least)
+        return pk_cli_usage(p->c, "not enough arguments: it takes %s", p->verb->operands);
+    if (n > p->verb->most)
+        return pk_cli_usage(p->c, "unexpected argument '%s'", p->c->operand.item[p->verb->most]);
+    return 0;
+}
+
+static void set_defaults(pk_cli *c, const pk_cli_verb *verb) {
+    for (const pk_cli_option *o = verb->options; o->name; o++) {
+        if (o->kind != PK_CLI_INT || !o->normal) continue;
+        char   *end;
+        int64_t number = strtoll(o->normal, &end, 10);
+        if (!*end) *(int64_t *)field(c, o) = number;
+    }
+}
+
+int pk_cli_parse(pk_cli *c, const pk_cli_verb *verb, int n, char *const *argument) {
+    parser p = { .c = c, .verb = verb, .argument = argument, .n = n };
+    bool   ended = false;
+    c->verb = verb;
+    set_defaults(c, verb);
+    while (p.next < n && !c->help) {
+        int code = parse_one(&p, &ended);
+        if (code) return code;
+    }
+    return c->help ? 0 : check(&p);
+}
+
+void pk_cli_free(pk_cli *c) {
+    free(c->operand.item);
+    free(c->decodes.item);
+}

@@ -1,0 +1,223 @@
+/* options_table.c - every verb and every option of the program, once.
+ *
+ * Options that several verbs share are written as macros, so that they read the same everywhere.
+ * The order here is the order in help. */
+#include "options_table.h"
+
+#include <string.h>
+
+#define AT(field)           offsetof(pk_cli, field)
+#define FLAG(name, letter, field, help) \
+    { name, letter, NULL, PK_CLI_FLAG, AT(field), 0, 0, NULL, NULL, NULL, help }
+#define INT(name, field, lowest, highest, normal, help) \
+    { name, 0, "N", PK_CLI_INT, AT(field), lowest, highest, NULL, normal, NULL, help }
+#define TEXT(name, letter, argument, field, normal, help) \
+    { name, letter, argument, PK_CLI_TEXT, AT(field), 0, 0, NULL, normal, NULL, help }
+#define NEEDED(name, letter, argument, field, missing, help) \
+    { name, letter, argument, PK_CLI_TEXT, AT(field), 0, 0, NULL, NULL, missing, help }
+#define CHOICE(name, field, choices, normal, help) \
+    { name, 0, choices, PK_CLI_CHOICE, AT(field), 0, 0, choices, normal, NULL, help }
+#define LIST(name, letter, argument, field, normal, help) \
+    { name, letter, argument, PK_CLI_LIST, AT(field), 0, 0, NULL, normal, NULL, help }
+#define END                 { .name = NULL }
+
+#define MOST_THREADS        1024
+#define MOST_BATCH          65536
+
+#define MODEL_OPTION \
+    NEEDED("model", 'm', "MODEL", model, \
+           "no model: give one with -m MODEL, a .pronk file (made by `pronk convert`) or a " \
+           "MarianMT or mBART-50 folder as downloaded from Hugging Face", \
+           "a .pronk file, or a MarianMT or mBART-50 folder as downloaded from Hugging Face")
+#define LANGUAGE_OPTIONS \
+    TEXT("from", 0, "LANG", from, NULL, "language of the input, for models that know several"), \
+    TEXT("to", 0, "LANG", to, NULL, "language to translate to, for models that know several")
+#define DECODE_HELP \
+    "how to search: a strategy with its options, name[:key=value,...], for example " \
+    "beam:size=4,rules=hf"
+#define TYPE_OPTION \
+    CHOICE("type", type, "f32|i8", "as stored", "numbers to compute with")
+#define BACKEND_OPTION \
+    CHOICE("backend", backend, "cpu|ref", "cpu", \
+           "who computes: cpu is fast, ref is naive and slow, the truth for tests")
+#define SPEED_OPTIONS \
+    INT("threads", threads, 1, MOST_THREADS, "one per core", "threads in all"), \
+    INT("workers", workers, 1, MOST_THREADS, "chosen by batch", \
+        "sentences are shared out to so many workers, which share the threads"), \
+    INT("batch", batch, 1, MOST_BATCH, "32", "sentences that a worker decodes together"), \
+    INT("batch-tokens", batch_tokens, 1, 1 << 24, "4096", "most source tokens in a batch")
+#define MAX_INPUT_OPTION \
+    INT("max-input", max_input, 1, 1 << 20, "the model's limit", \
+        "longest sentence in tokens; a longer one is translated in parts, never cut")
+#define QUIET_OPTION  FLAG("quiet", 'q', quiet, "no progress and no warnings on standard error")
+#define JSON_OPTION   FLAG("json", 0, json, "print JSON, for programs")
+#define HELP_OPTION   FLAG("help", 'h', help, "print this help and stop")
+#define OUTPUT_OPTION \
+    TEXT("output", 'o', "FILE", output, "standard output", "where to write; - is standard output")
+#define INPUT_OPTION(help) TEXT("input", 'i', "FILE", input, "standard input", help)
+
+// clang-format off
+static const pk_cli_option program_options[] = {
+    HELP_OPTION,
+    FLAG("version", 'V', version, "print the version and stop"),
+    END
+};
+
+static const pk_cli_option translate_options[] = {
+    MODEL_OPTION,
+    INPUT_OPTION("what to translate, UTF-8 text; - is standard input"),
+    OUTPUT_OPTION,
+    LANGUAGE_OPTIONS,
+    TEXT("decode", 'd', "SPEC", decode, "greedy", DECODE_HELP),
+    FLAG("no-split", 0, no_split, "take each line as one sentence instead of looking for sentences"),
+    TEXT("prefix", 0, "FILE", prefix, NULL,
+         "a line for each line of input: its translation begins so; may be empty"),
+    MAX_INPUT_OPTION,
+    INT("n-best", n_best, 1, 1000, "only the best",
+        "print the N best translations of each line as "
+        "`number ||| text ||| F0= log-probability ||| score`"),
+    FLAG("scores", 0, scores, "print `score ||| text`"),
+    FLAG("word-scores", 0, word_scores,
+         "also print `||| WordScores=` and the log-probability of each token, end included"),
+    FLAG("alignment", 0, alignment, "also print `|||` and word alignments, source-target: 0-0 1-2"),
+    TYPE_OPTION,
+    SPEED_OPTIONS,
+    BACKEND_OPTION,
+    QUIET_OPTION,
+    HELP_OPTION,
+    END
+};
+
+static const pk_cli_option convert_options[] = {
+    CHOICE("type", type, "f32|f16|i8", "as found", "numbers to store"),
+    QUIET_OPTION,
+    HELP_OPTION,
+    END
+};
+
+static const pk_cli_option info_options[] = {
+    JSON_OPTION,
+    HELP_OPTION,
+    END
+};
+
+static const pk_cli_option score_options[] = {
+    MODEL_OPTION,
+    INPUT_OPTION("source sentences, one a line; - is standard input"),
+    NEEDED("reference", 'r', "FILE", reference,
+           "no translations to score: give them with -r FILE, one a line",
+           "translations to score, one for each source line"),
+    OUTPUT_OPTION,
+    LANGUAGE_OPTIONS,
+    FLAG("word-scores", 0, word_scores,
+         "also print `||| WordScores=` and the log-probability of each token, end included"),
+    TYPE_OPTION,
+    SPEED_OPTIONS,
+    BACKEND_OPTION,
+    QUIET_OPTION,
+    HELP_OPTION,
+    END
+};
+
+static const pk_cli_option eval_options[] = {
+    NEEDED("reference", 'r', "FILE", reference,
+           "no reference: give it with -r FILE, one sentence a line",
+           "reference translations, one a line"),
+    CHOICE("tokenize", tokenize, "13a|none|char|intl|zh", "13a", "tokenizer for BLEU"),
+    FLAG("lowercase", 0, lowercase, "ignore case"),
+    INT("bootstrap", bootstrap, 1, 1000000, "none",
+        "resamples for 95 % confidence intervals, and for the significance of the difference "
+        "to the first HYP"),
+    INT("seed", seed, 0, INT64_MAX, "12345", "seed of the bootstrap"),
+    JSON_OPTION,
+    HELP_OPTION,
+    END
+};
+
+static const pk_cli_option bench_options[] = {
+    MODEL_OPTION,
+    INPUT_OPTION("sentences to translate, one a line; - is standard input"),
+    LANGUAGE_OPTIONS,
+    LIST("decode", 'd', "SPEC", decodes, "greedy",
+         DECODE_HELP "; give it several times to compare, each against the first"),
+    INT("limit", limit, 1, INT64_MAX, "all", "only the first N lines"),
+    INT("repeat", repeat, 1, 1000, "1", "translate all N times; speeds are those of the median"),
+    INT("warm-up", warm_up, 0, 1000000, "10", "lines translated beforehand and not counted"),
+    TYPE_OPTION,
+    SPEED_OPTIONS,
+    BACKEND_OPTION,
+    JSON_OPTION,
+    HELP_OPTION,
+    END
+};
+
+static const pk_cli_option help_options[] = {
+    FLAG("man", 0, man, "print the manual page, as source for man(1)"),
+    HELP_OPTION,
+    END
+};
+
+const pk_cli_verb pk_cli_program = {
+    "pronk", "VERB [OPTION ...]", 0, 0, NULL, program_options, false,
+    "neural machine translation",
+    "Pronk translates text on the CPU with models people already have.\n"
+    "A MODEL is a .pronk file, or a MarianMT (OPUS-MT) or mBART-50 folder as downloaded from "
+    "Hugging Face.",
+    "echo \"Hello, world.\" | pronk translate -m opus-mt-en-de\n"
+    "pronk convert opus-mt-en-de en-de.pronk --type i8\n"
+    "pronk help translate"
+};
+
+const pk_cli_verb pk_cli_verbs[] = {
+    { "translate", "", 0, 0, pk_cli_translate, translate_options, true,
+      "translate text, line by line",
+      "Reads lines and writes one translated line for each, in order. A line may hold several "
+      "sentences. Blank lines, line ends and a missing last newline are kept.\n"
+      "Input is translated as it arrives: a program may write a line and wait for its translation. "
+      "Memory does not grow with the length of the input.",
+      "pronk translate -m en-de.pronk -i news.en -o news.de\n"
+      "pronk translate -m en-de.pronk --decode beam:size=4 --n-best 4 --no-split -i news.en" },
+    { "convert", "FOLDER MODEL", 2, 2, pk_cli_convert, convert_options, false,
+      "make a .pronk file from a model folder",
+      "Writes weights, configuration and vocabulary of a Hugging Face folder as one safetensors "
+      "file, which is mapped when opened and translates exactly as the folder does.",
+      "pronk convert opus-mt-en-de en-de.pronk --type i8" },
+    { "info", "MODEL", 1, 1, pk_cli_info, info_options, false,
+      "describe a model",
+      "Prints what a model is: its network, languages, vocabulary and where it came from.",
+      "pronk info en-de.pronk" },
+    { "score", "", 0, 0, pk_cli_score, score_options, false,
+      "give the log-probability of translations",
+      "Prints one natural logarithm a line: the probability that the model gives to the whole "
+      "translation, end of sentence included. Both files must have the same number of lines.",
+      "pronk score -m en-de.pronk -i news.en -r news.de" },
+    { "eval", "[HYP ...]", 0, SIZE_MAX, pk_cli_eval, eval_options, false,
+      "compare translations with a reference: BLEU, chrF2, chrF2++",
+      "Prints the figures of sacreBLEU, with its signature, and the token repetition rate (TRR), "
+      "the percentage of tokens equal to the one before. "
+      "Without HYP, or where it is -, translations come from standard input.",
+      "pronk eval -r news.de output.de\n"
+      "pronk eval -r news.de --bootstrap 1000 greedy.de beam.de" },
+    { "bench", "", 0, 0, pk_cli_bench, bench_options, true,
+      "measure speed, latency and where the time goes",
+      "Each line is taken as one sentence. With --batch 1 every line is a call of its own, and its "
+      "latency is the time of that call. With larger batches all lines are given in one call, and "
+      "the latency of a sentence is the time from that call to the report that it is done.\n"
+      "Bandwidth is the rate at which decoder passes read weights, against what the machine reads "
+      "in a plain sweep over 256 MB with the same number of threads; weights that stay in the "
+      "caches can bring it above 100 %. "
+      "Shares of time are summed over workers.",
+      "pronk bench -m en-de.pronk -i news.en --batch 1 --decode greedy --decode beam:size=4" },
+    { "help", "[VERB]", 0, 1, pk_cli_help, help_options, false,
+      "print help, of the program or of a verb",
+      "Prints the same as `pronk VERB --help`.",
+      "pronk help translate\npronk help --man translate | man -l -" },
+    { .name = NULL }
+};
+// clang-format on
+
+const pk_cli_verb *pk_cli_verb_find(const char *name) {
+    for (const pk_cli_verb *verb = pk_cli_verbs; verb->name; verb++)
+        if (!strcmp(verb->name, name)) return verb;
+    return NULL;
+}

@@ -1,0 +1,131 @@
+/* translate.c - `pronk translate`: a line in, a line out.
+ *
+ * Reads a chunk of lines, translates it, writes it, and so on: memory is that of one chunk. Each
+ * output line ends as its input line did, so the output has as many newlines as the input. */
+#include <inttypes.h>
+
+#include "lines.h"
+#include "progress.h"
+
+typedef struct job {
+    pk_cli        *c;
+    pk_model      *model;
+    pk_translator *translator;
+    pk_line_reader input, prefix;
+    pk_line_writer output;
+    pk_progress    progress;
+} job;
+
+/* the output comes last: it is not touched unless all else is in order */
+static int open_all(job *j) {
+    pk_cli *c = j->c;
+    int     code = pk_lines_open(c, c->input, &j->input);
+    if (!code && c->prefix) code = pk_lines_open(c, c->prefix, &j->prefix);
+    if (!code) code = pk_cli_open_model(c, &j->model);
+    if (!code) code = pk_cli_open_translator(c, j->model, c->decode, &j->translator);
+    if (!code) code = pk_writer_open(c, c->output, &j->input, &j->output);
+    return code;
+}
+
+static int close_all(job *j, int code) {
+    code = pk_writer_close(j->c, &j->output, code);
+    pk_translator_close(j->translator);
+    pk_model_close(j->model);
+    pk_lines_close(&j->prefix);
+    pk_lines_close(&j->input);
+    return code;
+}
+
+static void write_word_scores(pk_line_writer *w, const pk_hypothesis_view *h) {
+    pk_writer_print(w, " ||| WordScores=");
+    for (int32_t i = 0; i < h->n_tokens && h->token_log_prob; i++)
+        pk_writer_print(w, " %.6f", (double)h->token_log_prob[i]);
+}
+
+/* one hypothesis; in Marian's n-best form when asked for */
+static void write_hypothesis(job *j, const pk_hypothesis_view *h, uint64_t number) {
+    pk_line_writer *w = &j->output;
+    if (j->c->n_best) pk_writer_print(w, "%" PRIu64 " ||| ", number);
+    else if (j->c->scores) pk_writer_print(w, "%.6f ||| ", (double)h->score);
+    pk_writer_add(w, h->text, h->text_size);
+    if (j->c->alignment) {
+        const char *at = h->alignment ? h->alignment : "";
+        pk_writer_add(w, " ||| ", 5);
+        while (*at) pk_writer_add(w, at++, 1);
+    }
+    if (j->c->word_scores) write_word_scores(w, h);
+    if (j->c->n_best)
+        pk_writer_print(w, " ||| F0= %.6f ||| %.6f", (double)h->log_prob, (double)h->score);
+}
+
+static int write_line(job *j, const pk_result *result, size_t i, uint64_t number) {
+    int32_t     n = pk_result_hypotheses(result, i);
+    const char *ending = j->input.ending[i];
+    if (n < 1) n = 1;
+    if (!j->c->n_best) n = 1;
+    for (int32_t rank = 0; rank < n; rank++) {
+        pk_hypothesis_view h = { .text = "" };
+        pk_status          status = pk_result_hypothesis(result, i, rank, &h);
+        if (status != PK_OK) return pk_cli_fail_status(j->c, status);
+        write_hypothesis(j, &h, number);
+        if (rank + 1 < n) ending = *ending ? ending : "\n";
+        else ending = j->input.ending[i];
+        pk_writer_print(&j->output, "%s", ending);
+    }
+    return 0;
+}
+
+static int write_chunk(job *j, const pk_result *result) {
+    uint64_t first = j->input.lines - j->input.n;
+    for (size_t i = 0; i < j->input.n; i++) {
+        int code = write_line(j, result, i, first + i);
+        if (!code && j->output.size > 1 << 16) code = pk_writer_flush(j->c, &j->output);
+        if (code) return code;
+    }
+    return pk_writer_flush(j->c, &j->output);
+}
+
+/* as many prefixes as lines: fewer, or any left over at the end, is a mistake worth stopping for */
+static int read_prefixes(job *j) {
+    if (!j->c->prefix) return 0;
+    int code = pk_lines_take(j->c, &j->prefix, j->input.n ? j->input.n : 1);
+    if (!code && j->prefix.n != j->input.n)
+        code = pk_cli_fail(j->c, "%s has %s lines than the input: it must have one for each",
+                           j->prefix.name, j->prefix.n < j->input.n ? "fewer" : "more");
+    return code;
+}
+
+static int translate_chunk(job *j) {
+    pk_result      *result = NULL;
+    pk_call_options options = { .size = sizeof options,
+                                .prefix = j->c->prefix ? j->prefix.line : NULL,
+                                .progress = pk_progress_report,
+                                .user = &j->progress };
+    pk_status status =
+        pk_translate(j->translator, j->input.line, j->input.n, &options, &result);
+    int code = status == PK_OK ? write_chunk(j, result) : pk_cli_fail_status(j->c, status);
+    pk_result_free(result);
+    return code;
+}
+
+static int run(job *j) {
+    int code = 0;
+    pk_progress_begin(&j->progress, j->c, &j->input);
+    while (!code) {
+        code = pk_lines_next(j->c, &j->input);
+        if (!code) code = read_prefixes(j);
+        if (code || j->input.n == 0) break;
+        code = translate_chunk(j);
+        pk_progress_chunk_done(&j->progress);
+    }
+    pk_progress_end(&j->progress);
+    return code;
+}
+
+int pk_cli_translate(pk_cli *c) {
+    job j = { .c = c, .input.file = -1, .prefix.file = -1, .output.file = -1 };
+    int code = open_all(&j);
+    if (!code) code = run(&j);
+    if (j.translator) pk_cli_warn_stats(c, j.translator);
+    return close_all(&j, code);
+}

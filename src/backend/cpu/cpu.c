@@ -1,0 +1,209 @@
+/* cpu.c - the backend table: opening, scratch memory, and the ops that need little of either.
+ *
+ * Ops run at once, on the calling thread and the pool. An op that asks for more than was reserved
+ * does nothing and leaves a status that sticks until it is asked for. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cpu/cpu_state.h"
+#include "backend/cpu/isa.h"
+#include "backend/list.h"
+#include "base/memory.h"
+
+enum { ALONE = 16 << 10, ATTEND_ALONE = 48 << 10, QUERIES_AT_ONCE = 32 };
+
+/* ---- rows shared out over the threads: norm, embed, place ---- */
+
+typedef struct rows_job {
+    const pk_cpu    *cpu;
+    pk_tensor        out, x;
+    const pk_weight *a, *b;                     /* gain and bias, or table and positions */
+    const int32_t   *index, *pos;               /* tokens or slots; positions */
+    float            number;                    /* epsilon or scale */
+    void           (*row)(const struct rows_job *job, int32_t i);
+    int32_t          rows, n_parts;
+} rows_job;
+
+static float *row_of(pk_tensor t, int32_t row) { return t.data + (size_t)row * (size_t)t.stride; }
+
+static void rows_task(void *context, int32_t task, int32_t worker) {
+    const rows_job *job = context;
+    const int32_t   first = (int32_t)((int64_t)job->rows * task / job->n_parts);
+    const int32_t   end = (int32_t)((int64_t)job->rows * (task + 1) / job->n_parts);
+    (void)worker;
+    for (int32_t i = first; i < end; i++) job->row(job, i);
+}
+
+static void run_rows(rows_job job, int32_t rows, int32_t cols) {
+    if (job.cpu->status != PK_OK) return;
+    job.rows = rows;
+    job.n_parts = (int64_t)rows * cols <= ALONE ? 1 : pk_pool_threads(job.cpu->pool);
+    pk_pool_run(job.cpu->pool, rows_task, &job, job.n_parts);
+}
+
+static void norm_row(const rows_job *job, int32_t i) {
+    job->cpu->kernels->norm(row_of(job->out, i), row_of(job->x, i), job->x.cols, job->a->data,
+                            job->b->data, job->number);
+}
+
+static void norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain, const pk_weight *bias,
+                 float epsilon) {
+    run_rows((rows_job){ .cpu = self, .out = out, .x = x, .a = gain, .b = bias, .number = epsilon,
+                         .row = norm_row }, x.rows, x.cols);
+}
+
+static void embed_row(const rows_job *job, int32_t i) {
+    const float *positions = job->b ? job->b->data : NULL;
+    if (positions) positions += (size_t)job->pos[i] * (size_t)job->b->cols;
+    job->cpu->kernels->embed(row_of(job->out, i), job->a, job->index[i], job->number, positions);
+}
+
+static void embed(void *self, pk_tensor out, const pk_weight *table, const int32_t *token, float scale,
+                  const pk_weight *position, const int32_t *pos) {
+    run_rows((rows_job){ .cpu = self, .out = out, .a = table, .b = position, .index = token, .pos = pos,
+                         .number = scale, .row = embed_row }, out.rows, out.cols);
+}
+
+static void place_row(const rows_job *job, int32_t i) {
+    memcpy(row_of(job->out, job->index[i]), row_of(job->x, i), (size_t)job->x.cols * sizeof(float));
+}
+
+static void place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
+    run_rows((rows_job){ .cpu = self, .out = pool, .x = rows, .index = slot, .row = place_row },
+             rows.rows, rows.cols);
+}
+
+/* ---- attention ---- */
+
+typedef struct attend_run {
+    const pk_cpu *cpu;
+    pk_attend_job job;
+    int32_t       per_query;                    /* tasks per group of queries: heads, or 1 */
+    int32_t       at_once;                      /* queries of one task */
+} attend_run;
+
+static void attend_task(void *context, int32_t task, int32_t worker) {
+    const attend_run *run = context;
+    const int32_t     first = task / run->per_query * run->at_once, left = run->job.q.rows - first;
+    const bool        all = run->per_query == 1;
+    run->cpu->kernels->attend(&run->job, first, left < run->at_once ? left : run->at_once,
+                              all ? 0 : task % run->per_query, all ? run->job.see->heads : 1,
+                              run->cpu->attention + (size_t)worker * pk_attend_scratch(run->cpu->max.keys));
+}
+
+/* all keys seen by all queries; -1 when a query sees more than was reserved */
+static int64_t keys_seen(pk_cpu *cpu, const pk_attention *see, int32_t queries) {
+    int64_t sum = 0;
+    for (int32_t i = 0; i < queries; i++) {
+        sum += see->count[i];
+        if (see->count[i] <= cpu->max.keys) continue;
+        pk_cpu_fail(cpu, "attend: %d keys are more than the %d reserved", see->count[i], cpu->max.keys);
+        return -1;
+    }
+    return sum;
+}
+
+static void attend(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
+                   const pk_attention *see) {
+    pk_cpu *cpu = self;
+    if (cpu->status != PK_OK) return;
+    const int64_t keys = keys_seen(cpu, see, q.rows);
+    if (keys < 0) return;
+    attend_run run = { .cpu = cpu, .per_query = 1, .at_once = q.rows };
+    run.job = (pk_attend_job){ out, q, k, v, see, q.cols / see->heads };
+    if (keys * q.cols * 2 > ATTEND_ALONE && pk_pool_threads(cpu->pool) > 1) {
+        /* attention weights are summed over the heads in order, so one task has them all */
+        run.per_query = see->weights ? 1 : see->heads;
+        run.at_once = see->weights ? PK_ATTEND_QUERIES : QUERIES_AT_ONCE;
+        while ((int64_t)q.rows / run.at_once * run.per_query >= PK_POOL_TASKS - see->heads)
+            run.at_once *= 2;
+    }
+    const int32_t groups = q.rows ? (q.rows + run.at_once - 1) / run.at_once : 0;
+    pk_pool_run(cpu->pool, attend_task, &run, groups * run.per_query);
+}
+
+/* ---- state ---- */
+
+void pk_cpu_fail(pk_cpu *cpu, const char *format, ...) {
+    va_list arguments;
+    if (cpu->status != PK_OK) return;
+    cpu->status = PK_ARGUMENT;
+    va_start(arguments, format);
+    vsnprintf(cpu->message, sizeof cpu->message, format, arguments);
+    va_end(arguments);
+}
+
+static pk_status take_status(void *self) {
+    pk_cpu         *cpu = self;
+    const pk_status status = cpu->status;
+    cpu->status = PK_OK;
+    if (status == PK_OK) return PK_OK;
+    PK_FAIL(status, "%s", cpu->message);
+}
+
+static void free_scratch(pk_cpu *cpu) {
+    void *blocks[] = { cpu->tiles, cpu->scale, cpu->offset, cpu->pick, cpu->attention, cpu->logits,
+                       cpu->best, cpu->n_best, cpu->used, cpu->sums };
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
+    cpu->tiles = NULL;
+    cpu->scale = cpu->attention = cpu->logits = cpu->sums = NULL;
+    cpu->offset = cpu->pick = cpu->n_best = cpu->used = NULL;
+    cpu->best = NULL;
+    cpu->max = (pk_limits){ 0 };
+}
+
+static pk_status take_scratch(pk_cpu *cpu, const pk_limits *max) {
+    const size_t threads = (size_t)pk_pool_threads(cpu->pool), questions = (size_t)max->questions;
+    /* short rows make the tallest blocks, but none is taller than the op itself; bytes are bounded */
+    const int32_t most = max->rows > max->questions ? max->rows : max->questions;
+    const size_t  chunks = ((size_t)max->vocab + PK_CHUNK - 1) / PK_CHUNK;
+    const size_t  tallest = PK_TILE_MAX * (((size_t)max->cols + 3) / 4 * 4) * sizeof(float);
+    PK_TRY(pk_memory_take(tallest > PK_BLOCK_BYTES ? tallest : PK_BLOCK_BYTES, 1, &cpu->tiles));
+    PK_TRY(PK_TAKE(&cpu->scale, (size_t)most));
+    PK_TRY(PK_TAKE(&cpu->offset, (size_t)most));
+    PK_TRY(PK_TAKE(&cpu->pick, (size_t)most));
+    PK_TRY(PK_TAKE(&cpu->attention, threads * pk_attend_scratch(max->keys)));
+    PK_TRY(PK_TAKE(&cpu->logits, threads * (PK_TILE_MAX + 1) * PK_CHUNK));
+    PK_TRY(PK_TAKE(&cpu->best, threads * questions * (size_t)max->top_k));
+    PK_TRY(PK_TAKE(&cpu->n_best, threads * questions));
+    PK_TRY(PK_TAKE(&cpu->used, threads));
+    PK_TRY(PK_TAKE(&cpu->sums, questions * chunks * 2));
+    cpu->max = *max;
+    return PK_OK;
+}
+
+static pk_status reserve(void *self, const pk_limits *max) {
+    pk_cpu *cpu = self;
+    free_scratch(cpu);
+    if (max->rows < 0 || max->cols < 0 || max->keys < 0 || max->questions < 0 || max->top_k < 0 ||
+        max->vocab < 0 || max->vocab > PK_CHUNK * PK_POOL_TASKS)
+        PK_FAIL(PK_ARGUMENT, "limits of the cpu backend are out of range");
+    const pk_status status = take_scratch(cpu, max);
+    if (status != PK_OK) free_scratch(cpu);
+    return status;
+}
+
+static void close(void *self) {
+    pk_cpu *cpu = self;
+    free_scratch(cpu);
+    pk_pool_close(cpu->pool);
+    pk_memory_give(cpu);
+}
+
+pk_status pk_cpu_open(int32_t threads, pk_backend *out) {
+    const pk_cpu_kernels *kernels;
+    pk_cpu               *cpu;
+    PK_TRY(pk_isa_choose(getenv("PRONK_ISA"), &kernels));
+    PK_TRY(PK_TAKE(&cpu, 1));
+    cpu->kernels = kernels;
+    const pk_status status = pk_pool_open(threads, &cpu->pool);
+    if (status != PK_OK) {
+        pk_memory_give(cpu);
+        return status;
+    }
+    *out = (pk_backend){ "cpu", cpu, close, take_status, reserve, embed,
+                         pk_cpu_linear, norm, attend, place, pk_cpu_answer };
+    return PK_OK;
+}

@@ -1,0 +1,55 @@
+/* norm_row.c - layer normalisation of one row, and one embedding.
+ *
+ * Sums go lane by lane over the columns and are folded at the end: their order is fixed by the number
+ * of columns. */
+#include "backend/cpu/kernels/kernel_list.h"
+
+INLINE vf load_columns(const float *x, int32_t left) {
+    return left >= 16 ? vf_load(x) : vf_load_part(x, left);
+}
+
+static float mean_of(const float *x, int32_t cols) {
+    vf sum = vf_all(0);
+    for (int32_t c = 0; c < cols; c += 16) sum = vf_add(sum, load_columns(x + c, cols - c));
+    return vf_sum(sum) / (float)cols;
+}
+
+static float variance_of(const float *x, int32_t cols, float mean) {
+    vf sum = vf_all(0);
+    for (int32_t c = 0; c < cols; c += 16) {
+        vf off = vf_sub(load_columns(x + c, cols - c), vf_all(mean));
+        if (cols - c < 16) off = vf_first(off, cols - c, 0);
+        sum = vf_fma(off, off, sum);
+    }
+    return vf_sum(sum) / (float)cols;
+}
+
+void PK_KERNEL(norm)(float *out, const float *x, int32_t cols, const float *gain, const float *bias,
+                     float epsilon) {
+    const float mean = mean_of(x, cols);
+    const vf    factor = vf_all(1.0f / sqrtf(variance_of(x, cols, mean) + epsilon));
+    for (int32_t c = 0; c < cols; c += 16) {
+        const int32_t left = cols - c;
+        const vf      y = vf_mul(vf_sub(load_columns(x + c, left), vf_all(mean)), factor);
+        const vf      z = vf_fma(y, load_columns(gain + c, left), load_columns(bias + c, left));
+        if (left >= 16) vf_store(out + c, z);
+        else vf_store_part(out + c, z, left);
+    }
+}
+
+/* out = row `token` of the panels * scale (0 for token -1) + position (which may be NULL) */
+void PK_KERNEL(embed)(float *out, const pk_weight *table, int32_t token, float scale,
+                      const float *position) {
+    const int32_t cols = table->cols;
+    for (int32_t c = 0; c < cols; c++) {
+        float value = 0;
+        if (token >= 0) {
+            const size_t at = pk_panel_index(cols, table->type, token, c);
+            if (table->type == PK_F32) value = ((const float *)table->data)[at] * scale;
+            else if (table->type == PK_I8)
+                value = (float)((const int8_t *)table->data)[at] * table->scale[token] * scale;
+            else value = pk_f16_to_f32(((const uint16_t *)table->data)[at]) * scale;
+        }
+        out[c] = value + (position ? position[c] : 0);
+    }
+}

@@ -1,0 +1,19 @@
+/* pool.h - threads that share the work of one op.
+ *
+ * The calling thread works too: it takes task 0 and then whatever is left. Tasks are handed out in
+ * order to whoever is free, so nothing may depend on which thread runs which task. */
+#ifndef PK_CPU_POOL_H
+#define PK_CPU_POOL_H
+#include "base/status.h"
+
+typedef struct pk_pool pk_pool;
+/* task 0 .. n - 1; worker 0 .. threads - 1 names the thread, for scratch memory */
+typedef void pk_pool_task(void *context, int32_t task, int32_t worker);
+
+enum { PK_POOL_TASKS = 65535 };                 /* most tasks of one run */
+pk_status pk_pool_open(int32_t threads, pk_pool **out);
+void      pk_pool_close(pk_pool *pool);         /* accepts NULL */
+int32_t   pk_pool_threads(const pk_pool *pool);
+/* returns when every task is done; not to be called by two threads at once */
+void      pk_pool_run(pk_pool *pool, pk_pool_task *task, void *context, int32_t n);
+#endif

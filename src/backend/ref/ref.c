@@ -1,0 +1,90 @@
+/* ref.c - the naive backend: the table, its small ops, and its state.
+ *
+ * The truth for tests and the documentation of each op: one thread, plain loops in the most obvious
+ * order, weights read one at a time. It takes scratch memory when it needs it; nobody times it. */
+#include <math.h>
+#include <string.h>
+
+#include "backend/list.h"
+#include "backend/ref/ref_ops.h"
+#include "base/memory.h"
+#include "tensor/panel.h"
+
+typedef struct ref {
+    float    *scratch;
+    size_t    room;
+    pk_status status;                           /* first failure since it was last asked for */
+} ref;
+
+static float *row_of(pk_tensor t, int32_t row) { return t.data + (size_t)row * (size_t)t.stride; }
+
+float *pk_ref_scratch(void *self, size_t n) {
+    ref *r = self;
+    if (n <= r->room) return r->scratch;
+    const pk_status status = PK_GROW(&r->scratch, n);
+    if (status == PK_OK) r->room = n;
+    else if (r->status == PK_OK) r->status = status;
+    return status == PK_OK ? r->scratch : NULL;
+}
+
+static void embed(void *self, pk_tensor out, const pk_weight *table, const int32_t *token, float scale,
+                  const pk_weight *position, const int32_t *pos) {
+    (void)self;
+    for (int32_t i = 0; i < out.rows; i++) {
+        for (int32_t c = 0; c < out.cols; c++) {
+            const float value = token[i] < 0 ? 0 : pk_weight_get(table, token[i], c) * scale;
+            row_of(out, i)[c] = value + (position ? pk_weight_get(position, pos[i], c) : 0);
+        }
+    }
+}
+
+static void norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain, const pk_weight *bias,
+                 float epsilon) {
+    (void)self;
+    for (int32_t i = 0; i < x.rows; i++) {
+        const float *in = row_of(x, i);
+        double mean = 0, variance = 0;
+        for (int32_t c = 0; c < x.cols; c++) mean += in[c];
+        mean /= x.cols;
+        for (int32_t c = 0; c < x.cols; c++) variance += (in[c] - mean) * (in[c] - mean);
+        variance /= x.cols;
+        const double factor = 1 / sqrt(variance + (double)epsilon);
+        for (int32_t c = 0; c < x.cols; c++) {
+            const double y = (in[c] - mean) * factor;
+            row_of(out, i)[c] = (float)(y * pk_weight_get(gain, 0, c) + pk_weight_get(bias, 0, c));
+        }
+    }
+}
+
+static void place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
+    (void)self;
+    for (int32_t i = 0; i < rows.rows; i++)
+        memcpy(row_of(pool, slot[i]), row_of(rows, i), (size_t)rows.cols * sizeof(float));
+}
+
+static pk_status take_status(void *self) {
+    ref            *r = self;
+    const pk_status status = r->status;
+    r->status = PK_OK;
+    return status;
+}
+
+static pk_status reserve(void *self, const pk_limits *max) {
+    (void)self, (void)max;
+    return PK_OK;
+}
+
+static void close(void *self) {
+    ref *r = self;
+    pk_memory_give(r->scratch);
+    pk_memory_give(r);
+}
+
+pk_status pk_ref_open(int32_t threads, pk_backend *out) {
+    ref *r;
+    (void)threads;                              /* one, whatever was asked for */
+    PK_TRY(PK_TAKE(&r, 1));
+    *out = (pk_backend){ "ref",  r,     close,         take_status, reserve,      embed,
+                         pk_ref_linear, norm, pk_ref_attend, place, pk_ref_answer };
+    return PK_OK;
+}

@@ -1,0 +1,64 @@
+/* ref_linear.c - out = act(x w^T + bias) + residual, one output at a time.
+ *
+ * Float weights: a plain sum over the columns in order. I8 weights: the row of x is rounded to
+ * integers of its own scale, the integers are multiplied and summed exactly, and one product turns
+ * the sum into a float. The cpu backend promises the same bits for I8, so nothing here may be fused. */
+#pragma GCC optimize("fp-contract=off")
+#include <math.h>
+
+#include "backend/ref/ref_ops.h"
+#include "tensor/panel.h"
+
+/* integer steps per unit: 127 / largest magnitude; 0 for a row of (almost) zeros */
+static float steps_per_unit(const float *x, int32_t n, float *scale) {
+    float most = 0;
+    for (int32_t c = 0; c < n; c++) most = fmaxf(most, fabsf(x[c]));
+    const float usable = most > 1e-30f ? most : 0;
+    *scale = usable / 127.0f;
+    return usable > 0 ? 127.0f / usable : 0;
+}
+
+static float dot_i8(const float *x, float steps, float scale, const pk_weight *w, int32_t row) {
+    const int8_t *weights = w->data;
+    int32_t       sum = 0;
+    for (int32_t c = 0; c < w->cols; c++)
+        sum += (int32_t)nearbyintf(x[c] * steps) * weights[pk_panel_index(w->cols, PK_I8, row, c)];
+    return (float)sum * (scale * w->scale[row]);
+}
+
+static float dot_float(const float *x, const pk_weight *w, int32_t row) {
+    float sum = 0;
+    for (int32_t c = 0; c < w->cols; c++) sum += x[c] * pk_weight_get(w, row, c);
+    return sum;
+}
+
+void pk_ref_product(const float *x, const pk_weight *w, float *out) {
+    float       scale;
+    const float steps = steps_per_unit(x, w->cols, &scale);
+    for (int32_t row = 0; row < w->rows; row++)
+        out[row] = w->type == PK_I8 ? dot_i8(x, steps, scale, w, row) : dot_float(x, w, row);
+}
+
+static float activate(float x, pk_act act) {
+    switch (act) {
+    case PK_RELU: return x > 0 ? x : 0;
+    case PK_GELU: return (float)(0.5 * x * (1 + erf(x * M_SQRT1_2)));
+    case PK_SWISH: return (float)(x / (1 + exp(-(double)x)));
+    default: return x;
+    }
+}
+
+void pk_ref_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w, const pk_weight *bias,
+                   pk_act act, pk_tensor residual) {
+    float *y = pk_ref_scratch(self, (size_t)w->rows);
+    if (!y) return;
+    for (int32_t i = 0; i < x.rows; i++) {
+        pk_ref_product(x.data + (size_t)i * (size_t)x.stride, w, y);
+        for (int32_t c = 0; c < w->rows; c++) {
+            const float value = activate(y[c] + (bias ? pk_weight_get(bias, 0, c) : 0), act);
+            const size_t at = (size_t)i * (size_t)residual.stride + (size_t)c;
+            out.data[(size_t)i * (size_t)out.stride + (size_t)c] =
+                value + (residual.data ? residual.data[at] : 0);
+        }
+    }
+}

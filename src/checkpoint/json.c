@@ -1,0 +1,51 @@
+/* json.c - strict JSON in, escaped JSON out. */
+#include "checkpoint/json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file_map.h"
+
+pk_status pk_json_parse(const char *text, size_t size, const char *what, json_t **out) {
+    json_error_t error;
+    *out = json_loadb(text ? text : "", text ? size : 0, JSON_REJECT_DUPLICATES, &error);
+    if (!*out) {
+        if (json_error_code(&error) == json_error_out_of_memory)
+            PK_FAIL(PK_NO_MEMORY, "%s: out of memory", what);
+        PK_FAIL(PK_FORMAT, "%s: not valid JSON: %s (line %d)", what, error.text, error.line);
+    }
+    if (!json_is_object(*out)) {
+        json_decref(*out);
+        *out = NULL;
+        PK_FAIL(PK_FORMAT, "%s: must hold a JSON object", what);
+    }
+    return PK_OK;
+}
+
+pk_status pk_json_open(const char *path, json_t **out) {
+    pk_file_map map;
+    *out = NULL;
+    PK_TRY(pk_file_map_open(path, &map));
+    const pk_status status = pk_json_parse((const char *)map.data, map.size, path, out);
+    pk_file_map_close(&map);
+    return status;
+}
+
+void pk_json_add_string(pk_buffer *out, const char *text) {
+    pk_buffer_add(out, "\"", 1);
+    for (const char *c = text; *c; c++) {
+        if (*c == '"' || *c == '\\') pk_buffer_print(out, "\\%c", *c);
+        else if ((unsigned char)*c < ' ') pk_buffer_print(out, "\\u%04x", (unsigned)*c);
+        else pk_buffer_add(out, c, 1);
+    }
+    pk_buffer_add(out, "\"", 1);
+}
+
+void pk_json_add_float(pk_buffer *out, float value) {
+    char text[32];
+    snprintf(text, sizeof text, "%.9g", (double)value);
+    /* the host program may have set a locale with a decimal comma */
+    char *comma = strchr(text, ',');
+    if (comma) *comma = '.';
+    pk_buffer_add_text(out, text);
+}

@@ -1,0 +1,76 @@
+/* beam_rules.c - the rule sets of four beam searches, checked against each one's behaviour.
+ *
+ * hf:      transformers, generate() with num_beams
+ * marian:  marian-decoder; alpha is the length penalty, 0 unless --normalize
+ * ct2:     CTranslate2, translate_batch()
+ * fairseq: fairseq-generate */
+#include "decode/beam_rules.h"
+
+#include <float.h>
+#include <math.h>
+
+const char *const pk_beam_rule_names[] = { "hf", "marian", "ct2", "fairseq", NULL };
+
+static const pk_beam_rules table[] = {
+    {
+        .kind = PK_BEAM_HF, .candidates = 2, .may_force = true, .forced_is_free = true,
+        .counts_eos = true, .prompt_is_apart = true, .length_penalty = 1,
+        .constraint = { .of_model = true, .with_start = true },
+    },
+    {
+        .kind = PK_BEAM_MARIAN, .candidates = 1, .shrinks = true, .scores_prefix = true,
+        .counts_eos = true, .length_penalty = 0,
+        .constraint = { .ban_unk = true, .with_start = true },
+    },
+    {
+        .kind = PK_BEAM_CT2, .candidates = 2, .drops_first_eos = true, .length_penalty = 1,
+        .constraint = { .min_length = 2, .on_logits = true, .renormalise = true },
+    },
+    {
+        .kind = PK_BEAM_FAIRSEQ, .candidates = 2, .stops_taking = true, .always_ends = true,
+        .scores_prefix = true, .counts_eos = true, .length_penalty = 1,
+        .constraint = { .min_length = 2, .with_start = true },
+    },
+};
+
+const pk_beam_rules *pk_beam_rules_of(int32_t kind) { return &table[kind]; }
+
+int32_t pk_beam_length(const pk_beam_rules *r, const pk_source *src, int32_t n, bool ends_in_eos) {
+    if (ends_in_eos && !r->counts_eos) n--;
+    /* a language token alone is generated under force and counts; with a user's prefix behind it,
+       both are the prompt */
+    if (r->prompt_is_apart && src->n_prefix > src->n_free_prefix) n -= src->n_prefix;
+    return n;
+}
+
+float pk_beam_score(float sum, int32_t length, float length_penalty) {
+    if (length_penalty == 0) return sum;
+    if (length <= 0) return -FLT_MAX;           /* an empty output ranks last where it has no length */
+    return sum / (float)pow((double)length, (double)length_penalty);
+}
+
+/* Could the best running hypothesis still beat the worst finished one? hf compares it as if it ended
+ * at its present length, or ("never") at the length that flatters it most. */
+static bool hf_stops(const pk_beam_standing *now) {
+    if (now->n_finished < now->size) return false;
+    if (now->size == 1 || now->early_stopping == PK_STOP_YES) return true;
+    const bool    hopeful = now->early_stopping == PK_STOP_NEVER && now->length_penalty > 0;
+    const int32_t length = hopeful ? now->longest : now->length;
+    return !(pk_beam_score(now->best_running, length, now->length_penalty) > now->worst_finished);
+}
+
+static bool ct2_stops(const pk_beam_standing *now) {
+    if (now->length_penalty == 0) return now->best_ended && now->n_ended >= now->n_best;
+    const int32_t enough = (int32_t)roundf((float)now->size * now->patience);
+    return now->n_ended >= (enough > 1 ? enough : 1);
+}
+
+bool pk_beam_stops(const pk_beam_rules *r, const pk_beam_standing *now) {
+    switch (r->kind) {
+    case PK_BEAM_HF: return hf_stops(now);
+    case PK_BEAM_CT2: return ct2_stops(now);
+    case PK_BEAM_FAIRSEQ: return now->n_finished == now->size;
+    case PK_BEAM_MARIAN: return false;          /* it ends when its beam has shrunk to nothing */
+    }
+    return true;
+}

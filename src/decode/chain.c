@@ -1,0 +1,38 @@
+/* chain.c - given tokens as a chain of asks. */
+#include "decode/chain.h"
+
+pk_chain pk_chain_begin(const pk_source *src, bool forced, bool logp) {
+    return (pk_chain){
+        .start = src->start,
+        .token = forced ? src->forced : src->prefix,
+        .n = forced ? src->n_forced : src->n_prefix,
+        .n_free = src->n_free_prefix,
+        .logp = logp,
+        .attention = src->want_attention,
+    };
+}
+
+int32_t pk_chain_propose(pk_chain *c, pk_pass *pass) {
+    int32_t parent = 0;
+    const int32_t left = c->n - c->fed;
+    c->asked = left < pass->room ? left : pass->room;
+    for (int32_t i = c->fed; i < c->fed + c->asked; i++) {
+        const bool tell = c->logp && i >= c->n_free;
+        parent = pk_ask_add(pass, (pk_ask){ .token = i ? c->token[i - 1] : c->start,
+                                            .pos = i,
+                                            .parent = parent,
+                                            .logp = tell,
+                                            .attention = c->attention,
+                                            .target = tell ? c->token + i : NULL,
+                                            .n_target = tell });
+    }
+    return parent;
+}
+
+void pk_chain_absorb(pk_chain *c, const pk_pass *pass, pk_output *out) {
+    for (int32_t i = 1; i <= c->asked; i++, c->fed++) {
+        const pk_answer *a = &pass->answer[i];
+        const bool told = c->logp && c->fed >= c->n_free;
+        pk_output_add(out, c->token[c->fed], told ? a->target_logp[0] : 0, a->attention);
+    }
+}

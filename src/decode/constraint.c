@@ -1,0 +1,139 @@
+/* constraint.c - bans and penalties on the next token.
+ *
+ * n-grams and penalty follow the definitions of Hugging Face's generate(): a token that would
+ * complete an n-gram already in the history is banned; the penalty divides a positive score by p
+ * and multiplies a negative one. A token that is banned is not penalised as well. */
+#include "decode/constraint.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+const char *const pk_unk_choices[] = { "auto", "allow", "ban", NULL };
+
+int32_t pk_constraint_max_length(const pk_constraint_options *opt, const pk_source *src) {
+    return opt->max_length > 0 && opt->max_length < src->max_length ? opt->max_length
+                                                                    : src->max_length;
+}
+
+static float penalty_of(const pk_constraint_options *opt, const pk_source *src, bool of_model) {
+    const float p = opt->repetition_penalty > 0 ? opt->repetition_penalty
+                    : of_model                  ? src->repetition_penalty
+                                                : 1;
+    return p > 0 ? p : 1;
+}
+
+pk_status pk_constraint_begin(pk_constraint *c, const pk_constraint_options *opt, const pk_source *src,
+                              pk_constraint_rules rules) {
+    *c = (pk_constraint){
+        .rules = rules,
+        .ngram = opt->no_repeat_ngram >= 0 ? opt->no_repeat_ngram
+                 : rules.of_model          ? src->no_repeat_ngram
+                                           : 0,
+        .penalty = penalty_of(opt, src, rules.of_model),
+        .min_length = opt->min_length >= 0 ? opt->min_length : rules.min_length,
+        .max_length = pk_constraint_max_length(opt, src),
+        .eos = src->eos,
+        .unk = opt->unk == PK_UNK_BAN || (opt->unk == PK_UNK_AUTO && rules.ban_unk) ? src->unk
+                                                                                     : PK_NO_TOKEN,
+        .suppressed = src->suppressed,
+        .n_suppressed = src->n_suppressed,
+        .lists_suppressed = rules.renormalise && !src->renormalise,
+        .vocab = src->vocab,
+    };
+    if (src->n_prefix >= c->max_length)
+        PK_FAIL(PK_ARGUMENT, "the output must begin with %d tokens but may have only %d: "
+                "shorten the prefix or raise max_length", (int)src->n_prefix, (int)c->max_length);
+    c->room = 2 + c->n_suppressed;              /* eos and unk */
+    if (c->ngram <= 0 && c->penalty == 1) return PK_OK;
+    c->room += c->max_length;
+    return PK_TAKE(&c->seen, (size_t)(c->vocab + 31) / 32);
+}
+
+void pk_constraint_end(pk_constraint *c) {
+    pk_memory_give(c->seen);
+    c->seen = NULL;
+}
+
+static bool suppressed(const pk_constraint *c, int32_t token) {
+    for (int32_t i = 0; i < c->n_suppressed; i++)
+        if (c->suppressed[i] == token) return true;
+    return false;
+}
+
+/* adds a token once; the bit tells whether it is there already */
+static void add(const pk_constraint *c, pk_special *out, int32_t token) {
+    if (token < 0 || token >= c->vocab || suppressed(c, token)) return;
+    uint32_t *word = &c->seen[token / 32], bit = UINT32_C(1) << (token % 32);
+    if (*word & bit) return;
+    *word |= bit;
+    out->token[out->n++] = token;
+}
+
+/* every window of the history that begins like its end, but for the last token, bans its last token */
+static void add_ngrams(const pk_constraint *c, const int32_t *history, int32_t n, pk_special *out) {
+    const int32_t size = c->ngram;
+    if (size <= 0 || n < size) return;
+    const int32_t *suffix = history + n + 1 - size;
+    for (int32_t i = 0; i + size <= n; i++)
+        if (memcmp(history + i, suffix, (size_t)(size - 1) * sizeof *history) == 0)
+            add(c, out, history[i + size - 1]);
+}
+
+/* bans were collected first (they win); turn the list round so that penalised tokens come first */
+static void penalised_first(pk_special *out, int32_t n_banned) {
+    out->n_penalised = out->n - n_banned;
+    for (int32_t i = 0, j = out->n - 1; i < j; i++, j--) {
+        const int32_t token = out->token[i];
+        out->token[i] = out->token[j];
+        out->token[j] = token;
+    }
+}
+
+/* as pk_constraint_list, for those that look back; bans that need no looking are there already */
+static void look_back(const pk_constraint *c, const int32_t *history, int32_t n, pk_special *out) {
+    if (!c->rules.with_start) history++;
+    else n++;
+    for (int32_t i = 0; i < out->n; i++) c->seen[out->token[i] / 32] |= UINT32_C(1) << (out->token[i] % 32);
+    add_ngrams(c, history, n, out);
+    const int32_t n_banned = out->n;
+    for (int32_t i = 0; c->penalty != 1 && i < n; i++) add(c, out, history[i]);
+    for (int32_t i = 0; i < out->n; i++) c->seen[out->token[i] / 32] = 0;
+    penalised_first(out, n_banned);
+}
+
+void pk_constraint_list(const pk_constraint *c, const int32_t *history, int32_t n, pk_special *out) {
+    const bool no_eos = n + 1 < c->min_length;
+    out->n = out->n_penalised = 0;
+    for (int32_t i = 0; c->lists_suppressed && i < c->n_suppressed; i++)
+        out->token[out->n++] = c->suppressed[i];
+    if (no_eos && !suppressed(c, c->eos)) out->token[out->n++] = c->eos;
+    if (c->unk != PK_NO_TOKEN && !(no_eos && c->unk == c->eos) && !suppressed(c, c->unk))
+        out->token[out->n++] = c->unk;
+    if (c->seen) look_back(c, history, n, out);
+}
+
+void pk_constraint_ask(const pk_constraint *c, const pk_special *special, pk_ask *ask) {
+    ask->ban = special->token;
+    ask->n_ban = special->n;
+    ask->target = special->token;
+    ask->n_target = c->rules.renormalise ? special->n : special->n_penalised;
+    ask->logp |= ask->n_target > 0;
+}
+
+float pk_constraint_weigh(const pk_constraint *c, const pk_answer *a, int32_t i) {
+    const float sum = c->rules.on_logits ? a->log_sum : 0;
+    const float was = a->target_logp[i] + sum;
+    return (was < 0 ? was * c->penalty : was / c->penalty) - sum;
+}
+
+float pk_constraint_shift(const pk_constraint *c, const pk_special *special, const pk_answer *a) {
+    double mass = 1;
+    if (!c->rules.renormalise || special->n == 0) return 0;
+    for (int32_t i = 0; i < special->n; i++) mass -= exp((double)a->target_logp[i]);
+    if (mass < 1e-9) mass = 1e-9;               /* rounding, when next to nothing is allowed */
+    for (int32_t i = 0; i < special->n_penalised; i++)
+        mass += exp((double)pk_constraint_weigh(c, a, i));
+    return (float)-log(mass);
+}

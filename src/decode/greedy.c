@@ -1,0 +1,144 @@
+/* greedy.c - take the most probable token, one at a time.
+ *
+ * One ask a pass (the first pass also feeds the prefix). Without scores the ask wants the best logit
+ * only, and no sum over the vocabulary. The repetition penalty works on logits, as in generate(). */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "decode/chain.h"
+#include "decode/constraint.h"
+
+typedef struct state {
+    pk_constraint_options options;
+    pk_source             src;
+    pk_constraint         constraint;
+    pk_special            special;      /* of the ask in flight */
+    pk_chain              prefix;
+    pk_output             out;
+    int32_t              *history;      /* (max_length + 1) start symbol, then output */
+} state;
+
+// clang-format off
+static const pk_option options[] = { PK_CONSTRAINT_OPTIONS(state, options), { 0 } };
+// clang-format on
+
+static pk_status check(const void *p, int32_t n_best) {
+    (void)p;
+    if (n_best > 1) PK_FAIL(PK_ARGUMENT, "greedy gives one hypothesis; for %d use beam:size=%d", (int)n_best, (int)n_best);
+    return PK_OK;
+}
+
+static void limits(const void *p, const pk_source *src, int32_t *asks, int32_t *rows, int32_t *slots,
+                   int32_t *top_k) {
+    const state *s = p;
+    *asks = src->n_prefix + 1;
+    *rows = 1;
+    *slots = pk_constraint_max_length(&s->options, src);
+    *top_k = 1;
+}
+
+static void end(void *p) {
+    state *s = p;
+    pk_constraint_end(&s->constraint);
+    pk_output_end(&s->out);
+    pk_memory_give(s->special.token);
+    pk_memory_give(s->history);
+    s->special.token = s->history = NULL;
+}
+
+static pk_status take(state *s) {
+    const pk_constraint_rules rules = { .of_model = true, .on_logits = true, .with_start = true };
+    PK_TRY(pk_constraint_begin(&s->constraint, &s->options, &s->src, rules));
+    PK_TRY(PK_TAKE(&s->special.token, (size_t)s->constraint.room));
+    PK_TRY(pk_output_begin(&s->out, &s->src, s->constraint.max_length));
+    return PK_TAKE(&s->history, (size_t)s->constraint.max_length + 1);
+}
+
+static pk_status begin(void *p, const pk_source *src) {
+    state *s = p;
+    s->src = *src;
+    s->prefix = pk_chain_begin(src, false, src->want_scores);
+    const pk_status status = take(s);
+    if (status != PK_OK) {
+        end(s);
+        return status;
+    }
+    s->history[0] = src->start;
+    if (src->n_prefix) memcpy(s->history + 1, src->prefix, (size_t)src->n_prefix * sizeof *src->prefix);
+    return PK_OK;
+}
+
+/* the last token, where the model's convention leaves no choice */
+static bool must_end(const state *s, int32_t n) {
+    return s->src.forced_eos && n == s->constraint.max_length - 1;
+}
+
+static void propose(void *p, pk_pass *pass) {
+    state *s = p;
+    const int32_t parent = pk_chain_propose(&s->prefix, pass);
+    const int32_t n = s->out.n + s->prefix.asked;       /* output tokens so far */
+    if (pass->n == pass->room) return;                  /* the prefix filled the pass */
+    pk_ask ask = { .token = s->history[n], .pos = n, .parent = parent,
+                   .logp = s->src.want_scores, .attention = s->src.want_attention };
+    if (must_end(s, n)) {
+        ask.target = &s->src.eos;
+        ask.n_target = s->src.want_scores;
+    } else {
+        pk_constraint_list(&s->constraint, s->history, n, &s->special);
+        pk_constraint_ask(&s->constraint, &s->special, &ask);
+        ask.top_k = 1;
+    }
+    pk_ask_add(pass, ask);
+}
+
+/* the best of those told and those penalised; PK_NO_TOKEN when nothing is allowed */
+static pk_candidate best(const state *s, const pk_answer *a) {
+    pk_candidate choice = a->top[0];
+    float        value = choice.logp;           /* as the choice is made; choice.logp is the model's */
+    if (choice.token == PK_NO_TOKEN || !(value > -INFINITY)) {
+        value = -INFINITY;
+        choice.token = PK_NO_TOKEN;
+    }
+    for (int32_t i = 0; i < s->special.n_penalised; i++) {
+        const float   weighed = pk_constraint_weigh(&s->constraint, a, i);
+        const int32_t token = s->special.token[i];
+        if (weighed > value || (weighed == value && token < choice.token && weighed > -INFINITY)) {
+            choice = (pk_candidate){ token, a->target_logp[i] };
+            value = weighed;
+        }
+    }
+    return choice;
+}
+
+static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
+    state *s = p;
+    pk_chain_absorb(&s->prefix, pass, &s->out);
+    const bool decided = pass->n > s->prefix.asked;
+    s->prefix.asked = 0;
+    pk_keep(verdict, pass->n);
+    if (!decided) return;
+    const pk_answer *a = &pass->answer[pass->n];
+    pk_candidate     next = { s->src.eos, 0 };
+    if (!must_end(s, s->out.n)) next = best(s, a);
+    else if (s->src.want_scores) next.logp = a->target_logp[0];
+    verdict->done = true;
+    if (next.token == PK_NO_TOKEN) return;      /* all is banned: the output ends here */
+    s->history[s->out.n + 1] = next.token;
+    pk_output_add(&s->out, next.token, s->src.want_scores ? next.logp : 0, a->attention);
+    verdict->done = next.token == s->src.eos || s->out.n == s->constraint.max_length;
+}
+
+static int32_t result(const void *p, pk_hypothesis *out, int32_t room) {
+    const state *s = p;
+    if (room < 1) return 0;
+    pk_output_view(&s->out, out);
+    for (int32_t i = 0; i < s->out.n; i++) out->score += s->out.logp[i];
+    return 1;
+}
+
+const pk_strategy pk_strategy_greedy = {
+    .name = "greedy", .help = "the most probable token each time; fastest", .options = options,
+    .needs = PK_CAN_CAUSAL, .state_size = sizeof(state), .check = check, .limits = limits,
+    .begin = begin, .propose = propose, .absorb = absorb, .result = result, .end = end,
+};

@@ -1,0 +1,56 @@
+/* list.c - the strategies there are: one line each. Parsing of "name:key=value,..." and help come
+ * from the strategies' own option tables. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "decode/strategy.h"
+
+const pk_strategy *const pk_strategies[] = {
+    &pk_strategy_greedy,
+    &pk_strategy_beam,
+    NULL,
+};
+
+static pk_status refuse(const char *spec, size_t size) {
+    pk_buffer known = { 0 };
+    for (int i = 0; pk_strategies[i]; i++)
+        pk_buffer_print(&known, "%s%s", i ? ", " : "", pk_strategies[i]->name);
+    const pk_status status =
+        pk_fail_with(PK_ARGUMENT, "no decoding strategy '%.*s'; there are: %s",
+                     (int)(size < 64 ? size : 64), spec, known.data ? known.data : "greedy");
+    pk_buffer_free(&known);
+    return status;
+}
+
+pk_status pk_strategy_parse(const char *spec, const pk_strategy **out, void **state) {
+    if (!spec || !*spec) spec = "greedy";
+    const size_t size = strcspn(spec, ":");
+    *state = NULL;
+    for (int i = 0; pk_strategies[i]; i++) {
+        const pk_strategy *s = pk_strategies[i];
+        if (strlen(s->name) != size || memcmp(s->name, spec, size) != 0) continue;
+        PK_TRY(pk_memory_take(1, s->state_size, state));
+        pk_options_defaults(s->options, *state);
+        const char     *text = spec[size] ? spec + size + 1 : "";
+        const pk_status status = pk_options_parse(s->options, text, s->name, *state);
+        if (status == PK_OK) {
+            *out = s;
+            return PK_OK;
+        }
+        pk_memory_give(*state);
+        *state = NULL;
+        return status;
+    }
+    return refuse(spec, size);
+}
+
+pk_status pk_strategies_describe(char **text) {
+    pk_buffer out = { 0 };
+    for (int i = 0; pk_strategies[i]; i++) {
+        pk_buffer_print(&out, "%s  %s\n", pk_strategies[i]->name, pk_strategies[i]->help);
+        pk_options_help(pk_strategies[i]->options, &out);
+    }
+    const pk_status status = pk_buffer_take(&out, text, NULL);
+    pk_buffer_free(&out);
+    return status;
+}

@@ -1,0 +1,34 @@
+/* output.c - one hypothesis being written. */
+#include "decode/output.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+pk_status pk_output_begin(pk_output *out, const pk_source *src, int32_t room) {
+    *out = (pk_output){ .n_source = src->n_tokens };
+    PK_TRY(PK_TAKE(&out->token, (size_t)room));
+    PK_TRY(PK_TAKE(&out->logp, (size_t)room));
+    if (src->want_attention) PK_TRY(PK_TAKE(&out->attention, (size_t)room * (size_t)src->n_tokens));
+    return PK_OK;
+}
+
+void pk_output_add(pk_output *out, int32_t token, float logp, const float *attention) {
+    const size_t width = (size_t)out->n_source;
+    if (out->attention && attention)
+        memcpy(out->attention + (size_t)out->n * width, attention, width * sizeof *attention);
+    out->token[out->n] = token;
+    out->logp[out->n++] = logp;
+}
+
+void pk_output_view(const pk_output *out, pk_hypothesis *view) {
+    *view = (pk_hypothesis){ .token = out->token, .logp = out->logp, .n = out->n,
+                             .score = out->score, .attention = out->attention };
+}
+
+void pk_output_end(pk_output *out) {
+    pk_memory_give(out->token);
+    pk_memory_give(out->logp);
+    pk_memory_give(out->attention);
+    *out = (pk_output){ 0 };
+}

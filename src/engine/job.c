@@ -1,0 +1,49 @@
+/* job.c - keeping what a strategy found after its state is gone. */
+#include "engine/job.h"
+
+#include <string.h>
+
+void pk_job_free(pk_job *job) {
+    for (int32_t i = 0; i < job->n_hypotheses; i++) {
+        pk_memory_give(job->hypothesis[i].token);
+        pk_memory_give(job->hypothesis[i].logp);
+        pk_memory_give(job->hypothesis[i].looks_at);
+    }
+    pk_memory_give(job->hypothesis);
+    pk_ids_free(&job->source);
+    pk_ids_free(&job->prefix);
+    pk_ids_free(&job->forced);
+    *job = (pk_job){ 0 };
+}
+
+/* the source token that gets most attention; the end symbol only when there is nothing else */
+static int32_t most_attended(const float *attention, int32_t n_source) {
+    int32_t best = 0;
+    for (int32_t i = 1; i < n_source - 1; i++)
+        if (attention[i] > attention[best]) best = i;
+    return best;
+}
+
+static pk_status keep(pk_job_hypothesis *h, const pk_hypothesis *found, int32_t n_source) {
+    const size_t n = (size_t)found->n;
+    PK_TRY(PK_TAKE(&h->token, n));
+    PK_TRY(PK_TAKE(&h->logp, n));
+    h->n = found->n;
+    h->score = found->score;
+    if (n) memcpy(h->token, found->token, n * sizeof *h->token);
+    for (size_t i = 0; i < n && found->logp; i++) h->log_prob += (h->logp[i] = found->logp[i]);
+    if (!found->attention) return PK_OK;
+    PK_TRY(PK_TAKE(&h->looks_at, n));
+    for (size_t i = 0; i < n; i++)
+        h->looks_at[i] = most_attended(found->attention + i * (size_t)n_source, n_source);
+    return PK_OK;
+}
+
+pk_status pk_job_finish(pk_job *job, const pk_hypothesis *found, int32_t n) {
+    PK_TRY(PK_TAKE(&job->hypothesis, (size_t)n));
+    for (int32_t i = 0; i < n; i++) {
+        job->n_hypotheses = i + 1;              /* so that a half-kept one is given back too */
+        PK_TRY(keep(&job->hypothesis[i], &found[i], (int32_t)job->source.n));
+    }
+    return PK_OK;
+}

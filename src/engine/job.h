@@ -1,0 +1,27 @@
+/* job.h - one sentence on its way through the decoder: tokens in, hypotheses out. */
+#ifndef PK_ENGINE_JOB_H
+#define PK_ENGINE_JOB_H
+#include "base/ids.h"
+#include "decode/strategy.h"
+
+typedef struct pk_job_hypothesis {
+    int32_t *token;                             /* [n] end symbol included when it was met */
+    float   *logp;                              /* [n] */
+    int32_t *looks_at;                          /* [n] source token each looked at most; or NULL */
+    int32_t  n;
+    float    score, log_prob;
+} pk_job_hypothesis;
+
+typedef struct pk_job {
+    pk_ids             source;                  /* language and end symbol included */
+    pk_ids             prefix;                  /* what the output must begin with */
+    pk_ids             forced;                  /* the whole output, when it is to be scored */
+    int32_t            n_free_prefix;
+    pk_job_hypothesis *hypothesis;              /* best first */
+    int32_t            n_hypotheses;
+} pk_job;
+
+void pk_job_free(pk_job *job);
+/* copies what a strategy found; n_source: for the attention rows */
+pk_status pk_job_finish(pk_job *job, const pk_hypothesis *found, int32_t n);
+#endif

@@ -1,0 +1,99 @@
+/* model.c - opening, describing and converting models. */
+#include "engine/model.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+#define NAMES_END NULL
+static const char *const type_names[] = { [PK_F32] = "f32", [PK_F16] = "f16", [PK_I8] = "i8", NAMES_END };
+
+/* "f32" -> PK_F32; NULL -> -1 (as stored) */
+static pk_status parse_type(const char *name, bool allow_f16, int *out) {
+    *out = -1;
+    if (!name) return PK_OK;
+    for (int i = 0; type_names[i]; i++)
+        if (strcmp(name, type_names[i]) == 0 && (allow_f16 || i != PK_F16)) *out = i;
+    if (*out < 0)
+        PK_FAIL(PK_ARGUMENT, "unknown type '%s'; use %s", name, allow_f16 ? "f32, f16 or i8" : "f32 or i8");
+    return PK_OK;
+}
+
+static pk_status open_vocab(pk_model *m) {
+    const pk_model_data *d = &m->data;
+    const pk_config     *c = &d->network.config;
+    const pk_vocab_data  data = {
+         .source_spm = d->source_spm.data,       .source_spm_size = d->source_spm.size,
+         .target_spm = d->target_spm.data,       .target_spm_size = d->target_spm.size,
+         .source_tokens = d->source_tokens.data, .source_tokens_size = d->source_tokens.size,
+         .target_tokens = d->target_tokens.data, .target_tokens_size = d->target_tokens.size,
+         .unk = c->unk,                          .eos = c->eos,
+    };
+    PK_TRY(pk_vocab_open(&data, &m->vocab));
+    const int32_t source = pk_vocab_source_size(m->vocab), target = pk_vocab_target_size(m->vocab);
+    if (source != c->source_vocab || target != c->target_vocab)
+        PK_FAIL(PK_FORMAT, "the vocabulary (%d and %d tokens) does not fit the weights (%d and %d)", source,
+                target, c->source_vocab, c->target_vocab);
+    return PK_OK;
+}
+
+pk_status pk_model_open(const char *path, const pk_model_options *opt, pk_model **out) {
+    pk_model *m;
+    int       type;
+    *out = NULL;
+    if (!path || !*path) PK_FAIL(PK_ARGUMENT, "no model given");
+    PK_TRY(parse_type(opt ? opt->type : NULL, false, &type));
+    PK_TRY(PK_TAKE(&m, 1));
+    pk_status status = pk_model_data_open(path, type, &m->data);
+    if (status == PK_OK) status = open_vocab(m);
+    if (status != PK_OK) {
+        pk_model_close(m);
+        return status;
+    }
+    *out = m;
+    return PK_OK;
+}
+
+void pk_model_close(pk_model *m) {
+    if (!m) return;
+    pk_vocab_close(m->vocab);
+    pk_model_data_close(&m->data);
+    pk_memory_give(m);
+}
+
+pk_status pk_model_convert(const char *from, const char *to, const pk_convert_options *opt) {
+    pk_model_data data;
+    int           type;
+    if (!from || !to) PK_FAIL(PK_ARGUMENT, "convert needs a model and a file to write");
+    PK_TRY(parse_type(opt ? opt->type : NULL, true, &type));
+    PK_TRY(pk_model_data_open(from, type, &data));
+    const pk_status status = pk_model_data_save(&data, to);
+    pk_model_data_close(&data);
+    return status;
+}
+
+typedef struct sums { uint64_t parameters, bytes; } sums;
+
+static pk_status add_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
+                            bool matrix) {
+    sums *s = user;
+    (void)name, (void)matrix;
+    const uint64_t each = matrix ? (w->type == PK_F32 ? 4 : w->type == PK_F16 ? 2 : 1) : 4;
+    s->parameters += (uint64_t)rows * (uint64_t)cols;
+    s->bytes += (uint64_t)rows * (uint64_t)cols * each;
+    return PK_OK;
+}
+
+pk_status pk_model_describe(const pk_model *m, char **json) {
+    pk_network net = m->data.network;           /* walk() takes a network it may change */
+    sums       s = { 0 };
+    pk_buffer  b = { 0 };
+    pk_network_walk(&net, add_weight, &s);
+    pk_buffer_print(&b, "{\"type\": \"%s\", \"parameters\": %llu, \"weight_bytes\": %llu, \"config\": ",
+                    type_names[m->data.type], (unsigned long long)s.parameters, (unsigned long long)s.bytes);
+    pk_config_write(&m->data.network.config, &b);
+    pk_buffer_print(&b, ", \"provenance\": %s}", m->data.provenance ? m->data.provenance : "{}");
+    const pk_status status = pk_buffer_take(&b, json, NULL);
+    pk_buffer_free(&b);
+    return status;
+}

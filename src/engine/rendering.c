@@ -1,0 +1,130 @@
+/* rendering.c - writing: finished jobs -> text, tokens, scores and word alignments. */
+#include <string.h>
+
+#include "engine/document.h"
+
+#define WORD_MARK "\xE2\x96\x81"                /* U+2581 begins a word in SentencePiece's pieces */
+
+static bool is_special(const pk_config *c, int32_t token) {
+    return token == c->eos || token == c->pad || token < 0;
+}
+
+/* the hypothesis that stands for this rank: the last one when there are fewer */
+static const pk_job_hypothesis *at_rank(const pk_job *job, int32_t rank) {
+    if (job->n_hypotheses == 0) return NULL;
+    return &job->hypothesis[rank < job->n_hypotheses ? rank : job->n_hypotheses - 1];
+}
+
+static pk_status add_text(const pk_model *m, const pk_job *job, const pk_job_hypothesis *h, pk_buffer *out) {
+    const pk_config *c = &m->data.network.config;
+    pk_ids           plain = { 0 };
+    pk_status        status = PK_OK;
+    for (int32_t i = job->n_free_prefix; i < h->n && status == PK_OK; i++)
+        if (!is_special(c, h->token[i])) status = pk_ids_add(&plain, h->token[i]);
+    if (status == PK_OK) status = pk_vocab_decode(m->vocab, plain.id, plain.n, out);
+    pk_ids_free(&plain);
+    return status;
+}
+
+static pk_status add_tokens(const pk_job_hypothesis *h, pk_rendering *out) {
+    const size_t had = out->token.n;
+    for (int32_t i = 0; i < h->n; i++) PK_TRY(pk_ids_add(&out->token, h->token[i]));
+    PK_TRY(PK_GROW(&out->logp, out->token.n));
+    if (h->n) memcpy(out->logp + had, h->logp, (size_t)h->n * sizeof *h->logp);
+    return PK_OK;
+}
+
+/* ---- word alignments ---- */
+
+typedef struct words { int32_t source, target; } words;      /* words before this sentence */
+
+static bool begins_word(const char *piece, bool first) {
+    return first || strncmp(piece, WORD_MARK, strlen(WORD_MARK)) == 0;
+}
+
+/* word[i] of each of a job's source tokens, counted from 0; -1 for language and end symbol */
+static int32_t count_source_words(const pk_model *m, const pk_job *job, int32_t has_tag, int32_t *word) {
+    int32_t n = 0;
+    for (size_t i = 0; i < job->source.n; i++) {
+        const bool control = i < (size_t)has_tag || i + 1 == job->source.n;
+        word[i] = -1;
+        if (control) continue;
+        n += begins_word(pk_vocab_source_token(m->vocab, job->source.id[i]), n == 0);
+        word[i] = n - 1;
+    }
+    return n;
+}
+
+/* a link is written once, however many pieces of the two words say it */
+static void add_links(const pk_model *m, const pk_job *job, const pk_job_hypothesis *h, const int32_t *word,
+                      words *at, pk_buffer *out) {
+    const pk_config *c = &m->data.network.config;
+    int32_t          n = 0, first_of_word = 0;
+    for (int32_t i = job->n_free_prefix; i < h->n; i++) {
+        if (is_special(c, h->token[i])) continue;
+        if (begins_word(pk_vocab_target_token(m->vocab, h->token[i]), n == 0)) {
+            n++;
+            first_of_word = i;
+        }
+        const int32_t source = word[h->looks_at[i]];
+        bool          seen = source < 0;
+        for (int32_t j = first_of_word; j < i; j++) seen |= word[h->looks_at[j]] == source;
+        if (!seen)
+            pk_buffer_print(out, "%s%d-%d", out->size ? " " : "", at->source + source, at->target + n - 1);
+    }
+    at->target += n;
+}
+
+static pk_status add_alignment(const pk_model *m, const pk_job *job, const pk_job_hypothesis *h, words *at,
+                               pk_buffer *out) {
+    int32_t      *word;
+    const int32_t has_tag = m->data.network.config.family == PK_MBART;
+    if (!h->looks_at) return PK_OK;
+    PK_TRY(PK_TAKE(&word, job->source.n));
+    const int32_t n = count_source_words(m, job, has_tag, word);
+    add_links(m, job, h, word, at, out);
+    at->source += n;
+    pk_memory_give(word);
+    return pk_buffer_status(out);
+}
+
+/* ---- the whole ---- */
+
+pk_status pk_document_render(const pk_document *d, const pk_model *m, int32_t rank, bool alignment,
+                             pk_rendering *out) {
+    size_t  job = 0;
+    double  weighted = 0;
+    int64_t tokens = 0;
+    words   at = { 0 };
+    *out = (pk_rendering){ 0 };
+    pk_buffer_add(&out->text, "", 0);
+    for (size_t i = 0; i < d->pieces.n; i++) {
+        const pk_piece *p = &d->pieces.piece[i];
+        if (!p->sentence) {
+            pk_buffer_add(&out->text, d->text + p->begin, p->size);
+            continue;
+        }
+        const pk_job            *j = &d->job[job++];
+        const pk_job_hypothesis *h = at_rank(j, rank);
+        if (!h) continue;
+        PK_TRY(add_text(m, j, h, &out->text));
+        PK_TRY(add_tokens(h, out));
+        if (alignment) PK_TRY(add_alignment(m, j, h, &at, &out->alignment));
+        out->log_prob += h->log_prob;
+        weighted += (double)h->score * h->n;
+        tokens += h->n;
+    }
+    /* one sentence: its own score; several: their mean, each token counting the same */
+    out->score = d->n_jobs == 1 && at_rank(&d->job[0], rank) ? at_rank(&d->job[0], rank)->score
+                 : tokens                                    ? (float)(weighted / (double)tokens)
+                                                             : 0;
+    return pk_buffer_status(&out->text);
+}
+
+void pk_rendering_free(pk_rendering *r) {
+    pk_buffer_free(&r->text);
+    pk_buffer_free(&r->alignment);
+    pk_ids_free(&r->token);
+    pk_memory_give(r->logp);
+    *r = (pk_rendering){ 0 };
+}

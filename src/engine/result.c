@@ -1,0 +1,75 @@
+/* result.c - results and their accessors. */
+#include "engine/result.h"
+
+typedef struct entry {                          /* one text */
+    pk_rendering *hypothesis;
+    int32_t       n;
+} entry;
+
+struct pk_result {
+    size_t n;
+    entry *entry;
+};
+
+pk_status pk_result_open(size_t n, pk_result **out) {
+    pk_result *r;
+    PK_TRY(PK_TAKE(&r, 1));
+    r->n = n;
+    const pk_status status = PK_TAKE(&r->entry, n);
+    if (status != PK_OK) pk_memory_give(r);
+    else *out = r;
+    return status;
+}
+
+/* ranks a text has: as many as its sentence with most */
+static int32_t ranks(const pk_document *d, int32_t n_best) {
+    int32_t n = 1;
+    for (size_t i = 0; i < d->n_jobs; i++)
+        if (d->job[i].n_hypotheses > n) n = d->job[i].n_hypotheses;
+    return n < n_best ? n : n_best;
+}
+
+pk_status pk_result_set(pk_result *r, size_t i, const pk_document *d, const pk_model *m, int32_t n_best,
+                        bool alignment) {
+    entry        *e = &r->entry[i];
+    const int32_t n = ranks(d, n_best);
+    PK_TRY(PK_TAKE(&e->hypothesis, (size_t)n));
+    for (int32_t k = 0; k < n; k++) {
+        e->n = k + 1;
+        PK_TRY(pk_document_render(d, m, k, alignment, &e->hypothesis[k]));
+    }
+    return PK_OK;
+}
+
+void pk_result_free(pk_result *r) {
+    if (!r) return;
+    for (size_t i = 0; i < r->n; i++) {
+        for (int32_t k = 0; k < r->entry[i].n; k++) pk_rendering_free(&r->entry[i].hypothesis[k]);
+        pk_memory_give(r->entry[i].hypothesis);
+    }
+    pk_memory_give(r->entry);
+    pk_memory_give(r);
+}
+
+size_t pk_result_count(const pk_result *r) { return r->n; }
+
+pk_status pk_result_hypothesis(const pk_result *r, size_t i, int32_t rank, pk_hypothesis_view *out) {
+    if (i >= r->n || rank < 0 || rank >= r->entry[i].n)
+        PK_FAIL(PK_ARGUMENT, "no hypothesis %d of text %zu", rank, i);
+    const pk_rendering *h = &r->entry[i].hypothesis[rank];
+    *out = (pk_hypothesis_view){ .text = h->text.data, .text_size = h->text.size, .score = h->score,
+                                 .log_prob = h->log_prob, .n_tokens = (int32_t)h->token.n,
+                                 .token = h->token.id, .token_log_prob = h->logp,
+                                 .alignment = h->alignment.data };
+    return PK_OK;
+}
+
+const char *pk_result_text(const pk_result *r, size_t i) {
+    return i < r->n && r->entry[i].n ? r->entry[i].hypothesis[0].text.data : "";
+}
+
+float pk_result_score(const pk_result *r, size_t i) {
+    return i < r->n && r->entry[i].n ? r->entry[i].hypothesis[0].score : 0;
+}
+
+int32_t pk_result_hypotheses(const pk_result *r, size_t i) { return i < r->n ? r->entry[i].n : 0; }

@@ -1,0 +1,258 @@
+/* translator.c - text in, text out. Read this first:
+ *
+ *   read   each text becomes a document: sentences to decode, and what stands between them
+ *   sort   the longest sentences first, so that those which share a pass are alike
+ *   decode workers take sentences from one queue (worker.c)
+ *   render each document becomes a text again, in the order of the call */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/document.h"
+#include "engine/result.h"
+#include "engine/worker.h"
+
+struct pk_translator {
+    const pk_model *model;
+    pk_reader       reader;
+    pk_plan         plan, scoring;
+    void           *options, *scoring_options;  /* strategies' fresh states */
+    bool            one_sentence, alignment;
+    int32_t         n_best, n_workers;
+    pk_worker      *worker;                     /* [n_workers] */
+    uint64_t        texts, repaired, wrapped;
+};
+
+/* ---- opening ---- */
+
+static int32_t cores(void) {
+    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 && n < 1024 ? (int32_t)n : 1;
+}
+
+static int32_t or_default(int32_t value, int32_t normal) { return value > 0 ? value : normal; }
+
+static pk_status check_options(const pk_translator_options *o) {
+    if (o->threads < 0 || o->threads > 1024) PK_FAIL(PK_ARGUMENT, "threads must be 1 to 1024, not %d", o->threads);
+    if (o->workers < 0 || o->workers > 1024) PK_FAIL(PK_ARGUMENT, "workers must be 1 to 1024, not %d", o->workers);
+    if (o->batch < 0 || o->batch > 4096) PK_FAIL(PK_ARGUMENT, "batch must be 1 to 4096, not %d", o->batch);
+    if (o->batch_tokens < 0 || o->batch_tokens > 1 << 20)
+        PK_FAIL(PK_ARGUMENT, "batch_tokens must be 1 to %d, not %d", 1 << 20, o->batch_tokens);
+    if (o->n_best < 0 || o->n_best > 256) PK_FAIL(PK_ARGUMENT, "n_best must be 1 to 256, not %d", o->n_best);
+    if (o->max_input < 0 || (o->max_input && o->max_input < 8))
+        PK_FAIL(PK_ARGUMENT, "max_input must be at least 8 tokens, not %d", o->max_input);
+    return PK_OK;
+}
+
+static pk_status open_strategy(pk_translator *t, const pk_translator_options *o) {
+    const uint32_t can = PK_CAN_CAUSAL;
+    const char    *spec = o->decode && *o->decode ? o->decode : "greedy";
+    PK_TRY(pk_strategy_parse(spec, &t->plan.strategy, &t->options));
+    PK_TRY(pk_strategy_parse("score", &t->scoring.strategy, &t->scoring_options));
+    if (t->plan.strategy->needs & ~can)
+        PK_FAIL(PK_UNSUPPORTED, "this model cannot do what '%s' needs", t->plan.strategy->name);
+    if (t->plan.strategy->check) PK_TRY(t->plan.strategy->check(t->options, t->n_best));
+    t->plan.options = t->options;
+    t->plan.n_best = t->n_best;
+    t->plan.scores = o->scores || t->n_best > 1;
+    t->plan.alignment = o->alignment;
+    t->scoring.options = t->scoring_options;
+    t->scoring.n_best = 1;
+    t->scoring.scores = true;
+    return PK_OK;
+}
+
+static pk_status open_workers(pk_translator *t, const pk_translator_options *o) {
+    const pk_config  *c = &t->model->data.network.config;
+    const int32_t     threads = or_default(o->threads, cores()), batch = or_default(o->batch, 32);
+    pk_worker_options w = { .backend = o->backend && *o->backend ? o->backend : "cpu", .batch = batch,
+                            .batch_tokens = or_default(o->batch_tokens, 4096), .plan = t->plan,
+                            .scoring = t->scoring };
+    w.max_source = o->max_input && o->max_input < c->max_source ? o->max_input : c->max_source;
+    t->reader.max_source = w.max_source;
+    /* one worker has the lowest latency; with many sentences at hand a worker per thread wastes least */
+    t->n_workers = or_default(o->workers, 1);
+    if (t->n_workers > threads) t->n_workers = threads;
+    w.threads = threads / t->n_workers;
+    PK_TRY(PK_TAKE(&t->worker, (size_t)t->n_workers));
+    for (int32_t i = 0; i < t->n_workers; i++) {
+        PK_TRY(pk_worker_open(&t->worker[i], &t->model->data.network, &w));
+        t->worker[i].reports = i == 0;
+    }
+    return PK_OK;
+}
+
+static pk_status open_parts(pk_translator *t, const pk_translator_options *o) {
+    PK_TRY(check_options(o));
+    t->n_best = or_default(o->n_best, 1);
+    t->one_sentence = o->one_sentence;
+    t->alignment = o->alignment;
+    t->reader.model = t->model;
+    t->reader.one_sentence = o->one_sentence;
+    PK_TRY(pk_language_choose(t->model, o->from, o->to, &t->reader.language));
+    const char *code = t->reader.language.source_code;
+    PK_TRY(pk_splitter_open(*code ? code : NULL, &t->reader.splitter));
+    PK_TRY(open_strategy(t, o));
+    return open_workers(t, o);
+}
+
+pk_status pk_translator_open(const pk_model *m, const pk_translator_options *opt, pk_translator **out) {
+    pk_translator        *t;
+    pk_translator_options o = { 0 };
+    *out = NULL;
+    if (opt) memcpy(&o, opt, opt->size < sizeof o ? opt->size : sizeof o);
+    PK_TRY(PK_TAKE(&t, 1));
+    t->model = m;
+    const pk_status status = open_parts(t, &o);
+    if (status != PK_OK) pk_translator_close(t);
+    else *out = t;
+    return status;
+}
+
+void pk_translator_close(pk_translator *t) {
+    if (!t) return;
+    for (int32_t i = 0; t->worker && i < t->n_workers; i++) pk_worker_close(&t->worker[i]);
+    pk_memory_give(t->worker);
+    pk_memory_give(t->options);
+    pk_memory_give(t->scoring_options);
+    pk_splitter_close(t->reader.splitter);
+    pk_memory_give(t);
+}
+
+/* ---- one call ---- */
+
+typedef struct call {
+    pk_translator *t;
+    pk_document   *document;
+    size_t         n, n_jobs;
+    pk_job       **queue;                       /* all jobs, longest first */
+} call;
+
+static pk_status read_one(call *k, size_t i, const pk_text *text, const pk_text *prefix, const pk_text *target) {
+    pk_translator *t = k->t;
+    pk_document   *d = &k->document[i];
+    pk_reader      r = t->reader;
+    if (target) r.one_sentence = true;
+    PK_TRY(pk_document_read(d, &r, text[i]));
+    if (prefix) PK_TRY(pk_document_set_prefix(d, &r, prefix[i]));
+    if (target) PK_TRY(pk_document_set_forced(d, &r, target[i]));
+    k->n_jobs += d->n_jobs;
+    t->texts++;
+    t->repaired += d->repaired.size > 0;
+    t->wrapped += d->n_wrapped;
+    return PK_OK;
+}
+
+static pk_status read_all(call *k, const pk_text *text, const pk_text *prefix, const pk_text *target) {
+    PK_TRY(PK_TAKE(&k->document, k->n));
+    for (size_t i = 0; i < k->n; i++) {
+        const pk_status status = read_one(k, i, text, prefix, target);
+        if (status != PK_OK && k->n > 1) pk_fail_context("text %zu", i + 1);
+        PK_TRY(status);
+    }
+    return PK_OK;
+}
+
+/* longest first; equal lengths in the order of the call, so that every run is the same */
+static int by_length(const void *a, const void *b) {
+    const pk_job *x = *(pk_job *const *)a, *y = *(pk_job *const *)b;
+    const size_t  nx = x->source.n + x->forced.n, ny = y->source.n + y->forced.n;
+    if (nx != ny) return nx < ny ? 1 : -1;
+    return x < y ? -1 : x > y;
+}
+
+static pk_status sort_jobs(call *k) {
+    size_t n = 0;
+    PK_TRY(PK_TAKE(&k->queue, k->n_jobs));
+    for (size_t i = 0; i < k->n; i++)
+        for (size_t j = 0; j < k->document[i].n_jobs; j++) k->queue[n++] = &k->document[i].job[j];
+    qsort(k->queue, n, sizeof *k->queue, by_length);
+    return PK_OK;
+}
+
+typedef struct helper { pk_worker *w; pk_queue *q; const pk_plan *plan; pthread_t thread; bool started; } helper;
+
+static void *help(void *arg) {
+    helper *h = arg;
+    pk_worker_run(h->w, h->q, h->plan);
+    return NULL;
+}
+
+/* the calling thread is worker 0; the others run beside it. One that cannot start is done without. */
+static pk_status decode_all(call *k, const pk_plan *plan, const pk_call_options *o) {
+    pk_translator *t = k->t;
+    pk_queue       q = { .job = k->queue, .n = k->n_jobs, .progress = o->progress, .user = o->user };
+    helper        *h = NULL;
+    PK_TRY(PK_TAKE(&h, (size_t)t->n_workers));
+    for (int32_t i = 1; i < t->n_workers && (size_t)i < k->n_jobs; i++) {
+        h[i] = (helper){ .w = &t->worker[i], .q = &q, .plan = plan };
+        h[i].started = pthread_create(&h[i].thread, NULL, help, &h[i]) == 0;
+    }
+    pk_worker_run(&t->worker[0], &q, plan);
+    pk_status status = t->worker[0].status;
+    if (status != PK_OK) pk_fail_with(status, "%s", t->worker[0].error);
+    for (int32_t i = 1; i < t->n_workers; i++) {
+        if (!h[i].started) continue;
+        pthread_join(h[i].thread, NULL);
+        if (status == PK_OK && t->worker[i].status != PK_OK)
+            status = pk_fail_with(t->worker[i].status, "%s", t->worker[i].error);
+    }
+    pk_memory_give(h);
+    return status;
+}
+
+static pk_status render_all(call *k, const pk_plan *plan, pk_result **out) {
+    PK_TRY(pk_result_open(k->n, out));
+    for (size_t i = 0; i < k->n; i++)
+        PK_TRY(pk_result_set(*out, i, &k->document[i], k->t->model, plan->n_best, plan->alignment));
+    return PK_OK;
+}
+
+static pk_status serve(pk_translator *t, const pk_text *text, const pk_text *target, size_t n,
+                       const pk_call_options *opt, pk_result **out) {
+    call            k = { .t = t, .n = n };
+    const pk_plan  *plan = target ? &t->scoring : &t->plan;
+    pk_call_options o = { 0 };
+    pk_status       status;
+    *out = NULL;
+    if (opt) memcpy(&o, opt, opt->size < sizeof o ? opt->size : sizeof o);
+    PK_GOTO(read_all(&k, text, o.prefix, target));
+    PK_GOTO(sort_jobs(&k));
+    PK_GOTO(decode_all(&k, plan, &o));
+    PK_GOTO(render_all(&k, plan, out));
+done:
+    for (size_t i = 0; k.document && i < n; i++) pk_document_free(&k.document[i]);
+    pk_memory_give(k.document);
+    pk_memory_give(k.queue);
+    if (status != PK_OK) {
+        pk_result_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+pk_status pk_translate(pk_translator *t, const pk_text *text, size_t n, const pk_call_options *opt,
+                       pk_result **out) {
+    return serve(t, text, NULL, n, opt, out);
+}
+
+pk_status pk_score(pk_translator *t, const pk_text *source, const pk_text *target, size_t n,
+                   const pk_call_options *opt, pk_result **out) {
+    return serve(t, source, target, n, opt, out);
+}
+
+void pk_translator_stats(const pk_translator *t, pk_stats *out) {
+    *out = (pk_stats){ .texts = t->texts, .repaired = t->repaired, .wrapped = t->wrapped,
+                       .decoder_weight_bytes = pk_decoder_bytes(&t->model->data.network) };
+    for (int32_t i = 0; i < t->n_workers; i++) {
+        const pk_worker *w = &t->worker[i];
+        const double    *seconds = pk_session_seconds(w->session);
+        out->sentences += w->stats.sentences;
+        out->source_tokens += w->stats.source_tokens;
+        out->target_tokens += w->stats.target_tokens;
+        out->passes += w->stats.passes;
+        out->asks += w->stats.asks;
+        out->sentence_passes += w->stats.sentence_passes;
+        for (int m = 0; m < PK_N_MODULES; m++) out->seconds[m] += seconds[m] + w->stats.seconds[m];
+    }
+}

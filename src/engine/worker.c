@@ -1,0 +1,279 @@
+/* worker.c - the loop at the heart of translation: refill, propose, run, absorb, commit. */
+#include "engine/worker.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+struct pk_live {                                /* one sentence being decoded */
+    pk_job    *job;
+    int32_t    sentence;                        /* its name in the session */
+    void      *state;                           /* the strategy's */
+    pk_pass    pass;
+    pk_verdict verdict;
+    bool       ready;                           /* its pass is proposed, not yet run */
+};
+
+/* ---- limits and memory ---- */
+
+typedef struct reach { int32_t asks, rows, slots, top_k; } reach;     /* of one sentence */
+
+static reach plan_reach(const pk_plan *p, const pk_config *c, int32_t max_source, int32_t n_prefix,
+                        int32_t n_forced) {
+    reach           x = { 1, 1, 1, 1 };
+    const pk_source worst = { .n_tokens = max_source, .vocab = c->target_vocab, .max_length = c->max_target,
+                              .n_prefix = n_prefix, .n_forced = n_forced, .n_best = p->n_best };
+    p->strategy->limits(p->options, &worst, &x.asks, &x.rows, &x.slots, &x.top_k);
+    return x;
+}
+
+static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
+
+static reach largest(reach a, reach b) {
+    return (reach){ larger(a.asks, b.asks), larger(a.rows, b.rows), larger(a.slots, b.slots),
+                    larger(a.top_k, b.top_k) };
+}
+
+enum { USUAL_LENGTH = 128, ENCODE_TOKENS = 1024 };
+
+/* Memory is planned for usual sentences and for one worst case; more than that waits its turn. */
+static pk_session_limits plan_session(const pk_worker_options *o, const pk_config *c, reach usual, reach worst) {
+    pk_session_limits m = { .sentences = o->batch, .source_length = o->max_source, .rows = worst.rows,
+                            .path = c->max_target + worst.asks, .top_k = worst.top_k };
+    m.source_tokens = larger(o->batch_tokens, o->max_source);
+    m.encode_tokens = larger(o->max_source, m.source_tokens < ENCODE_TOKENS ? m.source_tokens : ENCODE_TOKENS);
+    m.asks = o->batch * usual.asks + worst.asks;
+    m.slots = larger(worst.slots, o->batch * usual.rows * USUAL_LENGTH) + m.asks;
+    m.listed = m.asks * (c->n_suppressed + 4) + o->batch * worst.rows * 2 * c->max_target;
+    return m;
+}
+
+static pk_status take_live(pk_worker *w, reach worst, size_t state_size) {
+    const size_t batch = (size_t)w->opt.batch, room = (size_t)worst.asks + 1;
+    const size_t state = (state_size + 63) / 64 * 64;
+    PK_TRY(PK_TAKE(&w->live, batch));
+    PK_TRY(PK_TAKE(&w->waiting, batch));
+    PK_TRY(PK_TAKE(&w->request, batch));
+    PK_TRY(PK_TAKE(&w->found, (size_t)larger(w->opt.plan.n_best, 1)));
+    PK_TRY(PK_TAKE(&w->states, batch * state));
+    PK_TRY(PK_TAKE(&w->asks, batch * room));
+    PK_TRY(PK_TAKE(&w->answers, batch * room));
+    PK_TRY(PK_TAKE(&w->tips, batch * (size_t)worst.rows));
+    for (size_t i = 0; i < batch; i++) {
+        w->live[i].state = w->states + i * state;
+        w->live[i].pass = (pk_pass){ .room = worst.asks, .ask = w->asks + i * room, .answer = w->answers + i * room };
+        w->live[i].verdict = (pk_verdict){ .room = worst.rows, .tip = w->tips + i * (size_t)worst.rows };
+    }
+    return PK_OK;
+}
+
+pk_status pk_worker_open(pk_worker *w, const pk_network *net, const pk_worker_options *opt) {
+    const pk_config *c = &net->config;
+    *w = (pk_worker){ .net = net, .opt = *opt };
+    const reach  usual = plan_reach(&opt->plan, c, opt->max_source, 0, 0);
+    const reach  prefixed = plan_reach(&opt->plan, c, opt->max_source, c->max_target - 1, 0);
+    const reach  scored = plan_reach(&opt->scoring, c, opt->max_source, 0, c->max_target);
+    const reach  worst = largest(prefixed, largest(usual, scored));
+    const size_t a = opt->plan.strategy->state_size, b = opt->scoring.strategy->state_size;
+    const pk_session_limits limits = plan_session(opt, c, usual, worst);
+    PK_TRY(pk_backend_open(opt->backend, opt->threads, &w->on));
+    PK_TRY(take_live(w, worst, a > b ? a : b));
+    return pk_session_open(net, &w->on, &limits, &w->session);
+}
+
+void pk_worker_close(pk_worker *w) {
+    void *const blocks[] = { w->live, w->waiting, w->request, w->found, w->states, w->asks, w->answers, w->tips };
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
+    pk_session_close(w->session);
+    pk_backend_close(&w->on);
+    *w = (pk_worker){ 0 };
+}
+
+/* ---- sentences come ---- */
+
+static pk_source source_of(const pk_worker *w, const pk_job *job) {
+    const pk_config *c = &w->net->config;
+    const int32_t    n = (int32_t)job->source.n, by_source = 3 * n + 32;
+    return (pk_source){
+        .n_tokens = n, .token = job->source.id, .vocab = c->target_vocab, .start = c->start, .eos = c->eos,
+        .unk = c->unk, .mask = PK_NO_TOKEN, .max_length = by_source < c->max_target ? by_source : c->max_target,
+        .max_positions = c->max_target, .prefix = job->prefix.id, .n_prefix = (int32_t)job->prefix.n,
+        .n_free_prefix = job->n_free_prefix, .forced = job->forced.n ? job->forced.id : NULL,
+        .n_forced = (int32_t)job->forced.n, .n_best = w->plan->n_best, .want_scores = w->plan->scores,
+        .want_attention = w->plan->alignment, .forced_eos = c->forced_eos >= 0,
+        .renormalise = c->renormalise, .beams = c->beams, .length_penalty = c->length_penalty, .early_stopping = c->early_stopping,
+        .no_repeat_ngram = c->no_repeat_ngram, .repetition_penalty = c->repetition_penalty };
+}
+
+/* the next job: one that was put back, or one from the queue; NULL: none is left */
+static pk_job *next_job(pk_worker *w, pk_queue *q) {
+    if (w->n_waiting) return w->waiting[--w->n_waiting];
+    const size_t i = atomic_fetch_add(&q->next, 1);
+    return i < q->n ? q->job[i] : NULL;
+}
+
+/* is it worth encoding now, or better to wait until a few more sentences have finished? */
+static bool has_room(const pk_worker *w) {
+    const int32_t room = w->opt.batch - w->n_live;
+    if (w->n_live == 0) return true;
+    if (w->n_waiting && pk_session_free_slots(w->session) < pk_session_max(w->session)->slots / 2)
+        return false;                           /* it was put back for want of slots: let others finish */
+    return room * 4 >= w->opt.batch;
+}
+
+static pk_status begin(pk_worker *w, pk_job *job, int32_t sentence) {
+    pk_live        *l = &w->live[w->n_live];
+    const pk_plan  *p = w->plan;
+    const pk_source src = source_of(w, job);
+    memcpy(l->state, p->options, p->strategy->state_size);
+    l->job = job;
+    l->sentence = sentence;
+    l->ready = false;
+    w->n_live++;
+    return p->strategy->begin(l->state, &src);
+}
+
+/* encodes as many jobs as fit; each becomes alive */
+static pk_status refill(pk_worker *w, pk_queue *q) {
+    pk_sentence_tokens source[64];
+    pk_job            *job[64];
+    int32_t            name[64], n = 0, tokens = 0;
+    while (has_room(w) && w->n_live < w->opt.batch) {
+        pk_job *next = NULL;
+        while (n < 64 && w->n_live + n < w->opt.batch && (next = next_job(w, q))) {
+            const int32_t more = (int32_t)next->source.n;
+            if (tokens + more > pk_session_free_source(w->session) ||
+                tokens + more > pk_session_max(w->session)->encode_tokens) {
+                w->waiting[w->n_waiting++] = next;
+                break;
+            }
+            tokens += more;
+            job[n] = next;
+            source[n++] = (pk_sentence_tokens){ next->source.id, more };
+        }
+        if (n == 0) return PK_OK;
+        PK_TRY(pk_session_encode(w->session, source, n, name));
+        for (int32_t i = 0; i < n; i++) {
+            w->stats.source_tokens += (uint64_t)source[i].n;
+            PK_TRY(begin(w, job[i], name[i]));
+        }
+        n = tokens = 0;
+    }
+    return PK_OK;
+}
+
+/* ---- sentences go ---- */
+
+static void remove_live(pk_worker *w, int32_t i) {
+    pk_live gone = w->live[i];
+    w->plan->strategy->end(gone.state);
+    pk_session_forget(w->session, gone.sentence);
+    w->n_live--;
+    memmove(&w->live[i], &w->live[i + 1], (size_t)(w->n_live - i) * sizeof gone);
+    w->live[w->n_live] = gone;                  /* its memory serves the next one */
+}
+
+static pk_status finish(pk_worker *w, pk_queue *q, int32_t i) {
+    pk_live      *l = &w->live[i];
+    const int32_t n = w->plan->strategy->result(l->state, w->found, larger(w->plan->n_best, 1));
+    PK_TRY(pk_job_finish(l->job, w->found, n));
+    if (n) w->stats.target_tokens += (uint64_t)l->job->hypothesis[0].n;
+    w->stats.sentences++;
+    remove_live(w, i);
+    atomic_fetch_add(&q->done, 1);
+    return PK_OK;
+}
+
+/* ---- one pass ---- */
+
+static void propose(pk_worker *w) {
+    for (int32_t i = 0; i < w->n_live; i++) {
+        pk_live *l = &w->live[i];
+        if (l->ready) continue;
+        l->pass.n = 0;
+        l->pass.model = 0;
+        l->pass.see_all = false;
+        l->pass.budget = w->opt.batch > 8 ? 1 : 8;
+        w->plan->strategy->propose(l->state, &l->pass);
+        l->ready = true;
+    }
+}
+
+/* requests for as many sentences from `first` as one pass can take; returns how many */
+static int32_t group(pk_worker *w, int32_t first) {
+    const pk_session_limits *max = pk_session_max(w->session);
+    int32_t                  n = 0, asks = 0;
+    for (int32_t i = first; i < w->n_live; i++) {
+        asks += w->live[i].pass.n;
+        if (asks > max->asks || asks > pk_session_free_slots(w->session)) break;
+        w->request[n++] = (pk_request){ w->live[i].sentence, &w->live[i].pass };
+    }
+    return n;
+}
+
+/* puts the youngest sentence back: the others go on with its memory */
+static void put_back_youngest(pk_worker *w) {
+    w->waiting[w->n_waiting++] = w->live[w->n_live - 1].job;
+    remove_live(w, w->n_live - 1);
+}
+
+static pk_status step(pk_worker *w, pk_queue *q) {
+    double since = pk_clock_now();
+    propose(w);
+    w->stats.seconds[PK_MODULE_STRATEGY] += pk_clock_now() - since;
+    for (int32_t first = 0; first < w->n_live;) {
+        const int32_t n = group(w, first);
+        if (n == 0 && w->n_live == 1) PK_FAIL(PK_NO_MEMORY, "one sentence does not fit the session");
+        if (n == 0) {
+            put_back_youngest(w);
+            continue;
+        }
+        PK_TRY(pk_session_run(w->session, w->request, n));
+        since = pk_clock_now();
+        w->stats.passes++;
+        int32_t at = first;
+        for (int32_t i = 0; i < n; i++) {
+            pk_live *l = &w->live[at];
+            w->stats.asks += (uint64_t)l->pass.n;
+            w->stats.sentence_passes++;
+            l->verdict.n_rows = 0;
+            l->verdict.done = false;
+            l->ready = false;
+            w->plan->strategy->absorb(l->state, &l->pass, &l->verdict);
+            pk_session_commit(w->session, l->sentence, &l->verdict);
+            if (!l->verdict.done) at++;
+            else PK_TRY(finish(w, q, at));
+        }
+        first = at;
+        w->stats.seconds[PK_MODULE_STRATEGY] += pk_clock_now() - since;
+    }
+    return PK_OK;
+}
+
+static pk_status report(pk_worker *w, pk_queue *q) {
+    if (w->reports && q->progress && q->progress(q->user, atomic_load(&q->done), q->n))
+        PK_FAIL(PK_CANCELLED, "cancelled by the caller");
+    return PK_OK;
+}
+
+static pk_status serve(pk_worker *w, pk_queue *q) {
+    while (!atomic_load(&q->stop)) {
+        PK_TRY(refill(w, q));
+        if (w->n_live == 0) break;
+        PK_TRY(step(w, q));
+        PK_TRY(report(w, q));
+    }
+    return PK_OK;
+}
+
+void pk_worker_run(pk_worker *w, pk_queue *q, const pk_plan *plan) {
+    w->plan = plan;
+    w->n_waiting = 0;
+    w->status = serve(w, q);
+    if (w->status != PK_OK) {
+        snprintf(w->error, sizeof w->error, "%s", pk_last_error());
+        atomic_store(&q->stop, 1);
+    }
+    while (w->n_live) remove_live(w, w->n_live - 1);
+}

@@ -1,0 +1,84 @@
+/* bleu.c - BLEU's counts for a line, and its score for summed counts.
+ *
+ * The order of operations is that of sacreBLEU under Python 3.11, so that doubles are equal bit for
+ * bit. (Python 3.12 and later sum the four logarithms with compensation, which may change the last
+ * bit of a score, never a printed digit.) */
+#include "metric/bleu.h"
+
+#include <math.h>
+
+#include "metric/plain_arithmetic.h"
+#include "text/utf8.h"
+
+/* appends the id of each piece between white space */
+static pk_status add_words(const pk_points *line, pk_ngram_table *table, pk_ids *words) {
+    words->n = 0;
+    for (size_t i = 0; i < line->n;) {
+        while (i < line->n && pk_utf8_is_space(line->point[i])) i++;
+        const size_t first = i;
+        while (i < line->n && !pk_utf8_is_space(line->point[i])) i++;
+        if (i == first) break;
+        PK_TRY(pk_ids_add(words, pk_ngram_word(table, line->point + first, i - first)));
+    }
+    return PK_OK;
+}
+
+static int32_t count_repeated(const pk_ids *words) {
+    int32_t repeated = 0;
+    for (size_t i = 1; i < words->n; i++) repeated += words->id[i] == words->id[i - 1];
+    return repeated;
+}
+
+pk_status pk_bleu_count(const pk_points *reference, const pk_points *hypothesis, pk_ngram_table *table,
+                        pk_word_lists *words, int32_t count[PK_BLEU_COUNTS], int32_t *repeated) {
+    PK_TRY(pk_ngram_begin(table, reference->n + hypothesis->n));
+    PK_TRY(add_words(reference, table, &words->reference));
+    PK_TRY(add_words(hypothesis, table, &words->hypothesis));
+    *repeated = count_repeated(&words->hypothesis);
+    pk_ngram_counts order[PK_BLEU_ORDERS];
+    PK_TRY(pk_ngram_count(table, &words->reference, &words->hypothesis, PK_BLEU_ORDERS, order));
+    count[PK_BLEU_HYPOTHESIS] = order[0].hypothesis;
+    count[PK_BLEU_REFERENCE] = order[0].reference;
+    for (int n = 0; n < PK_BLEU_ORDERS; n++) {
+        count[PK_BLEU_CORRECT + n] = order[n].match;
+        count[PK_BLEU_TOTAL + n] = order[n].hypothesis;
+    }
+    return PK_OK;
+}
+
+static double brevity_penalty(double hypothesis, double reference) {
+    if (hypothesis >= reference) return 1.0;
+    return hypothesis > 0 ? exp(1 - reference / hypothesis) : 0.0;
+}
+
+/* percentages; an order without a match counts as half a match, the next such order as a quarter */
+static void precisions(const double *correct, const double *total, bool single, double *out) {
+    double smooth = 1.0;
+    for (int n = 0; n < PK_BLEU_ORDERS && total[n] > 0; n++) {
+        if (correct[n] > 0) {
+            out[n] = pk_round_to(single, pk_round_to(single, 100.0 * correct[n]) / total[n]);
+        } else {
+            smooth *= 2;
+            out[n] = pk_round_to(single, 100.0 / pk_round_to(single, smooth * total[n]));
+        }
+    }
+}
+
+/* stands for the logarithm of 0 */
+static double log_or_floor(double x) { return x > 0 ? log(x) : -9999999999.0; }
+
+pk_bleu pk_bleu_score(const double sum[PK_BLEU_COUNTS], bool single) {
+    const double *correct = sum + PK_BLEU_CORRECT, *total = sum + PK_BLEU_TOTAL;
+    const double  hypothesis = sum[PK_BLEU_HYPOTHESIS], reference = sum[PK_BLEU_REFERENCE];
+    pk_bleu bleu = { .brevity_penalty = brevity_penalty(hypothesis, reference),
+                     .ratio = reference > 0 ? hypothesis / reference : 0.0 };
+    bool any = false;
+    for (int n = 0; n < PK_BLEU_ORDERS; n++) any |= correct[n] > 0;
+    if (!any) return bleu;
+
+    precisions(correct, total, single, bleu.precision);
+    double logs = 0.0;
+    for (int n = 0; n < PK_BLEU_ORDERS; n++) logs += log_or_floor(bleu.precision[n]);
+    bleu.score = bleu.brevity_penalty * exp(logs / PK_BLEU_ORDERS);
+    return bleu;
+}

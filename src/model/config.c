@@ -1,0 +1,197 @@
+/* config.c - a configuration as JSON and its checks, all from the one list PK_CONFIG_MAP.
+ *
+ * Reading is strict: a key that is missing or unknown fails, so that a file written by a later
+ * version with a convention this one does not know is refused instead of mistranslating. */
+#include "model/config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "checkpoint/json.h"
+
+enum { MAX_DIM = 1 << 16, MAX_VOCAB = 1 << 24, MAX_LAYERS = 256, MAX_POSITIONS = 1 << 20 };
+
+void pk_config_defaults(pk_config *c) {
+    *c = (pk_config){ 0 };
+#define DEFAULT(kind, field, normal) c->field = (PK_CONFIG_##kind)(normal);
+    PK_CONFIG_MAP(DEFAULT)
+#undef DEFAULT
+}
+
+/* ---- Checks ---- */
+
+typedef struct range {
+    const char *name;
+    int32_t     value, lowest, highest;
+} range;
+
+static pk_status check_ranges(const range *r, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (r[i].value < r[i].lowest || r[i].value > r[i].highest)
+            PK_FAIL(PK_FORMAT, "configuration: %s is %d, must be %d to %d", r[i].name, r[i].value,
+                    r[i].lowest, r[i].highest);
+    return PK_OK;
+}
+
+#define RANGE(field, lowest, highest) { #field, c->field, lowest, highest }
+
+static pk_status check_sizes(const pk_config *c) {
+    const range r[] = {
+        RANGE(family, PK_MARIAN, PK_MBART),
+        RANGE(source_vocab, 1, MAX_VOCAB),
+        RANGE(target_vocab, 1, MAX_VOCAB),
+        RANGE(dim, 1, MAX_DIM),
+        RANGE(encoder_layers, 1, MAX_LAYERS),
+        RANGE(decoder_layers, 1, MAX_LAYERS),
+        RANGE(encoder_heads, 1, MAX_DIM),
+        RANGE(decoder_heads, 1, MAX_DIM),
+        RANGE(encoder_ffn, 1, MAX_DIM),
+        RANGE(decoder_ffn, 1, MAX_DIM),
+        RANGE(act, PK_LINEAR, PK_SWISH),
+        RANGE(pre_norm, 0, 1),
+        RANGE(embed_norm, 0, 1),
+        RANGE(final_norm, 0, 1),
+        RANGE(share_embeddings, 0, 1),
+        RANGE(tie_output, 0, 1),
+        RANGE(max_source, 1, MAX_POSITIONS),
+        RANGE(max_target, 1, MAX_POSITIONS),
+    };
+    return check_ranges(r, sizeof r / sizeof *r);
+}
+
+static pk_status check_conventions(const pk_config *c) {
+    const int32_t last = c->target_vocab - 1;
+    /* the end symbol closes source and target alike */
+    const int32_t last_both = c->source_vocab < c->target_vocab ? c->source_vocab - 1 : last;
+    const range   r[] = {
+        RANGE(start, -1, last),
+        RANGE(eos, 0, last_both),
+        RANGE(unk, -1, c->source_vocab - 1),
+        RANGE(pad, -1, MAX_VOCAB),
+        RANGE(forced_bos, -1, last),
+        RANGE(forced_eos, -1, last),
+        RANGE(renormalise, 0, 1),
+        RANGE(beams, 1, 1024),
+        RANGE(early_stopping, 0, 2),
+        RANGE(no_repeat_ngram, 0, MAX_POSITIONS),
+        RANGE(max_output, 0, MAX_POSITIONS),
+        RANGE(n_suppressed, 0, PK_MAX_SUPPRESSED),
+    };
+    PK_TRY(check_ranges(r, sizeof r / sizeof *r));
+    for (int32_t i = 0; i < c->n_suppressed; i++)
+        if (c->suppressed[i] < 0 || c->suppressed[i] > last)
+            PK_FAIL(PK_FORMAT, "configuration: suppressed token %d is not in the vocabulary",
+                    c->suppressed[i]);
+    return PK_OK;
+}
+
+static pk_status check_float(const char *name, float value, float lowest, float highest) {
+    if (!(value >= lowest && value <= highest)) /* also false for NaN */
+        PK_FAIL(PK_FORMAT, "configuration: %s is %g, must be %g to %g", name, (double)value,
+                (double)lowest, (double)highest);
+    return PK_OK;
+}
+
+pk_status pk_config_check(const pk_config *c) {
+    PK_TRY(check_sizes(c));
+    PK_TRY(check_conventions(c));
+    PK_TRY(check_float("embed_scale", c->embed_scale, 1e-6f, 1e6f));
+    PK_TRY(check_float("epsilon", c->epsilon, 1e-12f, 1));
+    PK_TRY(check_float("length_penalty", c->length_penalty, -100, 100));
+    PK_TRY(check_float("repetition_penalty", c->repetition_penalty, 1e-3f, 1e3f));
+    if (c->dim % c->encoder_heads || c->dim % c->decoder_heads)
+        PK_FAIL(PK_FORMAT, "configuration: %d or %d heads do not divide the width %d",
+                c->encoder_heads, c->decoder_heads, c->dim);
+    if (c->share_embeddings && c->source_vocab != c->target_vocab)
+        PK_FAIL(PK_FORMAT, "configuration: one table cannot serve vocabularies of %d and %d tokens",
+                c->source_vocab, c->target_vocab);
+    if (!memchr(c->source_language, 0, sizeof c->source_language) ||
+        !memchr(c->target_language, 0, sizeof c->target_language))
+        PK_FAIL(PK_FORMAT, "configuration: a language code without an end");
+    return PK_OK;
+}
+
+/* ---- JSON out ---- */
+
+static void write_INT(pk_buffer *out, int32_t value) { pk_buffer_print(out, "%d", value); }
+static void write_FLOAT(pk_buffer *out, float value) { pk_json_add_float(out, value); }
+
+void pk_config_write(const pk_config *c, pk_buffer *json) {
+    pk_buffer_add_text(json, "{");
+#define WRITE(kind, field, normal)                                                                 \
+    pk_buffer_add_text(json, "\"" #field "\":");                                                   \
+    write_##kind(json, c->field);                                                                  \
+    pk_buffer_add_text(json, ",");
+    PK_CONFIG_MAP(WRITE)
+#undef WRITE
+    pk_buffer_add_text(json, "\"suppressed\":[");
+    for (int32_t i = 0; i < c->n_suppressed; i++)
+        pk_buffer_print(json, "%s%d", i ? "," : "", c->suppressed[i]);
+    pk_buffer_add_text(json, "],\"source_language\":");
+    pk_json_add_string(json, c->source_language);
+    pk_buffer_add_text(json, ",\"target_language\":");
+    pk_json_add_string(json, c->target_language);
+    pk_buffer_add_text(json, "}");
+}
+
+/* ---- JSON in ---- */
+
+static pk_status read_INT(const json_t *value, const char *name, int32_t *out) {
+    if (!json_is_integer(value))
+        PK_FAIL(PK_FORMAT, "configuration: %s is missing or not an integer", name);
+    const json_int_t n = json_integer_value(value);
+    if (n < INT32_MIN || n > INT32_MAX) PK_FAIL(PK_FORMAT, "configuration: %s is too large", name);
+    *out = (int32_t)n;
+    return PK_OK;
+}
+
+static pk_status read_FLOAT(const json_t *value, const char *name, float *out) {
+    const double number = json_number_value(value);
+    if (!json_is_number(value) || !(fabs(number) <= 1e30))
+        PK_FAIL(PK_FORMAT, "configuration: %s is missing or not a number", name);
+    *out = (float)number;
+    return PK_OK;
+}
+
+static pk_status read_language(const json_t *object, const char *name, char *out, size_t room) {
+    const char *text = json_string_value(json_object_get(object, name));
+    if (!text || strlen(text) >= room)
+        PK_FAIL(PK_FORMAT, "configuration: %s is missing or too long", name);
+    memcpy(out, text, strlen(text) + 1);
+    return PK_OK;
+}
+
+static pk_status read_suppressed(const json_t *list, pk_config *c) {
+    const size_t n = json_array_size(list);
+    if (!json_is_array(list) || n > PK_MAX_SUPPRESSED)
+        PK_FAIL(PK_FORMAT, "configuration: suppressed is missing or longer than %d",
+                PK_MAX_SUPPRESSED);
+    for (size_t i = 0; i < n; i++)
+        PK_TRY(read_INT(json_array_get(list, i), "suppressed", &c->suppressed[i]));
+    c->n_suppressed = (int32_t)n;
+    return PK_OK;
+}
+
+static pk_status read_object(const json_t *object, pk_config *c) {
+    size_t n_fields = 3; /* suppressed and the two languages */
+#define READ(kind, field, normal)                                                                  \
+    PK_TRY(read_##kind(json_object_get(object, #field), #field, &c->field));                       \
+    n_fields++;
+    PK_CONFIG_MAP(READ)
+#undef READ
+    PK_TRY(read_suppressed(json_object_get(object, "suppressed"), c));
+    PK_TRY(read_language(object, "source_language", c->source_language, sizeof c->source_language));
+    PK_TRY(read_language(object, "target_language", c->target_language, sizeof c->target_language));
+    if (json_object_size(object) != n_fields)
+        PK_FAIL(PK_FORMAT, "configuration: unknown keys; the file needs a newer version");
+    return pk_config_check(c);
+}
+
+pk_status pk_config_read(const char *json, size_t size, pk_config *out) {
+    json_t *object;
+    pk_config_defaults(out);
+    PK_TRY(pk_json_parse(json, size, "configuration", &object));
+    const pk_status status = read_object(object, out);
+    json_decref(object);
+    return status;
+}

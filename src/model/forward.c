@@ -1,0 +1,153 @@
+/* forward.c - encoder and decoder layers. The residual stream x is updated in place; what a block
+ * needs besides is given back to the scratch memory at its end. Attention blocks and feed-forward
+ * blocks differ between models only in where the norm stands: before (pre) or after (post). */
+#include "model/forward.h"
+
+#include "tensor/panel.h"
+
+typedef struct stack {                          /* what all layers of one side share */
+    pk_run          *r;
+    const pk_config *c;
+} stack;
+
+static pk_tensor block_input(const stack *s, pk_tensor x, const pk_norm *n) {
+    if (!s->c->pre_norm) return x;
+    return pk_norm_rows(s->r, x, &n->gain, &n->bias, s->c->epsilon);
+}
+
+/* x + projection of y, and the norm when it stands behind; gives the block's scratch back */
+static pk_tensor block_output(const stack *s, pk_tensor x, pk_tensor y, const pk_dense *d,
+                              const pk_norm *n, size_t mark) {
+    x = pk_linear_over(s->r, y, &d->w, &d->b, x);
+    if (!s->c->pre_norm) x = pk_norm_over(s->r, x, &n->gain, &n->bias, s->c->epsilon);
+    pk_run_release(s->r, mark);
+    return x;
+}
+
+static pk_tensor feed_forward(const stack *s, pk_tensor x, const pk_dense *up, const pk_dense *down,
+                              const pk_norm *n) {
+    const size_t mark = pk_run_mark(s->r);
+    pk_tensor    h = block_input(s, x, n);                                    /* (n, D) */
+    h = pk_linear(s->r, h, &up->w, &up->b, (pk_act)s->c->act);                /* (n, F) */
+    return block_output(s, x, h, down, n, mark);
+}
+
+static pk_tensor embed(const stack *s, const pk_weight *table, const pk_weight *positions,
+                       const pk_norm *n, const int32_t *token, const int32_t *pos, int32_t count) {
+    pk_tensor x = pk_embed(s->r, table, token, s->c->embed_scale, positions, pos, count);
+    if (s->c->embed_norm) x = pk_norm_over(s->r, x, &n->gain, &n->bias, s->c->epsilon);
+    return x;
+}
+
+/* ---- encoder ---- */
+
+static pk_tensor encoder_self(const stack *s, const pk_encoder_layer *l, pk_tensor x,
+                              const pk_attention *see) {
+    const int32_t d = s->c->dim;
+    const size_t  mark = pk_run_mark(s->r);
+    pk_tensor     h = block_input(s, x, &l->self_norm);
+    pk_tensor     qkv = pk_linear(s->r, h, &l->qkv.w, &l->qkv.b, PK_LINEAR);  /* (n, 3D) */
+    pk_tensor     y = pk_attend(s->r, pk_columns(qkv, 0, d), pk_columns(qkv, d, d),
+                                pk_columns(qkv, 2 * d, d), see);
+    return block_output(s, x, y, &l->out, &l->self_norm, mark);
+}
+
+pk_tensor pk_encode(pk_run *r, const pk_network *net, const int32_t *token, const int32_t *pos,
+                    int32_t n, const pk_attention *self) {
+    const pk_config *c = &net->config;
+    const stack      s = { r, c };
+    pk_run_enter(r, PK_MODULE_ENCODER);
+    pk_tensor x = embed(&s, &net->source_embed, &net->source_positions, &net->source_norm, token, pos, n);
+    for (int32_t i = 0; i < c->encoder_layers; i++) {
+        const pk_encoder_layer *l = &net->encoder[i];
+        x = encoder_self(&s, l, x, self);
+        x = feed_forward(&s, x, &l->up, &l->down, &l->ffn_norm);
+    }
+    if (c->final_norm)
+        x = pk_norm_over(r, x, &net->encoder_norm.gain, &net->encoder_norm.bias, c->epsilon);
+    return x;
+}
+
+void pk_remember_source(pk_run *r, const pk_network *net, pk_tensor states, const pk_memory *memory,
+                        const int32_t *row) {
+    for (int32_t i = 0; i < net->config.decoder_layers; i++) {
+        const pk_dense *kv = &net->decoder[i].cross_kv;
+        const size_t    mark = pk_run_mark(r);
+        pk_place(r, memory->source[i], pk_linear(r, states, &kv->w, &kv->b, PK_LINEAR), row);
+        pk_run_release(r, mark);
+    }
+}
+
+/* ---- decoder ---- */
+
+static pk_tensor decoder_self(const stack *s, const pk_decoder_layer *l, pk_tensor x,
+                              const pk_target *t, pk_tensor pool) {
+    const int32_t d = s->c->dim;
+    const size_t  mark = pk_run_mark(s->r);
+    pk_tensor     h = block_input(s, x, &l->self_norm);
+    pk_tensor     qkv = pk_linear(s->r, h, &l->qkv.w, &l->qkv.b, PK_LINEAR);  /* (n, 3D) */
+    pk_place(s->r, pool, pk_columns(qkv, d, 2 * d), t->slot);
+    pk_tensor y = pk_attend(s->r, pk_columns(qkv, 0, d), pk_columns(pool, 0, d),
+                            pk_columns(pool, d, d), t->self);
+    return block_output(s, x, y, &l->out, &l->self_norm, mark);
+}
+
+static pk_tensor decoder_cross(const stack *s, const pk_decoder_layer *l, pk_tensor x,
+                               const pk_attention *see, pk_tensor pool) {
+    const int32_t d = s->c->dim;
+    const size_t  mark = pk_run_mark(s->r);
+    pk_tensor     h = block_input(s, x, &l->cross_norm);
+    pk_tensor     q = pk_linear(s->r, h, &l->cross_q.w, &l->cross_q.b, PK_LINEAR);
+    pk_tensor     y = pk_attend(s->r, q, pk_columns(pool, 0, d), pk_columns(pool, d, d), see);
+    return block_output(s, x, y, &l->cross_out, &l->cross_norm, mark);
+}
+
+pk_tensor pk_decode(pk_run *r, const pk_network *net, const pk_target *t) {
+    const pk_config *c = &net->config;
+    const stack      s = { r, c };
+    const int32_t    told = t->cross_told ? pk_alignment_layer(net) : -1;
+    pk_tensor x = embed(&s, &net->target_embed, &net->target_positions, &net->target_norm, t->token,
+                        t->pos, t->n);
+    for (int32_t i = 0; i < c->decoder_layers; i++) {
+        const pk_decoder_layer *l = &net->decoder[i];
+        pk_run_enter(r, PK_MODULE_SELF);
+        x = decoder_self(&s, l, x, t, t->memory->self[i]);
+        pk_run_enter(r, PK_MODULE_CROSS);
+        x = decoder_cross(&s, l, x, i == told ? t->cross_told : t->cross, t->memory->source[i]);
+        pk_run_enter(r, PK_MODULE_FFN);
+        x = feed_forward(&s, x, &l->up, &l->down, &l->ffn_norm);
+    }
+    if (c->final_norm)
+        x = pk_norm_over(r, x, &net->decoder_norm.gain, &net->decoder_norm.bias, c->epsilon);
+    return x;
+}
+
+int32_t pk_alignment_layer(const pk_network *net) {
+    const int32_t layers = net->config.decoder_layers;
+    return layers > 1 ? layers - 2 : 0;
+}
+
+size_t pk_forward_scratch(const pk_network *net) {
+    const pk_config *c = &net->config;
+    const int32_t    ffn = c->encoder_ffn > c->decoder_ffn ? c->encoder_ffn : c->decoder_ffn;
+    const int32_t    attention = 5 * c->dim;    /* norm, qkv, attended */
+    const int32_t    forward = ffn + c->dim;    /* norm, widened */
+    return (size_t)(c->dim + (attention > forward ? attention : forward));
+}
+
+static pk_status add_bytes(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
+                           bool matrix) {
+    uint64_t *sum = user;
+    if (matrix && name[0] == 'd') *sum += pk_panel_bytes(rows, cols, w->type);      /* decoder.* */
+    return PK_OK;
+}
+
+uint64_t pk_decoder_bytes(const pk_network *net) {
+    const pk_config *c = &net->config;
+    pk_network       copy = *net;               /* walk() takes a network it may change; ours is const */
+    uint64_t         bytes = pk_panel_bytes(c->target_vocab, c->dim, net->output.type);
+    pk_network_walk(&copy, add_bytes, &bytes);
+    for (int32_t i = 0; i < c->decoder_layers; i++) /* read once per sentence, not per pass */
+        bytes -= pk_panel_bytes(2 * c->dim, c->dim, net->decoder[i].cross_kv.w.type);
+    return bytes;
+}

@@ -1,0 +1,147 @@
+/* model_data.c - opens models from either kind of source, owns their memory, changes their type.
+ *
+ * Matrices that change type move into blocks of our own; everything else stays where it is mapped. */
+#include "model/model_data.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/memory.h"
+#include "tensor/panel.h"
+
+const char *pk_dtype_name(pk_dtype type) {
+    return type == PK_F32 ? "f32" : type == PK_F16 ? "f16" : "i8";
+}
+
+pk_status pk_model_data_take(pk_model_data *m, size_t bytes, void **out) {
+    if (m->n_blocks == m->block_room) {
+        const size_t room = m->block_room ? 2 * m->block_room : 64;
+        PK_TRY(PK_GROW(&m->block, room));
+        m->block_room = room;
+    }
+    PK_TRY(pk_memory_take(bytes, 1, out));
+    m->block[m->n_blocks++] = *out;
+    return PK_OK;
+}
+
+pk_status pk_model_data_take_matrix(pk_model_data *m, int32_t rows, int32_t cols, pk_dtype type,
+                                    pk_weight *out, void **data, float **scale) {
+    void *scales = NULL;
+    PK_TRY(pk_model_data_take(m, pk_panel_bytes(rows, cols, type), data));
+    if (type == PK_I8) PK_TRY(pk_model_data_take(m, (size_t)rows * sizeof(float), &scales));
+    *scale = scales;
+    *out = (pk_weight){ .data = *data, .scale = scales, .rows = rows, .cols = cols, .type = type };
+    return PK_OK;
+}
+
+pk_status pk_model_data_take_plain(pk_model_data *m, int32_t rows, int32_t cols, pk_weight *out,
+                                   float **data) {
+    void *block;
+    PK_TRY(pk_model_data_take(m, (size_t)rows * (size_t)cols * sizeof(float), &block));
+    *data = block;
+    *out = (pk_weight){ .data = block, .rows = rows, .cols = cols, .type = PK_F32, .plain = true };
+    return PK_OK;
+}
+
+/* ---- Vocabulary ---- */
+
+int64_t pk_token_count(pk_blob tokens) {
+    const char *at = tokens.data, *end = at + tokens.size;
+    int64_t     n = 0;
+    while (at < end) {
+        const char *stop = memchr(at, 0, (size_t)(end - at));
+        if (!stop) return -1;
+        at = stop + 1;
+        n++;
+    }
+    return n;
+}
+
+static pk_status check_tokens(const char *side, pk_blob tokens, int32_t vocab) {
+    const int64_t n = pk_token_count(tokens);
+    if (n != vocab)
+        PK_FAIL(PK_FORMAT, "the %s vocabulary has %lld tokens, the weights have %d rows for it", side,
+                (long long)n, vocab);
+    return PK_OK;
+}
+
+pk_status pk_model_data_check_vocab(const pk_model_data *m) {
+    const pk_config *c = &m->network.config;
+    if (m->source_spm.size == 0) PK_FAIL(PK_FORMAT, "the model has no SentencePiece model");
+    PK_TRY(check_tokens("source", m->source_tokens, c->source_vocab));
+    return check_tokens("target", m->target_tokens.size ? m->target_tokens : m->source_tokens,
+                        c->target_vocab);
+}
+
+/* ---- Another type ---- */
+
+typedef struct conversion {
+    pk_model_data *m;
+    pk_dtype       type;
+} conversion;
+
+/* rows of one panel as floats, row-major; the last panel's rest is zeros */
+static void unpack_panel(const pk_weight *w, size_t panel, float *rows) {
+    const size_t cols = (size_t)w->cols, first = panel * cols * PK_PANEL;
+    for (size_t col = 0; col < cols; col++)
+        for (size_t lane = 0; lane < PK_PANEL; lane++) {
+            const size_t at = first + col * PK_PANEL + lane;
+            rows[lane * cols + col] = w->type == PK_F32 ? ((const float *)w->data)[at]
+                                                        : pk_f16_to_f32(((const uint16_t *)w->data)[at]);
+        }
+}
+
+static pk_status convert_weight(void *user, const char *name, pk_weight *w, int32_t n_rows,
+                                int32_t cols, bool matrix) {
+    conversion *c = user;
+    pk_weight   result;
+    void       *data;
+    float      *scale, *rows;
+    (void)name;
+    if (!matrix) return PK_OK;
+    PK_TRY(pk_model_data_take_matrix(c->m, n_rows, cols, c->type, &result, &data, &scale));
+    PK_TRY(PK_TAKE(&rows, (size_t)cols * PK_PANEL));
+    for (int32_t row = 0; row < n_rows; row += PK_PANEL) {
+        const int32_t n = n_rows - row < PK_PANEL ? n_rows - row : PK_PANEL;
+        unpack_panel(w, (size_t)row / PK_PANEL, rows);
+        pk_panel_pack(data, scale, cols, c->type, row, n, rows);
+    }
+    pk_memory_give(rows);
+    *w = result;
+    return PK_OK;
+}
+
+static pk_status convert(pk_model_data *m, int type) {
+    if (type < 0 || m->type == (pk_dtype)type) return PK_OK;
+    if (m->type == PK_F16 && type == PK_F32) return PK_OK; /* nothing to gain, see model_file.h */
+    if (m->type == PK_I8)
+        PK_FAIL(PK_UNSUPPORTED, "an i8 model cannot become %s again: convert the original model",
+                pk_dtype_name((pk_dtype)type));
+    conversion c = { m, (pk_dtype)type };
+    PK_TRY(pk_network_walk(&m->network, convert_weight, &c));
+    m->type = c.type;
+    pk_network_share(&m->network);
+    return PK_OK;
+}
+
+pk_status pk_model_data_open(const char *path, int type, pk_model_data *out) {
+    struct stat info;
+    *out = (pk_model_data){ 0 };
+    if (type < -1 || type > PK_I8) PK_FAIL(PK_ARGUMENT, "no such type of weights: %d", type);
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return pk_import_hf(path, type, out);
+    PK_TRY(pk_pronk_file_open(path, out));
+    const pk_status status = convert(out, type);
+    if (status == PK_OK) return PK_OK;
+    pk_fail_context("%s", path);
+    pk_model_data_close(out);
+    return status;
+}
+
+void pk_model_data_close(pk_model_data *m) {
+    for (size_t i = 0; i < m->n_blocks; i++) pk_memory_give(m->block[i]);
+    pk_memory_give(m->block);
+    pk_memory_give(m->provenance);
+    pk_network_free(&m->network);
+    pk_stored_close(&m->stored);
+    *m = (pk_model_data){ 0 };
+}

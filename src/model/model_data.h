@@ -1,0 +1,18 @@
+/* model_data.h - within model/: memory that a pk_model_data owns, and matrices put into it. */
+#ifndef PK_MODEL_MODEL_DATA_H
+#define PK_MODEL_MODEL_DATA_H
+#include "model/model_file.h"
+
+/* bytes that live until the model data is closed */
+pk_status pk_model_data_take(pk_model_data *m, size_t bytes, void **out);
+/* an empty matrix in panels of the type, or a plain one: takes data and, for I8, scale */
+pk_status pk_model_data_take_matrix(pk_model_data *m, int32_t rows, int32_t cols, pk_dtype type,
+                                    pk_weight *out, void **data, float **scale);
+pk_status pk_model_data_take_plain(pk_model_data *m, int32_t rows, int32_t cols, pk_weight *out,
+                                   float **data);
+/* how many tokens the list holds; -1 when it is broken (does not end with a NUL) */
+int64_t   pk_token_count(pk_blob tokens);
+/* the vocabulary against the configuration */
+pk_status pk_model_data_check_vocab(const pk_model_data *m);
+const char *pk_dtype_name(pk_dtype type);                    /* "f32", "f16", "i8" */
+#endif

@@ -1,0 +1,228 @@
+/* model_file.c - the .pronk file: one safetensors file with weights, configuration and vocabulary.
+ *
+ * docs/format.md describes it. Opening checks every name, type and shape against the configuration
+ * and touches no page of the weights: they are used where they are mapped. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "checkpoint/json.h"
+#include "model/model_data.h"
+#include "tensor/panel.h"
+
+#define FORMAT_VERSION "1"
+enum { MAX_NAME = 128 };
+
+typedef struct shape {
+    pk_stored_type type;
+    int32_t        n_dims;
+    int64_t        dim[4];
+} shape;
+
+/* how a weight lies in the file */
+static shape stored_shape(int32_t rows, int32_t cols, bool matrix, pk_dtype type) {
+    if (!matrix) return (shape){ PK_STORED_F32, 2, { rows, cols } };
+    const int64_t panels = (int64_t)pk_panel_count(rows), quads = (cols + PK_QUAD - 1) / PK_QUAD;
+    if (type == PK_I8) return (shape){ PK_STORED_I8, 4, { panels, quads, PK_PANEL, PK_QUAD } };
+    return (shape){ type == PK_F16 ? PK_STORED_F16 : PK_STORED_F32, 3, { panels, cols, PK_PANEL } };
+}
+
+/* the four blobs of a vocabulary, by name */
+typedef struct blob_name {
+    const char *name;
+    pk_blob    *blob;
+} blob_name;
+
+#define BLOB_NAMES(m)                                                                              \
+    {                                                                                              \
+        { "vocab.source.spm", &(m)->source_spm }, { "vocab.source.tokens", &(m)->source_tokens },  \
+            { "vocab.target.spm", &(m)->target_spm }, { "vocab.target.tokens", &(m)->target_tokens } \
+    }
+
+/* ---- Opening ---- */
+
+typedef struct binding {
+    pk_model_data *m;
+    size_t         n_bound;                     /* tensors that have found their place */
+} binding;
+
+static pk_status find_tensor(binding *b, const char *name, shape want, const void **data) {
+    const pk_stored_tensor *t = pk_stored_find(&b->m->stored, name);
+    if (!t) PK_FAIL(PK_FORMAT, "tensor \"%s\" is missing", name);
+    if (t->type != want.type || t->n_dims != want.n_dims ||
+        memcmp(t->dim, want.dim, (size_t)want.n_dims * sizeof *want.dim) != 0)
+        PK_FAIL(PK_FORMAT, "tensor \"%s\" is not what the configuration says (type or shape)", name);
+    if ((uintptr_t)t->data % 16)                /* our own writer gives 64 */
+        PK_FAIL(PK_FORMAT, "tensor \"%s\" is not aligned: convert the model anew", name);
+    *data = t->data;
+    b->n_bound++;
+    return PK_OK;
+}
+
+static pk_status bind_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
+                             bool matrix) {
+    binding       *b = user;
+    const pk_dtype type = matrix ? b->m->type : PK_F32;
+    const void    *scale = NULL;
+    char           scale_name[MAX_NAME];
+    *w = (pk_weight){ .rows = rows, .cols = cols, .type = type, .plain = !matrix };
+    PK_TRY(find_tensor(b, name, stored_shape(rows, cols, matrix, type), &w->data));
+    if (type != PK_I8) return PK_OK;
+    snprintf(scale_name, sizeof scale_name, "%s.scale", name);
+    PK_TRY(find_tensor(b, scale_name, (shape){ PK_STORED_F32, 1, { rows } }, &scale));
+    w->scale = scale;
+    return PK_OK;
+}
+
+static pk_status bind_blobs(binding *b) {
+    const blob_name blobs[] = BLOB_NAMES(b->m);
+    for (size_t i = 0; i < sizeof blobs / sizeof *blobs; i++) {
+        const pk_stored_tensor *t = pk_stored_find(&b->m->stored, blobs[i].name);
+        if (!t) continue;
+        if (t->type != PK_STORED_U8) PK_FAIL(PK_FORMAT, "tensor \"%s\" must be U8", blobs[i].name);
+        *blobs[i].blob = (pk_blob){ t->data, t->bytes };
+        b->n_bound++;
+    }
+    return PK_OK;
+}
+
+/* what is neither weight nor vocabulary must be the padding that the writer puts in */
+static pk_status check_rest(const binding *b) {
+    const pk_stored *s = &b->m->stored;
+    size_t           padding = 0;
+    for (size_t i = 0; i < s->n; i++)
+        padding += s->tensor[i].type == PK_STORED_U8 && strncmp(s->tensor[i].name, "padding.", 8) == 0;
+    if (b->n_bound + padding != s->n)
+        PK_FAIL(PK_FORMAT, "%zu tensors do not belong to this model", s->n - b->n_bound - padding);
+    return PK_OK;
+}
+
+static pk_status read_type(const char *text, pk_dtype *out) {
+    for (int type = PK_F32; type <= PK_I8; type++) {
+        *out = (pk_dtype)type;
+        if (text && strcmp(text, pk_dtype_name(*out)) == 0) return PK_OK;
+    }
+    PK_FAIL(PK_FORMAT, "weights of unknown type");
+}
+
+static pk_status read_metadata(const json_t *metadata, pk_model_data *m) {
+    const char *format = json_string_value(json_object_get(metadata, "format"));
+    const char *version = json_string_value(json_object_get(metadata, "version"));
+    const char *config = json_string_value(json_object_get(metadata, "config"));
+    const char *provenance = json_string_value(json_object_get(metadata, "provenance"));
+    if (!format || strcmp(format, "pronk") != 0)
+        PK_FAIL(PK_FORMAT, "not a Pronk model: convert it first (pronk convert)");
+    if (!version || strcmp(version, FORMAT_VERSION) != 0)
+        PK_FAIL(PK_UNSUPPORTED, "written in version %.20s of the format, this reads " FORMAT_VERSION,
+                version ? version : "?");
+    if (!config || !provenance) PK_FAIL(PK_FORMAT, "no configuration in the file");
+    PK_TRY(read_type(json_string_value(json_object_get(metadata, "type")), &m->type));
+    PK_TRY(pk_memory_copy_text(provenance, strlen(provenance), &m->provenance));
+    return pk_config_read(config, strlen(config), &m->network.config);
+}
+
+static pk_status read_file(const char *path, pk_model_data *m) {
+    json_t *metadata;
+    binding b = { .m = m };
+    PK_TRY(pk_safetensors_open(path, &m->stored));
+    if (!m->stored.metadata)
+        PK_FAIL(PK_FORMAT, "not a Pronk model: convert its folder first (pronk convert)");
+    PK_TRY(pk_json_parse(m->stored.metadata, strlen(m->stored.metadata), "metadata", &metadata));
+    const pk_status status = read_metadata(metadata, m);
+    json_decref(metadata);
+    PK_TRY(status);
+    PK_TRY(pk_network_init(&m->network));
+    PK_TRY(pk_network_walk(&m->network, bind_weight, &b));
+    pk_network_share(&m->network);
+    PK_TRY(bind_blobs(&b));
+    PK_TRY(check_rest(&b));
+    return pk_model_data_check_vocab(m);
+}
+
+pk_status pk_pronk_file_open(const char *path, pk_model_data *out) {
+    *out = (pk_model_data){ 0 };
+    const pk_status status = read_file(path, out);
+    if (status == PK_OK) return PK_OK;
+    if (strncmp(pk_last_error(), path, strlen(path)) != 0) pk_fail_context("%s", path);
+    pk_model_data_close(out);
+    return status;
+}
+
+/* ---- Saving ---- */
+
+typedef struct listing {
+    pk_dtype          type;
+    pk_stored_tensor *tensor;
+    size_t            n, room;
+    char            **name;                     /* n of them, owned */
+} listing;
+
+static pk_status list_tensor(listing *l, const char *name, shape as, const void *data) {
+    if (l->n == l->room) {
+        const size_t room = l->room ? 2 * l->room : 64;
+        PK_TRY(PK_GROW(&l->tensor, room));
+        PK_TRY(PK_GROW(&l->name, room));
+        l->room = room;
+    }
+    pk_stored_tensor t = { .type = as.type, .n_dims = as.n_dims, .data = data,
+                           .bytes = pk_stored_type_bytes(as.type) };
+    PK_TRY(pk_memory_copy_text(name, strlen(name), &l->name[l->n]));
+    t.name = l->name[l->n];
+    for (int32_t i = 0; i < as.n_dims; i++) {
+        t.dim[i] = as.dim[i];
+        t.bytes *= (size_t)as.dim[i];
+    }
+    l->tensor[l->n++] = t;
+    return PK_OK;
+}
+
+static pk_status list_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
+                             bool matrix) {
+    listing *l = user;
+    char     scale_name[MAX_NAME];
+    PK_TRY(list_tensor(l, name, stored_shape(rows, cols, matrix, l->type), w->data));
+    if (!matrix || l->type != PK_I8) return PK_OK;
+    snprintf(scale_name, sizeof scale_name, "%s.scale", name);
+    return list_tensor(l, scale_name, (shape){ PK_STORED_F32, 1, { rows } }, w->scale);
+}
+
+static pk_status list_model(const pk_model_data *m, listing *l) {
+    pk_model_data   view = *m;                  /* walking wants to write; listing does not */
+    const blob_name blobs[] = BLOB_NAMES(&view);
+    PK_TRY(pk_network_walk(&view.network, list_weight, l));
+    for (size_t i = 0; i < sizeof blobs / sizeof *blobs; i++) {
+        const pk_blob *b = blobs[i].blob;
+        if (b->size == 0) continue;
+        PK_TRY(list_tensor(l, blobs[i].name, (shape){ PK_STORED_U8, 1, { (int64_t)b->size } }, b->data));
+    }
+    return PK_OK;
+}
+
+static pk_status build_metadata(const pk_model_data *m, pk_buffer *out) {
+    pk_buffer config = { 0 };
+    pk_config_write(&m->network.config, &config);
+    pk_buffer_print(out, "{\"format\":\"pronk\",\"version\":\"" FORMAT_VERSION "\",\"type\":\"%s\"",
+                    pk_dtype_name(m->type));
+    pk_buffer_add_text(out, ",\"config\":");
+    pk_json_add_string(out, config.data ? config.data : "");
+    pk_buffer_add_text(out, ",\"provenance\":");
+    pk_json_add_string(out, m->provenance ? m->provenance : "{}");
+    pk_buffer_add_text(out, "}");
+    const pk_status status = pk_buffer_status(config.failed ? &config : out);
+    pk_buffer_free(&config);
+    return status;
+}
+
+pk_status pk_model_data_save(const pk_model_data *m, const char *path) {
+    listing   l = { .type = m->type };
+    pk_buffer metadata = { 0 };
+    pk_status status = list_model(m, &l);
+    if (status == PK_OK) status = build_metadata(m, &metadata);
+    if (status == PK_OK) status = pk_safetensors_write(path, metadata.data, l.tensor, l.n);
+    for (size_t i = 0; i < l.n; i++) pk_memory_give(l.name[i]);
+    pk_memory_give(l.name);
+    pk_memory_give(l.tensor);
+    pk_buffer_free(&metadata);
+    return status;
+}

@@ -1,0 +1,51 @@
+/* session.h - one worker's decoding state over one network. Not thread-safe; open one per worker.
+ *
+ * encode() reads sentences in; run() is a question and changes no history; commit() names the rows
+ * to go on with, and what they do not stand on is forgotten. Nothing is rolled back, because nothing
+ * is written until it is kept. All memory is taken at open; a pass allocates nothing. */
+#ifndef PK_SESSION_SESSION_H
+#define PK_SESSION_SESSION_H
+#include "decode/pass.h"
+#include "model/forward.h"
+
+typedef struct pk_session pk_session;
+
+typedef struct pk_session_limits {
+    int32_t sentences;                          /* alive at a time */
+    int32_t source_tokens;                      /* of all sentences alive */
+    int32_t source_length;                      /* of one sentence */
+    int32_t encode_tokens;                      /* in one call of encode */
+    int32_t rows;                               /* histories of one sentence */
+    int32_t asks;                               /* in one pass, all sentences together */
+    int32_t slots;                              /* target tokens remembered, all together */
+    int32_t path;                               /* target tokens of one history, pass included */
+    int32_t top_k;                              /* of one ask */
+    int32_t listed;                             /* tokens in ban and target lists of one pass */
+} pk_session_limits;
+
+typedef struct pk_sentence_tokens { const int32_t *token; int32_t n; } pk_sentence_tokens;
+typedef struct pk_request { int32_t sentence; pk_pass *pass; } pk_request;
+
+pk_status pk_session_open(const pk_network *net, const pk_backend *on, const pk_session_limits *max,
+                          pk_session **out);
+void      pk_session_close(pk_session *s);
+/* reads n sentences in; sentence[i] names each from now on. One row with an empty history each. */
+pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int32_t n,
+                            int32_t *sentence);
+/* many sentences, one pass: fills the answers. Each must be committed before the next run. */
+pk_status pk_session_run(pk_session *s, const pk_request *request, int32_t n);
+void      pk_session_commit(pk_session *s, int32_t sentence, const pk_verdict *verdict);
+void      pk_session_forget(pk_session *s, int32_t sentence);
+
+/* what is left of the limits, for those who fill a session */
+int32_t pk_session_free_slots(const pk_session *s);
+int32_t pk_session_free_source(const pk_session *s);
+int32_t pk_session_free_sentences(const pk_session *s);
+/* asks it would take for this pass to be too large: used by those who group requests */
+const pk_session_limits *pk_session_max(const pk_session *s);
+/* seconds spent per module since open */
+const double *pk_session_seconds(const pk_session *s);
+
+/* for tests: encoder states of n tokens of one sentence, (n, D) into out */
+pk_status pk_session_states(pk_session *s, const int32_t *token, int32_t n, float *out);
+#endif

@@ -1,0 +1,110 @@
+/* ops.c - shape checks, scratch memory and timing around the backend's table. */
+#include "tensor/ops.h"
+
+#include <assert.h>
+
+#include "base/clock.h"
+
+void pk_run_begin(pk_run *r, const pk_backend *on, pk_arena *scratch) {
+    *r = (pk_run){ .on = on, .scratch = scratch, .module = PK_MODULE_OTHER, .since = pk_clock_now() };
+    scratch->used = 0;
+    scratch->short_of = 0;
+}
+
+pk_status pk_run_status(pk_run *r) {
+    pk_run_enter(r, PK_MODULE_OTHER);
+    const pk_status device = r->on->status(r->on->self);
+    return r->status != PK_OK ? r->status : device;
+}
+
+void pk_run_enter(pk_run *r, pk_module module) {
+    const double now = pk_clock_now();
+    r->seconds[r->module] += now - r->since;
+    r->since = now;
+    r->module = module;
+}
+
+static bool refuse(pk_run *r, pk_status why, const char *what) {
+    if (r->status == PK_OK) r->status = pk_fail_with(why, "%s", what);
+    return false;
+}
+
+/* op arguments that fit; a misfit is a broken promise of our own code */
+static bool fits(pk_run *r, bool shapes_fit, const char *op) {
+    assert(shapes_fit);
+    if (!shapes_fit) return refuse(r, PK_ARGUMENT, op);
+    return r->status == PK_OK;
+}
+
+pk_tensor pk_scratch(pk_run *r, int32_t rows, int32_t cols) {
+    float *data = pk_arena_take(r->scratch, (size_t)rows * (size_t)cols * sizeof *data);
+    if (!data) refuse(r, PK_NO_MEMORY, "a pass needs more scratch memory than the session planned");
+    return (pk_tensor){ data, rows, cols, cols };
+}
+
+pk_tensor pk_columns(pk_tensor t, int32_t first, int32_t cols) {
+    assert(first >= 0 && first + cols <= t.cols);
+    return (pk_tensor){ t.data ? t.data + first : NULL, t.rows, cols, t.stride };
+}
+
+pk_tensor pk_embed(pk_run *r, const pk_weight *table, const int32_t *token, float scale,
+                   const pk_weight *position, const int32_t *pos, int32_t n) {
+    pk_tensor out = pk_scratch(r, n, table->cols);
+    if (fits(r, table->cols == position->cols, "embed"))
+        r->on->embed(r->on->self, out, table, token, scale, position, pos);
+    return out;
+}
+
+static void linear(pk_run *r, pk_tensor out, pk_tensor x, const pk_weight *w, const pk_weight *b,
+                   pk_act act, pk_tensor residual) {
+    if (fits(r, x.cols == w->cols && out.cols == w->rows && out.rows == x.rows, "linear"))
+        r->on->linear(r->on->self, out, x, w, b->data ? b : NULL, act, residual);
+}
+
+pk_tensor pk_linear(pk_run *r, pk_tensor x, const pk_weight *w, const pk_weight *b, pk_act act) {
+    pk_tensor out = pk_scratch(r, x.rows, w->rows);
+    linear(r, out, x, w, b, act, (pk_tensor){ 0 });
+    return out;
+}
+
+pk_tensor pk_linear_over(pk_run *r, pk_tensor x, const pk_weight *w, const pk_weight *b,
+                         pk_tensor residual) {
+    linear(r, residual, x, w, b, PK_LINEAR, residual);
+    return residual;
+}
+
+static void norm(pk_run *r, pk_tensor out, pk_tensor x, const pk_weight *gain, const pk_weight *bias,
+                 float epsilon) {
+    if (fits(r, x.cols == gain->cols && x.cols == bias->cols, "norm"))
+        r->on->norm(r->on->self, out, x, gain, bias, epsilon);
+}
+
+pk_tensor pk_norm_rows(pk_run *r, pk_tensor x, const pk_weight *gain, const pk_weight *bias,
+                       float epsilon) {
+    pk_tensor out = pk_scratch(r, x.rows, x.cols);
+    norm(r, out, x, gain, bias, epsilon);
+    return out;
+}
+
+pk_tensor pk_norm_over(pk_run *r, pk_tensor x, const pk_weight *gain, const pk_weight *bias,
+                       float epsilon) {
+    norm(r, x, x, gain, bias, epsilon);
+    return x;
+}
+
+pk_tensor pk_attend(pk_run *r, pk_tensor q, pk_tensor k, pk_tensor v, const pk_attention *see) {
+    pk_tensor out = pk_scratch(r, q.rows, q.cols);
+    const bool shapes_fit = q.cols == k.cols && k.cols == v.cols && q.cols % see->heads == 0;
+    if (fits(r, shapes_fit, "attend")) r->on->attend(r->on->self, out, q, k, v, see);
+    return out;
+}
+
+void pk_place(pk_run *r, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
+    if (fits(r, pool.cols == rows.cols, "place")) r->on->place(r->on->self, pool, rows, slot);
+}
+
+void pk_answers(pk_run *r, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
+                const pk_answering *a) {
+    if (fits(r, hidden.cols == table->cols, "answer"))
+        r->on->answer(r->on->self, hidden, table, bias->data ? bias : NULL, a);
+}

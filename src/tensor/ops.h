@@ -1,0 +1,46 @@
+/* ops.h - what model code calls: check shapes, take the output from scratch memory, call the backend.
+ *
+ * No errors here: model code reads as mathematics, and the caller asks pk_run_status() once at the
+ * end. An op whose name ends in _over consumes its tensor argument: the result takes its place, so
+ * that a deep stack needs the scratch memory of one layer. */
+#ifndef PK_TENSOR_OPS_H
+#define PK_TENSOR_OPS_H
+#include "base/arena.h"
+#include "tensor/backend.h"
+
+typedef struct pk_run {                         /* one forward pass */
+    const pk_backend *on;
+    pk_arena         *scratch;
+    pk_status         status;                   /* the first failure sticks */
+    pk_module         module;                   /* where time is spent now */
+    double            since, seconds[PK_N_MODULES];
+} pk_run;
+
+void      pk_run_begin(pk_run *r, const pk_backend *on, pk_arena *scratch);
+pk_status pk_run_status(pk_run *r);
+/* from here on time counts for this module */
+void      pk_run_enter(pk_run *r, pk_module module);
+
+/* a tensor from scratch memory, uninitialised */
+pk_tensor pk_scratch(pk_run *r, int32_t rows, int32_t cols);
+/* a view: columns [first, first + cols) of a tensor */
+pk_tensor pk_columns(pk_tensor t, int32_t first, int32_t cols);
+/* what the scratch holds now; release gives back all that came after */
+static inline size_t pk_run_mark(const pk_run *r) { return r->scratch->used; }
+static inline void   pk_run_release(pk_run *r, size_t mark) { r->scratch->used = mark; }
+
+pk_tensor pk_embed(pk_run *r, const pk_weight *table, const int32_t *token, float scale,
+                   const pk_weight *position, const int32_t *pos, int32_t n);
+pk_tensor pk_linear(pk_run *r, pk_tensor x, const pk_weight *w, const pk_weight *b, pk_act act);
+/* residual + x w^T + b, in residual's place */
+pk_tensor pk_linear_over(pk_run *r, pk_tensor x, const pk_weight *w, const pk_weight *b,
+                         pk_tensor residual);
+pk_tensor pk_norm_rows(pk_run *r, pk_tensor x, const pk_weight *gain, const pk_weight *bias,
+                       float epsilon);
+pk_tensor pk_norm_over(pk_run *r, pk_tensor x, const pk_weight *gain, const pk_weight *bias,
+                       float epsilon);
+pk_tensor pk_attend(pk_run *r, pk_tensor q, pk_tensor k, pk_tensor v, const pk_attention *see);
+void      pk_place(pk_run *r, pk_tensor pool, pk_tensor rows, const int32_t *slot);
+void      pk_answers(pk_run *r, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
+                     const pk_answering *a);
+#endif

@@ -1,0 +1,93 @@
+/* panel.c - packs matrices into panels, reads single weights, converts 16-bit floats.
+ *
+ * Given row-major floats, gives the layout of panel.h. Nothing here is on a fast path except packing,
+ * which runs once per model. Rows are packed independently, so a matrix may arrive in pieces; the
+ * padding is not written, so the block must be zeroed when it is taken (pk_memory_take does). */
+#include "tensor/panel.h"
+
+#include <math.h>
+#include <string.h>
+
+static size_t element_size(pk_dtype type) { return type == PK_F32 ? 4 : type == PK_F16 ? 2 : 1; }
+
+size_t pk_panel_stride(int32_t cols, pk_dtype type) {
+    const size_t quads = ((size_t)cols + PK_QUAD - 1) / PK_QUAD;
+    const size_t width = type == PK_I8 ? quads * PK_QUAD : (size_t)cols;
+    return width * PK_PANEL * element_size(type);
+}
+
+size_t pk_panel_bytes(int32_t rows, int32_t cols, pk_dtype type) {
+    return pk_panel_count(rows) * pk_panel_stride(cols, type);
+}
+
+static uint32_t bits_of(float f) {
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+static float float_of(uint32_t bits) {
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+float pk_f16_to_f32(uint16_t h) {
+    const uint32_t sign = (uint32_t)(h & 0x8000u) << 16, body = h & 0x7fffu;
+    if (body >= 0x7c00u) return float_of(sign | 0x7f800000u | (body & 0x3ffu) << 13);
+    /* moving the bits scales by 2^-112, exactly undone by one product; subnormals come out normal */
+    return float_of(sign | bits_of(float_of(body << 13) * 0x1p112f));
+}
+
+uint16_t pk_f32_to_f16(float f) {
+    const uint32_t bits = bits_of(f), sign = bits >> 16 & 0x8000u, body = bits & 0x7fffffffu;
+    if (body > 0x7f800000u) return (uint16_t)(sign | 0x7e00u | (body >> 13 & 0x3ffu));
+    if (body >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u); /* rounds to 65536 or is larger */
+    if (body < 0x38800000u) {
+        /* subnormal: adding 0.5 leaves the count of 2^-24 steps in the low bits, rounded to even */
+        return (uint16_t)(sign | (bits_of(float_of(body) + 0.5f) - 0x3f000000u));
+    }
+    const uint32_t odd = body >> 13 & 1;
+    return (uint16_t)(sign | (body - 0x38000000u + 0xfffu + odd) >> 13);
+}
+
+float pk_weight_get(const pk_weight *w, int32_t row, int32_t col) {
+    if (w->plain) return ((const float *)w->data)[(size_t)row * (size_t)w->cols + (size_t)col];
+    const size_t at = pk_panel_index(w->cols, w->type, row, col);
+    if (w->type == PK_F32) return ((const float *)w->data)[at];
+    if (w->type == PK_F16) return pk_f16_to_f32(((const uint16_t *)w->data)[at]);
+    return (float)((const int8_t *)w->data)[at] * w->scale[row];
+}
+
+static float largest(const float *x, int32_t n) {
+    float most = 0;
+    for (int32_t i = 0; i < n; i++) most = fmaxf(most, fabsf(x[i]));
+    return most;
+}
+
+static void pack_row_i8(int8_t *out, float *scale, int32_t cols, int32_t row, const float *x) {
+    scale[row] = largest(x, cols) / 127.0f;
+    for (int32_t col = 0; col < cols; col++) {
+        /* a row of zeros, or one too small to divide by, becomes zeros */
+        const float steps = scale[row] > 0 ? nearbyintf(x[col] / scale[row]) : 0;
+        const float q = fminf(fmaxf(steps, -127), 127);
+        out[pk_panel_index(cols, PK_I8, row, col)] = (int8_t)q;
+    }
+}
+
+static void pack_row(void *out, int32_t cols, pk_dtype type, int32_t row, const float *x) {
+    size_t at = pk_panel_index(cols, type, row, 0);
+    for (int32_t col = 0; col < cols; col++, at += PK_PANEL) {
+        if (type == PK_F32) ((float *)out)[at] = x[col];
+        else ((uint16_t *)out)[at] = pk_f32_to_f16(x[col]);
+    }
+}
+
+void pk_panel_pack(void *out, float *scale, int32_t cols, pk_dtype type, int32_t first_row, int32_t n,
+                   const float *rows) {
+    for (int32_t i = 0; i < n; i++) {
+        const float *x = rows + (size_t)i * (size_t)cols;
+        if (type == PK_I8) pack_row_i8(out, scale, cols, first_row + i, x);
+        else pack_row(out, cols, type, first_row + i, x);
+    }
+}

@@ -1,0 +1,97 @@
+/* charsmap_check.c - checks the normalisation rules of a SentencePiece model before they are trusted.
+ *
+ * They are a trie, stored as a double array of 32-bit units, and a block of NUL-terminated texts.
+ * libsentencepiece follows its offsets without looking, so a damaged one would read anywhere. This
+ * walks the trie from its root once and makes sure that it is a tree, that every step stays in the
+ * array, that every value points into the texts, and that no rule is longer than the library expects. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "vocab/spm_check.h"
+
+enum { DEEPEST = 32, NONE = -1 };               /* the library has room for 32 matches of one place */
+
+typedef struct trie {
+    const unsigned char *units;
+    size_t               n, texts_size;
+    int32_t             *first, *next;          /* of each base: units that claim it, as lists [n] */
+    int32_t             *queue;                 /* nodes to visit [n] */
+    unsigned char       *depth;                 /* 0: not reached yet [n] */
+} trie;
+
+static uint32_t unit(const trie *t, size_t i) {
+    uint32_t value;
+    memcpy(&value, t->units + 4 * i, sizeof value);
+    return value;
+}
+
+/* where the children of node i begin: child c is at base ^ c */
+static size_t base_of(const trie *t, size_t i) {
+    const uint32_t u = unit(t, i);
+    return i ^ (size_t)((u >> 10) << ((u & 1u << 9) >> 6));
+}
+
+/* Lists units by the base they would be a child of; those with the high bit set are values. */
+static void list_children(trie *t) {
+    for (size_t i = 0; i < t->n; i++) t->first[i] = NONE;
+    for (size_t i = t->n; i-- > 1;) {
+        const uint32_t u = unit(t, i);
+        const size_t   label = u & 0xFF, base = i ^ label;
+        if (u >> 31 || label == 0 || base >= t->n) continue;
+        t->next[i] = t->first[base];
+        t->first[base] = (int32_t)i;
+    }
+}
+
+static pk_status check_node(const trie *t, size_t node, size_t *base) {
+    *base = base_of(t, node);
+    if ((*base | 0xFF) >= t->n) PK_FAIL(PK_FORMAT, "a normalisation rule leads out of its table");
+    const bool has_value = unit(t, node) >> 8 & 1;
+    if (has_value && (unit(t, *base) & 0x7FFFFFFF) >= t->texts_size)
+        PK_FAIL(PK_FORMAT, "a normalisation rule has no replacement");
+    return PK_OK;
+}
+
+static pk_status walk(trie *t) {
+    size_t n_queued = 0, base;
+    t->depth[0] = 1;
+    t->queue[n_queued++] = 0;
+    for (size_t done = 0; done < n_queued; done++) {
+        const size_t node = (size_t)t->queue[done];
+        PK_TRY(check_node(t, node, &base));
+        for (int32_t child = t->first[base]; child != NONE; child = t->next[child]) {
+            if (t->depth[child] || t->depth[node] > DEEPEST)
+                PK_FAIL(PK_FORMAT, "its normalisation rules are no tree, or too deep");
+            t->depth[child] = (unsigned char)(t->depth[node] + 1);
+            t->queue[n_queued++] = child;
+        }
+    }
+    return PK_OK;
+}
+
+static pk_status check_trie(trie *t) {
+    pk_status status;
+    PK_GOTO(PK_TAKE(&t->first, t->n));
+    PK_GOTO(PK_TAKE(&t->next, t->n));
+    PK_GOTO(PK_TAKE(&t->queue, t->n));
+    PK_GOTO(PK_TAKE(&t->depth, t->n));
+    list_children(t);
+    status = walk(t);
+done:
+    pk_memory_give(t->first);
+    pk_memory_give(t->next);
+    pk_memory_give(t->queue);
+    pk_memory_give(t->depth);
+    return status;
+}
+
+pk_status pk_charsmap_check(const unsigned char *data, size_t size) {
+    uint32_t bytes;                             /* of the trie; the texts are the rest */
+    if (size < 4) PK_FAIL(PK_FORMAT, "its normalisation rules are cut short");
+    memcpy(&bytes, data, sizeof bytes);
+    if (bytes > size - 4 || bytes % 1024 != 0 || bytes == 0 || bytes > INT32_MAX)
+        PK_FAIL(PK_FORMAT, "its normalisation rules are cut short (%u of %zu bytes)", bytes, size);
+    trie t = { .units = data + 4, .n = bytes / 4, .texts_size = size - 4 - bytes };
+    if (t.texts_size && data[size - 1] != 0) PK_FAIL(PK_FORMAT, "its replacements are cut short");
+    return check_trie(&t);
+}

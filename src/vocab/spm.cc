@@ -1,0 +1,115 @@
+/* spm.cc - the only C++ file: libsentencepiece, loaded on first use, its failures turned into statuses.
+ *
+ * Every entry point runs in guarded(), which lets no exception out: no memory is PK_NO_MEMORY, anything
+ * else is PK_FORMAT, since spm_check.c has let the model pass and only the model can be at fault.
+ * Invariant: `processor` is written once, under the lock, before `loaded` is set. */
+extern "C" {
+#include "base/memory.h"
+#include "vocab/spm_check.h"
+}
+#include "vocab/spm.h"
+
+#include <sentencepiece_processor.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/* The library logs to stderr. This switch of its own is in no header, so it may be missing. */
+namespace sentencepiece::logging {
+__attribute__((weak)) void SetMinLogLevel(int level);
+}
+
+using sentencepiece::ImmutableSentencePieceText;
+using sentencepiece::SentencePieceProcessor;
+using sentencepiece::util::Status;
+
+struct pk_spm {
+    std::string_view                        data;
+    std::mutex                              lock;
+    std::atomic<bool>                       loaded{ false };
+    std::unique_ptr<SentencePieceProcessor> processor;
+};
+
+/* runs the body; what it throws becomes a status */
+template <typename Body> static pk_status guarded(Body body) noexcept {
+    try {
+        return body();
+    } catch (const std::bad_alloc &) {
+        PK_FAIL(PK_NO_MEMORY, "out of memory in SentencePiece");
+    } catch (const std::exception &e) {
+        PK_FAIL(PK_FORMAT, "SentencePiece failed on this model: %s", e.what());
+    } catch (...) {
+        PK_FAIL(PK_FORMAT, "SentencePiece failed on this model");
+    }
+}
+
+static pk_status status_of(const Status &status, const char *doing) {
+    if (status.ok()) return PK_OK;
+    PK_FAIL(PK_FORMAT, "SentencePiece could not %s: %s", doing, status.error_message());
+}
+
+/* A failed load leaves nothing behind, so that the next use tries again and reports it again. */
+static pk_status load(pk_spm *s) {
+    if (s->loaded.load(std::memory_order_acquire)) return PK_OK;
+    enum { FATAL_ONLY = 3 };
+    std::lock_guard<std::mutex> hold(s->lock);
+    if (s->processor) return PK_OK;
+    if (sentencepiece::logging::SetMinLogLevel) sentencepiece::logging::SetMinLogLevel(FATAL_ONLY);
+    auto processor = std::make_unique<SentencePieceProcessor>();
+    PK_TRY(status_of(processor->LoadFromSerializedProto(s->data), "load the model"));
+    s->processor = std::move(processor);
+    s->loaded.store(true, std::memory_order_release);
+    return PK_OK;
+}
+
+pk_status pk_spm_open(const void *data, size_t size, pk_spm **out) {
+    *out = nullptr;
+    PK_TRY(pk_spm_check(data, size));
+    void *block;
+    PK_TRY(pk_memory_take(1, sizeof(pk_spm), &block));
+    pk_spm *s = new (block) pk_spm;
+    s->data = std::string_view(static_cast<const char *>(data), size);
+    *out = s;
+    return PK_OK;
+}
+
+void pk_spm_close(pk_spm *s) {
+    if (!s) return;
+    s->~pk_spm();
+    pk_memory_give(s);
+}
+
+pk_status pk_spm_encode(pk_spm *s, const char *text, size_t size, pk_spm_visit visit, void *user) {
+    if (size > INT32_MAX) PK_FAIL(PK_ARGUMENT, "a sentence of %zu bytes is too long", size);
+    return guarded([&]() -> pk_status {
+        PK_TRY(load(s));
+        ImmutableSentencePieceText found;
+        const std::string_view     view(text ? text : "", size);
+        PK_TRY(status_of(s->processor->Encode(view, found.mutable_proto()), "segment a text"));
+        const size_t n = found.pieces_size();
+        for (size_t i = 0; i < n; i++) {
+            const auto         piece = found.pieces(static_cast<int>(i));
+            const std::string &name = piece.piece();
+            PK_TRY(visit(user, name.data(), name.size(), piece.begin()));
+        }
+        return PK_OK;
+    });
+}
+
+pk_status pk_spm_decode(pk_spm *s, pk_spm_name piece, const void *user, size_t n, pk_buffer *out) {
+    return guarded([&]() -> pk_status {
+        PK_TRY(load(s));
+        std::vector<std::string_view> names;
+        std::string                   text;
+        names.reserve(n);
+        for (size_t i = 0; i < n; i++) names.emplace_back(piece(user, i));
+        PK_TRY(status_of(s->processor->Decode(names, &text), "put pieces together"));
+        pk_buffer_add(out, text.data(), text.size());
+        return pk_buffer_status(out);
+    });
+}

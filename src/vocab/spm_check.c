@@ -1,0 +1,177 @@
+/* spm_check.c - walks a SentencePiece model file (a protocol buffer) and checks what it must hold.
+ *
+ * Given the bytes, gives PK_OK or PK_FORMAT with a reason. The library itself checks less, and later:
+ * a file that passes here loads. Fields that Pronk does not know are skipped, as the format wants.
+ * Invariant: no byte outside the file is read, whatever the file says. */
+#include "vocab/spm_check.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "text/utf8.h"
+#include "vocab/token_list.h"
+
+/* what is left to read */
+typedef struct reader {
+    const unsigned char *at, *end;
+} reader;
+
+/* One field. A number (varint or fixed) has its bits in number; the rest are bytes. */
+typedef struct field {
+    uint64_t id, number;
+    bool     is_bytes;
+    reader   bytes;
+} field;
+
+/* numbers of the fields that matter, from sentencepiece_model.proto */
+enum { MODEL_PIECE = 1, MODEL_TRAINER = 2, MODEL_NORMALIZER = 3, MODEL_SELF_TEST = 4, MODEL_DENORMALIZER = 5 };
+enum { PIECE_TEXT = 1, PIECE_SCORE = 2, PIECE_TYPE = 3, NORMALIZER_CHARSMAP = 2 };
+enum { TYPE_UNKNOWN = 2, TYPE_USER_DEFINED = 4 };
+/* libsentencepiece looks for at most so many user-defined pieces that begin with one another */
+enum { LONGEST_USER_DEFINED = 64 };
+
+static bool read_varint(reader *r, uint64_t *value) {
+    *value = 0;
+    for (int shift = 0; shift < 64 && r->at < r->end; shift += 7) {
+        const unsigned char byte = *r->at++;
+        *value |= (uint64_t)(byte & 0x7F) << shift;
+        if (byte < 0x80) return true;
+    }
+    return false;
+}
+
+static bool read_fixed(reader *r, size_t n, uint64_t *value) {
+    if ((size_t)(r->end - r->at) < n) return false;
+    *value = 0;
+    memcpy(value, r->at, n);                    /* little-endian, as every machine we build for */
+    r->at += n;
+    return true;
+}
+
+static bool read_field(reader *r, field *f) {
+    uint64_t key, size;
+    *f = (field){ 0 };
+    if (!read_varint(r, &key)) return false;
+    f->id = key >> 3;
+    switch (key & 7) {
+    case 0: return read_varint(r, &f->number);
+    case 1: return read_fixed(r, 8, &f->number);
+    case 5: return read_fixed(r, 4, &f->number);
+    case 2:
+        if (!read_varint(r, &size) || size > (uint64_t)(r->end - r->at)) return false;
+        f->is_bytes = true;
+        f->bytes = (reader){ r->at, r->at + size };
+        r->at += size;
+        return true;
+    default: return false;                      /* groups are not used in this format */
+    }
+}
+
+/* counts over the whole model, and the pieces' hashes as a set: 0 is a free slot */
+typedef struct totals {
+    size_t    n_pieces, n_unknown;
+    uint64_t *seen;                             /* [mask + 1], at most half of it used */
+    size_t    mask;
+} totals;
+
+/* Notes a piece; false when there is one with the same 64-bit hash, which means the same piece. */
+static bool is_new(totals *t, const void *text, size_t size) {
+    const uint64_t hash = pk_token_hash(text, size) | 1;
+    size_t         at = (size_t)(hash >> 32) & t->mask;
+    for (; t->seen[at]; at = (at + 1) & t->mask)
+        if (t->seen[at] == hash) return false;
+    t->seen[at] = hash;
+    return true;
+}
+
+static pk_status check_piece(reader r, totals *t) {
+    field    f;
+    reader   text = { NULL, NULL };
+    uint64_t type = 0, bits = 0;
+    while (r.at < r.end) {
+        if (!read_field(&r, &f)) PK_FAIL(PK_FORMAT, "piece %zu is damaged", t->n_pieces);
+        if (f.id == PIECE_TEXT && f.is_bytes) text = f.bytes;
+        if (f.id == PIECE_TYPE) type = f.number;
+        if (f.id == PIECE_SCORE) bits = f.number;
+    }
+    const size_t   size = (size_t)(text.end - text.at);
+    const uint32_t score_bits = (uint32_t)bits;
+    float          score;
+    memcpy(&score, &score_bits, sizeof score);
+    if (size == 0 || memchr(text.at, 0, size) || !pk_utf8_valid((const char *)text.at, size))
+        PK_FAIL(PK_FORMAT, "the text of piece %zu is empty or not UTF-8", t->n_pieces);
+    if (isnan(score)) PK_FAIL(PK_FORMAT, "the score of piece %zu is not a number", t->n_pieces);
+    if (type == TYPE_USER_DEFINED && size > LONGEST_USER_DEFINED)
+        PK_FAIL(PK_FORMAT, "user-defined piece %zu is longer than %d bytes", t->n_pieces,
+                LONGEST_USER_DEFINED);
+    if (!is_new(t, text.at, size))
+        PK_FAIL(PK_FORMAT, "piece %zu (\"%.*s\") is there twice", t->n_pieces,
+                (int)(size < 40 ? size : 40), (const char *)text.at);
+    t->n_pieces++;
+    t->n_unknown += type == TYPE_UNKNOWN;
+    return PK_OK;
+}
+
+static pk_status check_normalizer(reader r) {
+    field f;
+    while (r.at < r.end) {
+        if (!read_field(&r, &f)) PK_FAIL(PK_FORMAT, "its normalisation rules are damaged");
+        if (f.id == NORMALIZER_CHARSMAP && f.is_bytes && f.bytes.at < f.bytes.end)
+            PK_TRY(pk_charsmap_check(f.bytes.at, (size_t)(f.bytes.end - f.bytes.at)));
+    }
+    return PK_OK;
+}
+
+/* parts that are only looked at for being whole */
+static pk_status check_fields(reader r, const char *name) {
+    field f;
+    while (r.at < r.end)
+        if (!read_field(&r, &f)) PK_FAIL(PK_FORMAT, "its %s is damaged", name);
+    return PK_OK;
+}
+
+static pk_status check_part(const field *f, totals *t) {
+    switch (f->id) {
+    case MODEL_PIECE: return check_piece(f->bytes, t);
+    case MODEL_TRAINER: return check_fields(f->bytes, "training record");
+    case MODEL_SELF_TEST: return check_fields(f->bytes, "self-test");
+    case MODEL_NORMALIZER:
+    case MODEL_DENORMALIZER: return check_normalizer(f->bytes);
+    default: return PK_OK;
+    }
+}
+
+/* fields of the model that are bytes; no fewer than it has pieces */
+static size_t count_fields(reader r) {
+    size_t n = 0;
+    for (field f; r.at < r.end && read_field(&r, &f);) n += f.is_bytes;
+    return n;
+}
+
+static pk_status check_model(const unsigned char *data, size_t size, totals *t) {
+    reader r = { data, data + size };
+    field  f;
+    while (r.at < r.end) {
+        if (!read_field(&r, &f))
+            PK_FAIL(PK_FORMAT, "it is cut short or damaged at byte %zu", (size_t)(r.at - data));
+        if (f.is_bytes) PK_TRY(check_part(&f, t));
+        else if (f.id >= MODEL_PIECE && f.id <= MODEL_DENORMALIZER)
+            PK_FAIL(PK_FORMAT, "it is no SentencePiece model (field %d is a number)", (int)f.id);
+    }
+    if (t->n_pieces == 0) PK_FAIL(PK_FORMAT, "it has no pieces; is it a SentencePiece model?");
+    if (t->n_unknown != 1) PK_FAIL(PK_FORMAT, "it has %zu unknown pieces, not one", t->n_unknown);
+    return PK_OK;
+}
+
+pk_status pk_spm_check(const void *data, size_t size) {
+    const unsigned char *bytes = data;
+    totals               t = { .mask = 1 };
+    if (size == 0) PK_FAIL(PK_FORMAT, "the SentencePiece model is empty");
+    const size_t n = count_fields((reader){ bytes, bytes + size });
+    while (t.mask < 2 * n) t.mask = 2 * t.mask + 1;
+    PK_TRY(PK_TAKE(&t.seen, t.mask + 1));
+    const pk_status status = check_model(data, size, &t);
+    pk_memory_give(t.seen);
+    if (status == PK_FORMAT) pk_fail_context("the SentencePiece model cannot be used");
+    return status;
+}

@@ -1,0 +1,195 @@
+/* vocab.c - text <-> ids: SentencePiece segments, the token list numbers.
+ *
+ * Follows the tokenizers of transformers (MarianTokenizer, MBart50Tokenizer) id for id, and its
+ * decode(ids, skip_special_tokens=True) byte for byte. Source and target share one model and one list
+ * when they are the same. Invariant: nothing here changes after opening; what SentencePiece loads
+ * late, it locks itself. */
+#include "vocab/vocab.h"
+
+#include <string.h>
+
+#include "text/utf8.h"
+#include "vocab/spm.h"
+#include "vocab/token_list.h"
+
+/* One direction of the vocabulary; the target's may point to what the source owns. */
+typedef struct side {
+    pk_spm        *spm;
+    pk_token_list *tokens;
+} side;
+
+struct pk_vocab {
+    side          source, target;
+    pk_spm       *spm[2];                       /* owned; the second only when it differs */
+    pk_token_list tokens[2];                    /* the same */
+    int32_t       unk, eos;
+    bool          no_tags;
+};
+
+static bool same_bytes(const void *a, size_t n, const void *b, size_t n_b) {
+    return n_b == 0 || (n == n_b && (a == b || memcmp(a, b, n) == 0));
+}
+
+static pk_status open_spms(const pk_vocab_data *d, pk_vocab *v) {
+    PK_TRY(pk_spm_open(d->source_spm, d->source_spm_size, &v->spm[0]));
+    v->source.spm = v->target.spm = v->spm[0];
+    if (same_bytes(d->source_spm, d->source_spm_size, d->target_spm, d->target_spm_size)) return PK_OK;
+    const pk_status status = pk_spm_open(d->target_spm, d->target_spm_size, &v->spm[1]);
+    if (status != PK_OK) pk_fail_context("target");
+    v->target.spm = v->spm[1];
+    return status;
+}
+
+static pk_status open_lists(const pk_vocab_data *d, pk_vocab *v) {
+    PK_TRY(pk_token_list_open(d->source_tokens, d->source_tokens_size, &v->tokens[0]));
+    v->source.tokens = v->target.tokens = &v->tokens[0];
+    if (same_bytes(d->source_tokens, d->source_tokens_size, d->target_tokens, d->target_tokens_size))
+        return PK_OK;
+    v->target.tokens = &v->tokens[1];
+    const pk_status status =
+        pk_token_list_open(d->target_tokens, d->target_tokens_size, &v->tokens[1]);
+    if (status != PK_OK) pk_fail_context("target");
+    return status;
+}
+
+static pk_status open_all(const pk_vocab_data *d, pk_vocab *v) {
+    PK_TRY(open_spms(d, v));
+    PK_TRY(open_lists(d, v));
+    const int32_t n_source = v->source.tokens->n, n_target = v->target.tokens->n;
+    const int32_t n = n_source < n_target ? n_source : n_target;
+    if (d->unk < -1 || d->unk >= n)
+        PK_FAIL(PK_FORMAT, "the unknown token's id %d is not among the %d tokens", d->unk, n);
+    if (d->eos < -1 || d->eos >= n)
+        PK_FAIL(PK_FORMAT, "the end symbol's id %d is not among the %d tokens", d->eos, n);
+    v->unk = d->unk;
+    v->eos = d->eos;
+    v->no_tags = d->no_tags;
+    return PK_OK;
+}
+
+pk_status pk_vocab_open(const pk_vocab_data *data, pk_vocab **out) {
+    pk_vocab *v;
+    *out = NULL;
+    PK_TRY(PK_TAKE(&v, 1));
+    const pk_status status = open_all(data, v);
+    if (status != PK_OK) {
+        pk_vocab_close(v);
+        return status;
+    }
+    *out = v;
+    return PK_OK;
+}
+
+void pk_vocab_close(pk_vocab *v) {
+    if (!v) return;
+    for (int i = 0; i < 2; i++) {
+        pk_spm_close(v->spm[i]);
+        pk_token_list_close(&v->tokens[i]);
+    }
+    pk_memory_give(v);
+}
+
+int32_t     pk_vocab_source_size(const pk_vocab *v) { return v->source.tokens->n; }
+int32_t     pk_vocab_target_size(const pk_vocab *v) { return v->target.tokens->n; }
+const char *pk_vocab_source_token(const pk_vocab *v, int32_t id) {
+    return pk_token_list_name(v->source.tokens, id);
+}
+const char *pk_vocab_target_token(const pk_vocab *v, int32_t id) {
+    return pk_token_list_name(v->target.tokens, id);
+}
+int32_t pk_vocab_find_source(const pk_vocab *v, const char *token) {
+    return pk_token_list_find(v->source.tokens, token, strlen(token));
+}
+int32_t pk_vocab_find_target(const pk_vocab *v, const char *token) {
+    return pk_token_list_find(v->target.tokens, token, strlen(token));
+}
+
+/* where encoding puts its ids */
+typedef struct sink {
+    const pk_token_list *tokens;
+    pk_ids              *ids, *begin;           /* begin may be NULL */
+    size_t               offset;                /* of the segmented part in the text */
+    int32_t              unk;
+} sink;
+
+static pk_status take_piece(void *user, const char *piece, size_t size, size_t begin) {
+    sink   *s = user;
+    int32_t id = pk_token_list_find(s->tokens, piece, size);
+    if (id < 0) id = s->unk;
+    if (id < 0)
+        PK_FAIL(PK_UNSUPPORTED, "the vocabulary has no token for \"%.*s\", and none for unknowns",
+                (int)(size < 40 ? size : 40), piece);
+    PK_TRY(pk_ids_add(s->ids, id));
+    return s->begin ? pk_ids_add(s->begin, (int32_t)(s->offset + begin)) : PK_OK;
+}
+
+/* Bytes of a leading ">>xx<<", 0 when there is none. As in transformers it may hold anything, and the
+ * space behind it is left to SentencePiece. */
+static size_t tag_size(const char *text, size_t n) {
+    if (n < 4 || memcmp(text, ">>", 2) != 0) return 0;
+    const char *end = memmem(text, n, "<<", 2);
+    return end ? (size_t)(end - text) + 2 : 0;
+}
+
+static pk_status encode(const side *from, const char *text, size_t n, sink *s) {
+    s->tokens = from->tokens;
+    return pk_spm_encode(from->spm, text + s->offset, n - s->offset, take_piece, s);
+}
+
+pk_status pk_vocab_encode_source(const pk_vocab *v, const char *text, size_t n, pk_ids *out,
+                                 pk_ids *begin) {
+    sink s = { .tokens = v->source.tokens, .ids = out, .begin = begin, .unk = v->unk };
+    if (n > INT32_MAX) PK_FAIL(PK_ARGUMENT, "a sentence of %zu bytes is too long", n);
+    const size_t tag = v->no_tags ? 0 : tag_size(text, n);
+    if (tag) PK_TRY(take_piece(&s, text, tag, 0));
+    s.offset = tag;
+    return encode(&v->source, text, n, &s);
+}
+
+pk_status pk_vocab_encode_target(const pk_vocab *v, const char *text, size_t n, pk_ids *out) {
+    sink s = { .ids = out, .unk = v->unk };
+    return encode(&v->target, text, n, &s);
+}
+
+/* ids on their way to text: the end symbol and unknowns say nothing, as in transformers */
+typedef struct source_ids {
+    const pk_vocab *vocab;
+    const int32_t  *id;
+} source_ids;
+
+static const char *spoken(const void *user, size_t i) {
+    const source_ids *s = user;
+    const int32_t     id = s->id[i];
+    if (id == s->vocab->unk || id == s->vocab->eos) return "";
+    return pk_token_list_name(s->vocab->target.tokens, id);
+}
+
+/* Turns each U+2581 into a space and strips white space, in the bytes of the buffer from `begin` on. */
+static void tidy(pk_buffer *b, size_t begin) {
+    static const char mark[3] = "\xE2\x96\x81";
+    size_t            to = begin, end = begin;  /* end: behind the last visible character */
+    for (size_t at = begin, n; at < b->size; at += n) {
+        int32_t c;
+        n = pk_utf8_next(b->data + at, b->size - at, &c);
+        const bool is_mark = n == sizeof mark && memcmp(b->data + at, mark, n) == 0;
+        const bool space = is_mark || pk_utf8_is_space(c);
+        if (space && to == begin) continue;
+        if (is_mark) b->data[to++] = ' ';
+        else memmove(b->data + to, b->data + at, n), to += n;
+        if (!space) end = to;
+    }
+    b->size = end;
+    if (b->data) b->data[end] = '\0';
+}
+
+pk_status pk_vocab_decode(const pk_vocab *v, const int32_t *id, size_t n, pk_buffer *out) {
+    const size_t     begin = out->size;
+    const source_ids ids = { v, id };
+    for (size_t i = 0; i < n; i++)
+        if (id[i] < 0 || id[i] >= v->target.tokens->n)
+            PK_FAIL(PK_ARGUMENT, "token %d is not among the %d of the vocabulary", id[i],
+                    v->target.tokens->n);
+    PK_TRY(pk_spm_decode(v->target.spm, spoken, &ids, n, out));
+    tidy(out, begin);
+    return PK_OK;
+}

@@ -1,0 +1,208 @@
+/* options_table_test.c - the tables of verbs and options, and the parser that reads them. */
+#include "cli_stubs.h"
+
+#include "../../cli/options_parse.c"
+#include "../../cli/options_table.c"
+
+#define VERB_STUB(name) \
+    int name(pk_cli *c) { (void)c; return 0; }
+VERB_STUB(pk_cli_translate)
+VERB_STUB(pk_cli_convert)
+VERB_STUB(pk_cli_info)
+VERB_STUB(pk_cli_score)
+VERB_STUB(pk_cli_eval)
+VERB_STUB(pk_cli_bench)
+VERB_STUB(pk_cli_help)
+
+/* parses a command line of at most 9 words; the last is followed by NULL */
+#define PARSE(c, verb, ...) parse(c, verb, (const char *[10]){ __VA_ARGS__ })
+static int parse(pk_cli *c, const char *verb, const char *const *word) {
+    static char copy[10][64];
+    char       *argument[10];
+    int         n = 0;
+    memset(c, 0, sizeof *c);
+    message[0] = 0;
+    for (; word[n]; n++) {
+        snprintf(copy[n], sizeof copy[n], "%s", word[n]);
+        argument[n] = copy[n];
+    }
+    return pk_cli_parse(c, pk_cli_verb_find(verb), n, argument);
+}
+
+static size_t field_bytes(pk_cli_kind kind) {
+    switch (kind) {
+    case PK_CLI_FLAG: return sizeof(bool);
+    case PK_CLI_INT: return sizeof(int64_t);
+    case PK_CLI_LIST: return sizeof(pk_cli_list);
+    default: return sizeof(char *);
+    }
+}
+
+/* a value the option takes and that is not its default */
+static void sample(const pk_cli_option *o, char *value, size_t room) {
+    int64_t number = o->highest < 777 ? o->highest : o->lowest > 777 ? o->lowest : 777;
+    if (o->kind == PK_CLI_INT) snprintf(value, room, "%lld", (long long)number);
+    else if (o->kind == PK_CLI_CHOICE)
+        snprintf(value, room, "%.*s", (int)strcspn(o->choices, "|"), o->choices);
+    else snprintf(value, room, "text");
+}
+
+/* every option of every verb sets its own field and no other */
+static void each_option_sets_its_field(void **state) {
+    (void)state;
+    for (const pk_cli_verb *verb = pk_cli_verbs; verb->name; verb++) {
+        for (const pk_cli_option *o = verb->options; o->name; o++) {
+            pk_cli            before, after;
+            char              name[64], value[64];
+            char             *argument[2] = { name, value };
+            memset(&before, 0, sizeof before);
+            memset(&after, 0, sizeof after);
+            set_defaults(&before, verb);
+            before.verb = verb;
+            snprintf(name, sizeof name, "--%s", o->name);
+            sample(o, value, sizeof value);
+            pk_cli_parse(&after, verb, o->kind == PK_CLI_FLAG ? 1 : 2, argument);
+            const char *a = (const char *)&before, *b = (const char *)&after;
+            size_t      end = o->offset + field_bytes(o->kind);
+            assert_memory_not_equal(a + o->offset, b + o->offset, field_bytes(o->kind));
+            assert_memory_equal(a, b, o->offset);
+            assert_memory_equal(a + end, b + end, sizeof before - end);
+            pk_cli_free(&after);
+        }
+    }
+}
+
+static void tables_are_in_order(void **state) {
+    (void)state;
+    for (const pk_cli_verb *verb = pk_cli_verbs; verb->name; verb++) {
+        size_t n = 0;
+        assert_non_null(verb->run);
+        assert_int_not_equal(verb->summary[strlen(verb->summary) - 1], '.');
+        for (const pk_cli_option *o = verb->options; o->name; o++, n++) {
+            assert_true(strlen(o->help) > 5 && strlen(o->help) < 300);
+            assert_int_equal(o->kind == PK_CLI_FLAG, o->argument == NULL);
+            assert_int_equal(o->kind == PK_CLI_CHOICE, o->choices != NULL);
+            if (o->missing) assert_int_not_equal(o->letter, 0);      /* usage lines show it */
+            for (const pk_cli_option *other = verb->options; other < o; other++) {
+                assert_string_not_equal(o->name, other->name);
+                if (o->letter) assert_int_not_equal(o->letter, other->letter);
+            }
+        }
+        assert_true(n < 64);                    /* the parser keeps a bit for each */
+    }
+}
+
+static void all_forms_are_read(void **state) {
+    pk_cli c;
+    (void)state;
+    assert_int_equal(PARSE(&c, "translate", "-m", "a", "--threads", "3", "--batch=7", "-qib"), 0);
+    assert_string_equal(c.model, "a");
+    assert_int_equal(c.threads, 3);
+    assert_int_equal(c.batch, 7);
+    assert_true(c.quiet);
+    assert_string_equal(c.input, "b");
+    pk_cli_free(&c);
+    assert_int_equal(PARSE(&c, "eval", "one", "-r", "ref", "-", "--", "--json"), 0);
+    assert_int_equal(c.operand.n, 3);
+    assert_string_equal(c.operand.item[1], "-");
+    assert_string_equal(c.operand.item[2], "--json");
+    assert_false(c.json);
+    pk_cli_free(&c);
+}
+
+static void defaults_are_set(void **state) {
+    pk_cli c;
+    (void)state;
+    assert_int_equal(PARSE(&c, "translate", "-m", "a"), 0);
+    assert_int_equal(c.batch, 32);
+    assert_int_equal(c.threads, 0);             /* "one per core" is for the library to find out */
+    assert_int_equal(c.n_best, 0);
+    assert_null(c.decode);
+    assert_int_equal(PARSE(&c, "bench", "-m", "a"), 0);
+    assert_int_equal(c.repeat, 1);
+    assert_int_equal(c.warm_up, 10);
+}
+
+static void lists_collect_and_texts_replace(void **state) {
+    pk_cli c;
+    (void)state;
+    assert_int_equal(PARSE(&c, "bench", "-m", "a", "-d", "x", "--decode=y", "-m", "b"), 0);
+    assert_int_equal(c.decodes.n, 2);
+    assert_string_equal(c.decodes.item[0], "x");
+    assert_string_equal(c.decodes.item[1], "y");
+    assert_string_equal(c.model, "b");
+    pk_cli_free(&c);
+}
+
+static void refuses(const char *text, int code) {
+    assert_int_equal(code, PK_EXIT_USAGE);
+    if (!strstr(message, text)) fail_msg("'%s' is not in '%s'", text, message);
+}
+
+static void mistakes_are_named(void **state) {
+    pk_cli c;
+    (void)state;
+    refuses("no model", PARSE(&c, "translate", "-q"));
+    refuses("did you mean --threads?", PARSE(&c, "translate", "--thread", "3"));
+    refuses("did you mean --decode?", PARSE(&c, "translate", "--decdoe", "x"));
+    refuses("unknown option '--zzzzzzzzzz'", PARSE(&c, "translate", "--zzzzzzzzzz"));
+    assert_null(strstr(message, "mean"));
+    refuses("unknown option '--thread'", PARSE(&c, "translate", "--thread=3"));
+    refuses("unknown option '-z'", PARSE(&c, "translate", "-z"));
+    refuses("--model needs a value", PARSE(&c, "translate", "-m"));
+    refuses("--quiet takes no value", PARSE(&c, "translate", "--quiet=yes"));
+    refuses("--type takes f32|i8", PARSE(&c, "translate", "--type", "f16"));
+    refuses("--type takes f32|i8", PARSE(&c, "translate", "--type", "f32|i8"));
+    refuses("--type takes f32|i8", PARSE(&c, "translate", "--type", ""));
+    refuses("unexpected argument 'x'", PARSE(&c, "translate", "-m", "a", "x"));
+    pk_cli_free(&c);
+    refuses("it takes FOLDER MODEL", PARSE(&c, "convert", "a"));
+    pk_cli_free(&c);
+}
+
+static void numbers_are_checked(void **state) {
+    static const char *const wrong[] = { "0", "-1", "", "x", "3x", "1.5", "1e3", "1025",
+                                         "99999999999999999999" };
+    pk_cli c;
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        refuses("--threads takes a number from 1 to 1024",
+                PARSE(&c, "translate", "--threads", wrong[i]));
+    refuses("--seed takes a number from 0, not", PARSE(&c, "eval", "--seed", "-5"));
+    assert_int_equal(PARSE(&c, "eval", "-r", "a", "--seed", "9223372036854775807"), 0);
+    assert_int_equal(c.seed, INT64_MAX);
+}
+
+static void help_needs_nothing_else(void **state) {
+    pk_cli c;
+    (void)state;
+    for (const pk_cli_verb *verb = pk_cli_verbs; verb->name; verb++) {
+        assert_int_equal(PARSE(&c, verb->name, "--help", "--nonsense"), 0);
+        assert_true(c.help);
+    }
+    assert_int_equal(PARSE(&c, "convert", "-h"), 0);
+    assert_true(c.help);
+}
+
+static void verbs_are_found(void **state) {
+    (void)state;
+    assert_string_equal(pk_cli_verb_find("eval")->name, "eval");
+    assert_null(pk_cli_verb_find("evaluate"));
+    assert_null(pk_cli_verb_find(""));
+    assert_string_equal(pk_cli_nearest("trasnlate", pk_cli_verbs, sizeof *pk_cli_verbs), "translate");
+    assert_string_equal(pk_cli_nearest("ben", pk_cli_verbs, sizeof *pk_cli_verbs), "bench");
+    assert_null(pk_cli_nearest("xyzzyxyzzy", pk_cli_verbs, sizeof *pk_cli_verbs));
+    assert_null(pk_cli_nearest("a name that is much longer than any verb could ever be",
+                               pk_cli_verbs, sizeof *pk_cli_verbs));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_option_sets_its_field), cmocka_unit_test(tables_are_in_order),
+        cmocka_unit_test(all_forms_are_read),         cmocka_unit_test(defaults_are_set),
+        cmocka_unit_test(lists_collect_and_texts_replace),
+        cmocka_unit_test(mistakes_are_named),         cmocka_unit_test(numbers_are_checked),
+        cmocka_unit_test(help_needs_nothing_else),    cmocka_unit_test(verbs_are_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

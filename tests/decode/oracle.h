@@ -1,0 +1,250 @@
+/* oracle.h - a model without a network, for tests of strategies: the next token's logits are a fixed
+ * function of the tokens so far. Serves passes as a session does (rows, parents, a tree of slots,
+ * bans, targets) and checks every promise a strategy makes on the way.
+ * tools/beam_oracle.py computes the same function in Python. */
+#ifndef TESTS_DECODE_ORACLE_H
+#define TESTS_DECODE_ORACLE_H
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "decode/strategy.h"
+
+enum { ORACLE_LONGEST = 128, ORACLE_VOCAB = 256, ORACLE_SLOTS = 1 << 16, ORACLE_ASKS = 512 };
+
+typedef struct oracle {
+    uint32_t seed;
+    int32_t  vocab, eos, pad;       /* pad is never told, as a session does; -1: none */
+    float    eos_bias, eos_slope;   /* makes ends likelier, and likelier with length */
+    int32_t  room;                  /* asks per pass; 0: what the strategy's limits say */
+    bool     renormalise;           /* log-probabilities leave pad out */
+    bool     nothing_after;         /* after the second token every logit is minus infinity */
+    /* counted */
+    int32_t  passes, asks, most_asks, most_slots, most_rows;
+} oracle;
+
+static inline uint32_t oracle_mix(uint32_t x) {
+    x ^= x >> 16;
+    x *= 0x7feb352du;
+    x ^= x >> 15;
+    x *= 0x846ca68bu;
+    return x ^ (x >> 16);
+}
+
+static inline uint32_t oracle_hash(const oracle *o, const int32_t *token, int32_t n) {
+    uint32_t h = oracle_mix(o->seed);
+    for (int32_t i = 0; i < n; i++) h = oracle_mix(h ^ (uint32_t)(token[i] + 1) * 0x9E3779B1u);
+    return h;
+}
+
+/* logits after n output tokens; returns the log of the sum of their exponentials */
+static inline double oracle_logits(const oracle *o, const int32_t *token, int32_t n, float *logit) {
+    const uint32_t h = oracle_hash(o, token, n);
+    double sum = 0;
+    for (int32_t t = 0; t < o->vocab; t++) {
+        const double u = (double)(oracle_mix(h + (uint32_t)t * 0x85EBCA6Bu) >> 8) / 8388608.0 - 1;
+        logit[t] = (float)(6 * u * u * u);
+        if (t == o->eos) logit[t] = (float)(6 * u * u * u + ((double)o->eos_bias + (double)o->eos_slope * n));
+        if (o->nothing_after && n >= 2) logit[t] = -INFINITY;
+        if (!(o->renormalise && t == o->pad)) sum += exp((double)logit[t]);
+    }
+    return log(sum);
+}
+
+static inline float oracle_look(const oracle *o, const int32_t *token, int32_t n, int32_t source) {
+    return (float)(oracle_hash(o, token, n) % 1000) / 1000 + (float)source;
+}
+
+typedef struct oracle_slot { int32_t token, before, depth; } oracle_slot;   /* before: slot or -1 */
+typedef struct oracle_session {
+    oracle      *model;
+    pk_source    src;
+    oracle_slot *slot;              /* grows; live ones are those tips lead to */
+    int32_t      n_slots, n_rows, tip[ORACLE_ASKS];
+    pk_ask       ask[ORACLE_ASKS + 1];
+    pk_answer    answer[ORACLE_ASKS + 1];
+    int32_t      at[ORACLE_ASKS + 1];       /* slot of each ask */
+    pk_candidate top[ORACLE_ASKS + 1][64];
+    float        target[ORACLE_ASKS + 1][ORACLE_LONGEST + 4];
+    float       *look;
+} oracle_session;
+
+/* output tokens on the way to a slot (its own input token included, the start symbol not) */
+static inline int32_t oracle_path(const oracle_session *s, int32_t slot, int32_t *token) {
+    const int32_t n = s->slot[slot].depth;
+    for (int32_t i = n; i > 0; i--, slot = s->slot[slot].before) token[i - 1] = s->slot[slot].token;
+    assert_int_equal(s->slot[slot].token, s->src.start);
+    assert_int_equal(s->slot[slot].before, -1);
+    return n;
+}
+
+static inline bool oracle_has(const int32_t *list, int32_t n, int32_t token) {
+    for (int32_t i = 0; i < n; i++)
+        if (list[i] == token) return true;
+    return false;
+}
+
+static inline void oracle_tell(oracle_session *s, int32_t i) {
+    const pk_ask *ask = &s->ask[i];
+    int32_t token[ORACLE_LONGEST];
+    float   logit[ORACLE_VOCAB];
+    const int32_t n = oracle_path(s, s->at[i], token);
+    const double  sum = oracle_logits(s->model, token, n, logit);
+    bool used[ORACLE_VOCAB] = { false };
+    for (int32_t j = 0; j < ask->n_ban; j++) {
+        assert_in_range(ask->ban[j], 0, s->model->vocab - 1);
+        used[ask->ban[j]] = true;
+    }
+    if (s->model->pad >= 0) used[s->model->pad] = true;
+    for (int32_t k = 0; k < ask->top_k; k++) {
+        int32_t best = PK_NO_TOKEN;
+        for (int32_t t = 0; t < s->model->vocab; t++)
+            if (!used[t] && (best == PK_NO_TOKEN || logit[t] > logit[best])) best = t;
+        s->top[i][k] = (pk_candidate){ best, 0 };
+        if (best == PK_NO_TOKEN) continue;
+        used[best] = true;
+        s->top[i][k].logp = ask->logp ? (float)(logit[best] - sum) : logit[best];
+    }
+    for (int32_t j = 0; j < ask->n_target; j++) {
+        assert_true(ask->logp);
+        s->target[i][j] = (float)(logit[ask->target[j]] - sum);
+    }
+    float *look = s->look + (size_t)i * (size_t)s->src.n_tokens;
+    for (int32_t j = 0; j < s->src.n_tokens; j++) look[j] = oracle_look(s->model, token, n, j);
+    s->answer[i] = (pk_answer){ s->top[i], s->target[i], ask->logp ? (float)sum : 0,
+                                ask->attention ? look : NULL };
+}
+
+/* slots that rows and asks lead to */
+static inline int32_t oracle_count_slots(const oracle_session *s, const int32_t *tip, int32_t n) {
+    static bool mark[ORACLE_SLOTS];
+    int32_t count = 0;
+    memset(mark, 0, sizeof mark);
+    for (int32_t i = 0; i < n; i++)
+        for (int32_t at = tip[i]; at >= 0 && !mark[at]; at = s->slot[at].before) {
+            mark[at] = true;
+            count++;
+        }
+    return count;
+}
+
+static inline void oracle_run(oracle_session *s, pk_pass *pass) {
+    int32_t tips[2 * ORACLE_ASKS + 1];
+    for (int32_t i = 1; i <= pass->n; i++) {
+        const pk_ask *ask = &pass->ask[i];
+        assert_true(ask->row >= 0 && ask->row < s->n_rows && ask->parent >= 0 && ask->parent < i);
+        const int32_t before = ask->parent ? s->at[ask->parent] : s->tip[ask->row];
+        const int32_t depth = before < 0 ? 0 : s->slot[before].depth + 1;
+        assert_int_equal(ask->pos, depth);
+        assert_true(s->n_slots < ORACLE_SLOTS);
+        s->slot[s->n_slots] = (oracle_slot){ ask->token, before, depth };
+        s->at[i] = s->n_slots++;
+        oracle_tell(s, i);
+    }
+    for (int32_t i = 0; i < s->n_rows; i++) tips[i] = s->tip[i];
+    for (int32_t i = 0; i < pass->n; i++) tips[s->n_rows + i] = s->at[i + 1];
+    const int32_t held = oracle_count_slots(s, tips, s->n_rows + pass->n);
+    if (held > s->model->most_slots) s->model->most_slots = held;
+    if (pass->n > s->model->most_asks) s->model->most_asks = pass->n;
+    s->model->passes++;
+    s->model->asks += pass->n;
+}
+
+static inline void oracle_commit(oracle_session *s, const pk_verdict *v) {
+    int32_t tip[ORACLE_ASKS];
+    for (int32_t i = 0; i < v->n_rows; i++)
+        tip[i] = v->tip[i] > 0 ? s->at[v->tip[i]] : v->tip[i] < 0 ? s->tip[-1 - v->tip[i]] : -1;
+    memcpy(s->tip, tip, sizeof tip);
+    s->n_rows = v->n_rows;
+    if (v->n_rows > s->model->most_rows) s->model->most_rows = v->n_rows;
+}
+
+/* runs one sentence to its end; the state is the caller's to end() */
+static inline void oracle_decode(oracle *o, const pk_strategy *by, void *state, const pk_source *src) {
+    oracle_session *s = calloc(1, sizeof *s);
+    int32_t asks, rows, slots, top_k, tip[ORACLE_ASKS];
+    s->model = o;
+    s->src = *src;
+    s->slot = calloc(ORACLE_SLOTS, sizeof *s->slot);
+    s->look = calloc((size_t)(ORACLE_ASKS + 1) * (size_t)src->n_tokens + 1, sizeof *s->look);
+    s->n_rows = 1;
+    s->tip[0] = -1;
+    by->limits(state, src, &asks, &rows, &slots, &top_k);
+    assert_true(asks <= ORACLE_ASKS && top_k <= 64);
+    const int64_t allocations = pk_memory_count();
+    for (bool done = false; !done;) {
+        pk_pass pass = { .room = o->room ? o->room : asks, .ask = s->ask, .answer = s->answer };
+        pk_verdict verdict = { .room = rows, .tip = tip };
+        by->propose(state, &pass);
+        assert_in_range(pass.n, 1, pass.room);
+        for (int32_t i = 1; i <= pass.n; i++) assert_true(pass.ask[i].top_k <= top_k);
+        oracle_run(s, &pass);
+        by->absorb(state, &pass, &verdict);
+        assert_true(verdict.n_rows <= rows);
+        assert_true(verdict.done || verdict.n_rows > 0);
+        oracle_commit(s, &verdict);
+        done = verdict.done;
+    }
+    assert_int_equal(pk_memory_count(), allocations);       /* none while decoding */
+    assert_true(o->most_slots <= slots && o->most_asks <= asks && o->most_rows <= rows);
+    free(s->slot);
+    free(s->look);
+    free(s);
+}
+
+/* a sentence of the oracle's, with the model's conventions */
+static inline pk_source oracle_source(const oracle *o, int32_t max_length) {
+    return (pk_source){ .suppressed = &o->pad, .n_suppressed = o->pad >= 0, .renormalise = o->renormalise,
+                        .n_tokens = 3, .vocab = o->vocab, .start = o->pad, .eos = o->eos, .unk = 1,
+                        .mask = PK_NO_TOKEN, .max_length = max_length, .n_best = 1,
+                        .length_penalty = 1, .repetition_penalty = 1 };
+}
+
+typedef struct oracle_result {      /* a copy that outlives the state */
+    int32_t n;                      /* hypotheses */
+    struct { int32_t n, token[ORACLE_LONGEST]; float logp[ORACLE_LONGEST], score; } best[32];
+    float   attention[ORACLE_LONGEST * 3];      /* of the best */
+} oracle_result;
+
+static inline void oracle_copy(const pk_strategy *by, void *state, oracle_result *out) {
+    pk_hypothesis h[32];
+    out->n = by->result(state, h, 32);
+    for (int32_t i = 0; i < out->n; i++) {
+        assert_true(h[i].n <= ORACLE_LONGEST);
+        out->best[i].n = h[i].n;
+        out->best[i].score = h[i].score;
+        memcpy(out->best[i].token, h[i].token, (size_t)h[i].n * sizeof(int32_t));
+        memcpy(out->best[i].logp, h[i].logp, (size_t)h[i].n * sizeof(float));
+        if (i == 0 && h[i].attention)
+            memcpy(out->attention, h[i].attention, (size_t)h[i].n * 3 * sizeof(float));
+    }
+}
+
+/* the whole of it: parse, check, begin, decode, result, end */
+static inline void oracle_translate(oracle *o, const char *spec, const pk_source *src,
+                                    oracle_result *out) {
+    const pk_strategy *by = NULL;
+    void *state = NULL;
+    const int64_t alive = pk_memory_alive();
+    if (src->forced) {
+        by = &pk_strategy_score;
+        assert_int_equal(pk_memory_take(1, by->state_size, &state), PK_OK);
+    } else {
+        if (pk_strategy_parse(spec, &by, &state)) fail_msg("%s: %s", spec, pk_last_error());
+        if (by->check && by->check(state, src->n_best)) fail_msg("%s: %s", spec, pk_last_error());
+    }
+    if (by->begin(state, src)) fail_msg("%s: %s", spec, pk_last_error());
+    oracle_decode(o, by, state, src);
+    oracle_copy(by, state, out);
+    by->end(state);
+    by->end(state);                 /* twice is harmless */
+    pk_memory_give(state);
+    assert_int_equal(pk_memory_alive(), alive);
+}
+#endif

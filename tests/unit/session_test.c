@@ -1,0 +1,326 @@
+/* session_test.c - the laws of a session, on random networks, for every backend and type:
+ * alone = in a batch, one pass of a block = single steps, a pass is a question, every slot returns.
+ * "Equal" is bitwise throughout. */
+#include "check.h"
+
+#include <string.h>
+
+#include "backend/list.h"
+#include "session/session.h"
+#include "session/session_parts.h"
+#include "tiny_network.h"
+
+typedef struct world {                          /* one network, one session */
+    tiny_network tiny;
+    pk_backend   on;
+    pk_session  *s;
+    pk_ask       ask[16];
+    pk_answer    answer[16];
+    int32_t      tips[8];
+} world;
+
+static const pk_session_limits limits = { .sentences = 4, .source_tokens = 64, .source_length = 20,
+                                          .encode_tokens = 64, .rows = 4, .asks = 32, .slots = 96,
+                                          .path = 48, .top_k = 4, .listed = 600 };
+static const int32_t source_a[] = { 5, 9, 11, 3, 27, 8, 0 }, source_b[] = { 33, 2, 0 },
+                     source_c[] = { 7, 7, 21, 14, 1, 0 };
+static const pk_sentence_tokens sources[] = { { source_a, 7 }, { source_b, 3 }, { source_c, 6 } };
+
+typedef struct kind { const char *backend; pk_dtype type; int32_t threads; } kind;
+static const kind kinds[] = { { "ref", PK_F32, 1 }, { "cpu", PK_F32, 1 }, { "cpu", PK_F32, 2 },
+                              { "cpu", PK_F16, 1 }, { "ref", PK_I8, 1 },  { "cpu", PK_I8, 1 },
+                              { "cpu", PK_I8, 2 } };
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+static void open_world(world *w, const kind *k) {
+    const pk_config c = tiny_config();
+    memset(w, 0, sizeof *w);
+    ASSERT_OK(tiny_network_open(&c, k->type, 7, &w->tiny));
+    ASSERT_OK(pk_backend_open(k->backend, k->threads, &w->on));
+    ASSERT_OK(pk_session_open(&w->tiny.net, &w->on, &limits, &w->s));
+}
+
+static void close_world(world *w) {
+    assert_int_equal(pk_session_free_slots(w->s), limits.slots);     /* nothing leaks */
+    assert_int_equal(pk_session_free_source(w->s), limits.source_tokens);
+    assert_int_equal(pk_session_free_sentences(w->s), limits.sentences);
+    pk_session_close(w->s);
+    pk_backend_close(&w->on);
+    tiny_network_close(&w->tiny);
+}
+
+static pk_pass new_pass(world *w) { return (pk_pass){ .room = 15, .ask = w->ask, .answer = w->answer }; }
+
+static void keep_and_commit(world *w, int32_t sentence, int32_t tip) {
+    pk_verdict v = { .room = 8, .tip = w->tips };
+    pk_keep(&v, tip);
+    pk_session_commit(w->s, sentence, &v);
+}
+
+/* runs one chain of tokens from the tip; copies the best two candidates of every ask */
+static void run_chain(world *w, int32_t sentence, const int32_t *token, int32_t n, int32_t pos,
+                      pk_candidate *out) {
+    pk_pass p = new_pass(w);
+    for (int32_t i = 0, at = 0; i < n; i++)
+        at = pk_ask_add(&p, (pk_ask){ .token = token[i], .pos = pos + i, .parent = at, .top_k = 2, .logp = true });
+    ASSERT_OK(pk_session_run(w->s, &(pk_request){ sentence, &p }, 1));
+    for (int32_t i = 0; i < n; i++) memcpy(out + 2 * i, w->answer[i + 1].top, 2 * sizeof *out);
+}
+
+static const int32_t words[] = { PK_NO_TOKEN, 12, 30, 4, 18, 25, 6, 39 };
+enum { N_WORDS = 8 };
+
+static void a_block_equals_steps_and_a_pass_is_a_question(void **state) {
+    (void)state;
+    for (int k = 0; k < N_KINDS; k++) {
+        world        w;
+        int32_t      id;
+        pk_candidate block[2 * N_WORDS], again[2 * N_WORDS], step[2 * N_WORDS];
+        open_world(&w, &kinds[k]);
+        ASSERT_OK(pk_session_encode(w.s, sources, 1, &id));
+        run_chain(&w, id, words, N_WORDS, 0, block);
+        run_chain(&w, id, words, N_WORDS, 0, again);
+        assert_memory_equal(block, again, sizeof block);
+        for (int32_t i = 0; i < N_WORDS; i++) {
+            run_chain(&w, id, words + i, 1, i, step + 2 * i);
+            keep_and_commit(&w, id, 1);
+        }
+        assert_memory_equal(block, step, sizeof block);
+        pk_session_forget(w.s, id);
+        close_world(&w);
+    }
+}
+
+static void alone_equals_batched(void **state) {
+    (void)state;
+    for (int k = 0; k < N_KINDS; k++) {
+        world        w;
+        int32_t      id[3];
+        pk_candidate alone[3][2 * 4];
+        open_world(&w, &kinds[k]);
+        for (int i = 0; i < 3; i++) {
+            ASSERT_OK(pk_session_encode(w.s, &sources[i], 1, &id[0]));
+            run_chain(&w, id[0], words, 2 + i % 3, 0, alone[i]);
+            pk_session_forget(w.s, id[0]);
+        }
+        ASSERT_OK(pk_session_encode(w.s, sources, 3, id));
+        pk_ask     ask[3][6];
+        pk_answer  answer[3][6];
+        pk_pass    pass[3];
+        pk_request request[3];
+        for (int i = 0; i < 3; i++) {
+            pass[i] = (pk_pass){ .room = 5, .ask = ask[i], .answer = answer[i] };
+            for (int32_t j = 0, at = 0; j < 2 + i % 3; j++)
+                at = pk_ask_add(&pass[i], (pk_ask){ .token = words[j], .pos = j, .parent = at, .top_k = 2, .logp = true });
+            request[i] = (pk_request){ id[i], &pass[i] };
+        }
+        ASSERT_OK(pk_session_run(w.s, request, 3));
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 2 + i % 3; j++)
+                assert_memory_equal(answer[i][j + 1].top, &alone[i][2 * j], 2 * sizeof(pk_candidate));
+        for (int i = 0; i < 3; i++) pk_session_forget(w.s, id[i]);
+        close_world(&w);
+    }
+}
+
+/* beam-like rows: two histories that share a prefix, one dropped, one doubled */
+static void rows_share_their_past(void **state) {
+    (void)state;
+    for (int k = 0; k < N_KINDS; k++) {
+        world        w;
+        int32_t      id;
+        pk_candidate chain[2 * 3], row[2 * 3];
+        open_world(&w, &kinds[k]);
+        ASSERT_OK(pk_session_encode(w.s, &sources[2], 1, &id));
+        const int32_t path[] = { PK_NO_TOKEN, 9, 31 };
+        run_chain(&w, id, path, 3, 0, chain);
+        run_chain(&w, id, path, 1, 0, row);
+        pk_verdict v = { .room = 8, .tip = w.tips };
+        pk_keep(&v, 1), pk_keep(&v, 1);
+        pk_session_commit(w.s, id, &v);
+        pk_pass p = new_pass(&w);
+        pk_ask_add(&p, (pk_ask){ .row = 0, .token = 22, .pos = 1, .top_k = 2, .logp = true });
+        pk_ask_add(&p, (pk_ask){ .row = 1, .token = 9, .pos = 1, .top_k = 2, .logp = true });
+        ASSERT_OK(pk_session_run(w.s, &(pk_request){ id, &p }, 1));
+        assert_memory_equal(w.answer[2].top, &chain[2], 2 * sizeof *chain);
+        v.n_rows = 0;
+        pk_keep(&v, 2), pk_keep(&v, 1), pk_keep_row(&v, 0), pk_keep_empty(&v);
+        pk_session_commit(w.s, id, &v);
+        assert_int_equal(pk_session_free_slots(w.s), limits.slots - 3);
+        p.n = 0;
+        pk_ask_add(&p, (pk_ask){ .row = 0, .token = 31, .pos = 2, .top_k = 2, .logp = true });
+        pk_ask_add(&p, (pk_ask){ .row = 1, .token = 9, .pos = 1, .parent = -1, .top_k = 2, .logp = true });
+        pk_ask_add(&p, (pk_ask){ .row = 3, .token = PK_NO_TOKEN, .pos = 0, .top_k = 2, .logp = true });
+        ASSERT_OK(pk_session_run(w.s, &(pk_request){ id, &p }, 1));
+        assert_memory_equal(w.answer[1].top, &chain[4], 2 * sizeof *chain);
+        assert_memory_equal(w.answer[2].top, &chain[2], 2 * sizeof *chain);     /* one token back */
+        assert_memory_equal(w.answer[3].top, &chain[0], 2 * sizeof *chain);     /* from the start */
+        pk_session_forget(w.s, id);
+        close_world(&w);
+    }
+}
+
+/* a trie of hypotheses in one pass gives each what it gets alone */
+static void a_tree_equals_its_branches(void **state) {
+    world        w;
+    int32_t      id;
+    pk_candidate left[2 * 3], right[2 * 3];
+    (void)state;
+    open_world(&w, &kinds[1]);
+    ASSERT_OK(pk_session_encode(w.s, sources, 1, &id));
+    const int32_t a[] = { PK_NO_TOKEN, 3, 8 }, b[] = { PK_NO_TOKEN, 5, 8 };
+    run_chain(&w, id, a, 3, 0, left);
+    run_chain(&w, id, b, 3, 0, right);
+    pk_pass       p = new_pass(&w);
+    const int32_t root = pk_ask_add(&p, (pk_ask){ .token = PK_NO_TOKEN, .top_k = 2, .logp = true });
+    const int32_t x = pk_ask_add(&p, (pk_ask){ .token = 3, .pos = 1, .parent = root, .top_k = 2, .logp = true });
+    const int32_t y = pk_ask_add(&p, (pk_ask){ .token = 5, .pos = 1, .parent = root, .top_k = 2, .logp = true });
+    pk_ask_add(&p, (pk_ask){ .token = 8, .pos = 2, .parent = x, .top_k = 2, .logp = true });
+    const int32_t tip = pk_ask_add(&p, (pk_ask){ .token = 8, .pos = 2, .parent = y, .top_k = 2, .logp = true });
+    ASSERT_OK(pk_session_run(w.s, &(pk_request){ id, &p }, 1));
+    assert_memory_equal(w.answer[4].top, &left[4], 2 * sizeof *left);
+    assert_memory_equal(w.answer[5].top, &right[4], 2 * sizeof *right);
+    keep_and_commit(&w, id, tip);
+    assert_int_equal(pk_session_free_slots(w.s), limits.slots - 3);             /* root, y, tip */
+    pk_session_forget(w.s, id);
+    close_world(&w);
+}
+
+/* see_all: the order of the tokens' asks decides nothing but positions; causal differs */
+static void see_all_looks_ahead(void **state) {
+    world        w;
+    int32_t      id;
+    pk_candidate causal[2 * 3];
+    (void)state;
+    open_world(&w, &kinds[1]);
+    ASSERT_OK(pk_session_encode(w.s, sources, 1, &id));
+    const int32_t a[] = { 12, 3, 8 };
+    run_chain(&w, id, a, 3, 0, causal);
+    pk_pass p = new_pass(&w);
+    p.see_all = true;
+    for (int32_t i = 0, at = 0; i < 3; i++)
+        at = pk_ask_add(&p, (pk_ask){ .token = a[i], .pos = i, .parent = at, .top_k = 2, .logp = true });
+    ASSERT_OK(pk_session_run(w.s, &(pk_request){ id, &p }, 1));
+    assert_true(w.answer[1].top[0].logp != causal[0].logp);          /* the first sees the others now */
+    for (int i = 0; i < 3; i++) assert_int_equal(w.s->count[i], 3);
+    pk_session_forget(w.s, id);
+    close_world(&w);
+}
+
+static void bans_targets_and_log_sums_fit_together(void **state) {
+    world   w;
+    int32_t id, all[40], ban[2];
+    (void)state;
+    open_world(&w, &kinds[1]);
+    ASSERT_OK(pk_session_encode(w.s, sources, 1, &id));
+    for (int32_t i = 0; i < 40; i++) all[i] = i;
+    pk_pass p = new_pass(&w);
+    pk_ask_add(&p, (pk_ask){ .token = 4, .top_k = 3, .logp = true, .target = all, .n_target = 40 });
+    ASSERT_OK(pk_session_run(w.s, &(pk_request){ id, &p }, 1));
+    double sum = 0;
+    for (int i = 0; i < 40; i++) sum += __builtin_exp((double)w.answer[1].target_logp[i]);
+    assert_true(sum > 0.9999 && sum < 1.0001);
+    ban[0] = w.answer[1].top[0].token, ban[1] = w.answer[1].top[2].token;
+    const pk_candidate second = w.answer[1].top[1];
+    assert_true(w.answer[1].target_logp[second.token] == second.logp);
+    const float log_sum = w.answer[1].log_sum;
+    p.n = 0;
+    pk_ask_add(&p, (pk_ask){ .token = 4, .top_k = 1, .logp = true, .ban = ban, .n_ban = 2 });
+    pk_ask_add(&p, (pk_ask){ .token = 4, .top_k = 1 });
+    ASSERT_OK(pk_session_run(w.s, &(pk_request){ id, &p }, 1));
+    assert_memory_equal(w.answer[1].top, &second, sizeof second);
+    assert_int_equal(w.answer[2].top[0].token, ban[0]);
+    assert_true(w.answer[1].log_sum == log_sum && w.answer[2].log_sum == 0);
+    pk_session_forget(w.s, id);
+    close_world(&w);
+}
+
+static void attention_is_told_where_it_was_asked(void **state) {
+    world   w;
+    int32_t id;
+    (void)state;
+    open_world(&w, &kinds[1]);
+    ASSERT_OK(pk_session_encode(w.s, sources, 1, &id));
+    pk_pass p = new_pass(&w);
+    pk_ask_add(&p, (pk_ask){ .token = 4, .top_k = 1, .attention = true });
+    pk_ask_add(&p, (pk_ask){ .token = 4, .pos = 1, .parent = 1, .top_k = 1 });
+    ASSERT_OK(pk_session_run(w.s, &(pk_request){ id, &p }, 1));
+    float sum = 0;
+    for (int i = 0; i < 7; i++) sum += w.answer[1].attention[i];
+    assert_true(sum > 0.9999f && sum < 1.0001f);
+    assert_null(w.answer[2].attention);
+    pk_session_forget(w.s, id);
+    close_world(&w);
+}
+
+static void asks_out_of_range_are_refused_and_nothing_is_lost(void **state) {
+    world   w;
+    int32_t id;
+    (void)state;
+    open_world(&w, &kinds[0]);
+    const pk_sentence_tokens too_long = { words, 21 }, empty = { words, 0 };
+    ASSERT_STATUS(PK_ARGUMENT, pk_session_encode(w.s, &too_long, 1, &id));
+    ASSERT_STATUS(PK_ARGUMENT, pk_session_encode(w.s, &empty, 1, &id));
+    ASSERT_OK(pk_session_encode(w.s, sources, 1, &id));
+    const pk_ask bad[] = { { .token = 40 }, { .token = -2 }, { .pos = 48 }, { .pos = -1 }, { .row = 1 },
+                           { .parent = 1 }, { .top_k = 5 } };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pk_pass p = new_pass(&w);
+        pk_ask_add(&p, bad[i]);
+        ASSERT_STATUS(PK_ARGUMENT, pk_session_run(w.s, &(pk_request){ id, &p }, 1));
+    }
+    pk_session_forget(w.s, id);
+    close_world(&w);
+}
+
+static void a_pass_allocates_nothing(void **state) {
+    (void)state;
+    for (int k = 0; k < N_KINDS; k++) {
+        world        w;
+        int32_t      id;
+        pk_candidate out[2 * N_WORDS];
+        open_world(&w, &kinds[k]);
+        ASSERT_OK(pk_session_encode(w.s, sources, 1, &id));
+        const int64_t count = pk_memory_count();
+        run_chain(&w, id, words, N_WORDS, 0, out);
+        keep_and_commit(&w, id, 3);
+        assert_int_equal(pk_memory_count(), count);
+        pk_session_forget(w.s, id);
+        close_world(&w);
+    }
+}
+
+static pk_status open_and_close(void *user) {
+    world          *w = user;
+    pk_session     *s = NULL;
+    pk_backend      on;
+    PK_TRY(pk_backend_open("cpu", 2, &on));
+    const pk_status status = pk_session_open(&w->tiny.net, &on, &limits, &s);
+    pk_session_close(s);
+    pk_backend_close(&on);
+    return status;
+}
+
+static void opening_survives_every_failed_allocation(void **state) {
+    world w;
+    (void)state;
+    open_world(&w, &kinds[0]);
+    assert_true(check_every_allocation(open_and_close, &w) > 20);
+    close_world(&w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_block_equals_steps_and_a_pass_is_a_question),
+        cmocka_unit_test(alone_equals_batched),
+        cmocka_unit_test(rows_share_their_past),
+        cmocka_unit_test(a_tree_equals_its_branches),
+        cmocka_unit_test(see_all_looks_ahead),
+        cmocka_unit_test(bans_targets_and_log_sums_fit_together),
+        cmocka_unit_test(attention_is_told_where_it_was_asked),
+        cmocka_unit_test(asks_out_of_range_are_refused_and_nothing_is_lost),
+        cmocka_unit_test(a_pass_allocates_nothing),
+        cmocka_unit_test(opening_survives_every_failed_allocation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
