@@ -41,25 +41,28 @@ FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/*_fuzz.c))
 all: $(BUILD)/pronk $(BUILD)/libpronk.a $(BUILD)/libpronk.so
 
 $(BUILD)/pronk: $(CLIOBJ) $(BUILD)/libpronk.a
-	$(CC) -o $@ $^ $(LIBS)
+	@$(CC) -o $@ $^ $(LIBS)
 $(BUILD)/libpronk.a: $(OBJ)
-	rm -f $@ && ar rcs $@ $^
+	@rm -f $@ && ar rcs $@ $^
 $(BUILD)/libpronk.so: $(OBJ)
-	$(CC) -shared -Wl,-soname,$(SONAME) -o $@ $^ $(LIBS)
+	@$(CC) -shared -Wl,-soname,$(SONAME) -o $@ $^ $(LIBS)
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_) -c -o $@ $<
+	@echo "  cc  $<"
+	@$(CC) $(CFLAGS_) -c -o $@ $<
 $(BUILD)/%.o: %.cc
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS_) -c -o $@ $<
+	@echo "  c++ $<"
+	@$(CXX) $(CXXFLAGS_) -c -o $@ $<
 define isa_rule
 $(BUILD)/%.$(1).o: %.c
 	@mkdir -p $$(@D)
-	$(CC) $$(CFLAGS_) $(ISA_$(1)) -DPK_ISA=$(1) -DPK_ISA_$(1) -c -o $$@ $$<
+	@echo "  cc  $$< ($(1))"
+	@$(CC) $$(CFLAGS_) $(ISA_$(1)) -DPK_ISA=$(1) -DPK_ISA_$(1) -c -o $$@ $$<
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 $(BUILD)/tests/%_test: $(BUILD)/tests/%_test.o $(TESTLIB) $(BUILD)/libpronk.a
-	$(CC) -o $@ $^ $(LIBS) -lcmocka
+	@$(CC) -o $@ $^ $(LIBS) -lcmocka
 
 tests: $(TESTS)
 
@@ -107,7 +110,7 @@ $(BUILD)/tests/fuzz/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/libpronk.a
 	$(CC) -fsanitize=fuzzer,address -o $@ $^ $(LIBS)
 
 $(BUILD)/lab/%: $(BUILD)/lab/%.o $(BUILD)/libpronk.a
-	$(CC) -o $@ $^ $(LIBS)
+	@$(CC) -o $@ $^ $(LIBS)
 
 # ---- manual pages and installation ----
 VERBS := translate convert info score eval bench

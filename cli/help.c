@@ -49,11 +49,20 @@ static void print_verbs(FILE *out) {
     fprintf(out, "\n`pronk VERB --help` tells more about each.\n");
 }
 
+/* text of several lines, each indented by two */
+static void print_indented(FILE *out, const char *text) {
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        fprintf(out, "  %.*s\n", (int)n, text);
+        text += n + (text[n] != 0);
+    }
+}
+
 static void print_strategies(FILE *out) {
     char *text = NULL;
     if (pk_strategies_describe(&text) != PK_OK) return;
-    size_t n = strlen(text);
-    fprintf(out, "\nDecoding strategies, for SPEC:\n%s%s", text, n && text[n - 1] == '\n' ? "" : "\n");
+    fprintf(out, "\nDecoding strategies, for SPEC:\n");
+    print_indented(out, text);
     pk_free(text);
 }
 
@@ -74,8 +83,6 @@ void pk_cli_print_help(FILE *out, const pk_cli_verb *verb) {
     fprintf(out, "\nOptions:\n");
     for (const pk_cli_option *o = verb->options; o->name; o++) print_option(out, o);
     if (verb->strategies) print_strategies(out);
-    fprintf(out, "\nExamples:\n  ");
-    for (const char *at = verb->examples; *at; at++)
-        fprintf(out, *at == '\n' ? "%c  " : "%c", *at);
-    fputc('\n', out);
+    fprintf(out, "\nExamples:\n");
+    print_indented(out, verb->examples);
 }

@@ -148,6 +148,7 @@ int pk_writer_open(const pk_cli *c, const char *path, const pk_line_reader *inpu
 }
 
 void pk_writer_add(pk_line_writer *w, const char *bytes, size_t n) {
+    if (!n) return;
     if (w->room - w->size < n) {
         w->room += w->room / 2 + n + FLUSH_BYTES;
         w->data = pk_cli_grow(w->data, w->room, 1);

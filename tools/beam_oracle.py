@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Writes tests/data/decode/*.txt: what each rule set of beam search must give on a table model.
+"""Writes tests/data/decode/*.txt: what greedy and beam search must give on a table model.
 
-The model is the one of tests/decode/oracle.h: logits are a hash of the tokens so far. For hf the
-real transformers library searches it (any model is a function from tokens to logits); the other
+The model is the one of tests/decode/oracle.h: logits are a hash of the tokens so far. For greedy and
+hf the real transformers library searches it (any model is a function from tokens to logits); the other
 three are restated here in Python from the peers' documented behaviour, step by step, on whole
 score matrices, so that they share nothing with the C code but the model.
 
 A file holds cases: a line `C <spec> | max_length forced_eos renormalise n_best seed vocab eos_bias
 eos_slope n_free prefix...`, then one line `H <score> tokens...` for each hypothesis, best first.
-Usage: tools/beam_oracle.py [folder]      needs numpy; torch and transformers for hf.txt
+Usage: tools/beam_oracle.py [folder]      needs numpy, torch and transformers
 """
 import math
 import random
@@ -62,6 +62,11 @@ def banned_by_ngrams(history, n):
     return {history[i + n - 1] for i in range(len(history) - n + 1) if history[i:i + n - 1] == suffix}
 
 
+def log_prob(case, model, tokens):
+    """of an output; its language token is certain"""
+    return sum(float(model.logp(tokens[:i])[tokens[i]]) for i in range(case["n_free"], len(tokens)))
+
+
 def hf(case, model):
     import torch
     from transformers import GenerationConfig, GenerationMixin, PretrainedConfig, PreTrainedModel
@@ -101,7 +106,8 @@ def hf(case, model):
     with torch.no_grad():
         got = Dummy(Config(vocab_size=model.vocab)).generate(torch.tensor([start]), generation_config=config)
     out = []
-    for row, score in zip(got.sequences.tolist(), got.sequences_scores.tolist()):
+    scores = [0] if o["size"] == 1 else got.sequences_scores.tolist()
+    for row, score in zip(got.sequences.tolist(), scores):
         if score < -1e8:
             continue  # a place in the beam that was never filled: transformers' mask shows through
         row = row[1:]
@@ -110,6 +116,12 @@ def hf(case, model):
             n += 1
         out.append((score, row[:n + (n < len(row) and row[n] == EOS)]))
     return out
+
+
+def greedy(case, model):
+    case["options"]["size"] = 1
+    tokens = hf(case, model)[0][1]
+    return [(log_prob(case, model, tokens), tokens)]
 
 
 def constrained(case, model, tokens, with_start, before_softmax):
@@ -230,8 +242,8 @@ def random_case(rules, rng):
     size = rng.choice([1, 2, 3, 4, 5, 8])
     if rules == "hf" and size == 1:
         size = 2  # generate() turns to greedy search there
-    o = {"size": size, "rules": rules}
-    if rng.random() < 0.6:
+    o = {"size": size, "rules": rules} if rules != "greedy" else {}
+    if rng.random() < 0.6 and rules != "greedy":
         o["length_penalty"] = rng.choice([0.0, 0.6, 1.0, 1.0, 2.0, -0.5])
     if rng.random() < 0.3:
         o["no_repeat_ngram"] = rng.choice([1, 2, 3])
@@ -251,7 +263,7 @@ def random_case(rules, rng):
     free = rng.choice([0, 1]) if n_prefix else 0
     return {"options": o, "max_length": n_prefix + rng.choice([1, 2, 5, 9, 16]), "forced_eos": rng.choice([0, 1]),
             "renormalise": 0 if "repetition_penalty" in o else rng.choice([0, 0, 1]) if rules == "hf" else 0,
-            "n_best": rng.randrange(1, size + 1), "seed": rng.randrange(1 << 31), "vocab": vocab,
+            "n_best": rng.randrange(1, size + 1) if o.get("size") else 1, "seed": rng.randrange(1 << 31), "vocab": vocab,
             "eos_bias": rng.choice([-3.0, 0.0, 2.0]), "eos_slope": rng.choice([0.0, 0.25]),
             "n_free": free, "prefix": prefix}
 
@@ -259,13 +271,14 @@ def random_case(rules, rng):
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else "tests/data/decode"
     warnings.simplefilter("ignore")
-    for search in (hf, marian, ct2, fairseq):
+    for search in (greedy, hf, marian, ct2, fairseq):
         rng = random.Random(7)
         with open(f"{folder}/{search.__name__}.txt", "w") as f:
             for _ in range(300):
                 c = random_case(search.__name__, rng)
                 model = Table(c["seed"], c["vocab"], c["eos_bias"], c["eos_slope"])
-                spec = "beam:" + ",".join(f"{k}={v}" for k, v in c["options"].items())
+                spec = ",".join(f"{k}={v}" for k, v in c["options"].items())
+                spec = ("beam:" if search is not greedy else "greedy:") + spec
                 print("C", spec, "|", c["max_length"], c["forced_eos"], c["renormalise"], c["n_best"], c["seed"],
                       c["vocab"], c["eos_bias"], c["eos_slope"], c["n_free"], *c["prefix"], file=f)
                 for score, tokens in search(c, model):

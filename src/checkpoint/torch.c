@@ -194,7 +194,9 @@ static pk_status next_pickle(reader *r, size_t *at, const pk_pickle_value **out)
 static pk_status read_preamble(reader *r, size_t *at) {
     static const char      magic[] = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
     const pk_pickle_value *v;
-    if (next_pickle(r, at, &v) != PK_OK || v->kind != PK_PICKLE_LONG || v->size != 10 ||
+    const pk_status        first = next_pickle(r, at, &v);
+    if (first == PK_NO_MEMORY) return first;
+    if (first != PK_OK || v->kind != PK_PICKLE_LONG || v->size != 10 ||
         memcmp(v->text, magic, 10) != 0)
         PK_FAIL(PK_FORMAT, "not a PyTorch checkpoint");
     PK_TRY(next_pickle(r, at, &v));

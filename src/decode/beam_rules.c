@@ -13,22 +13,39 @@ const char *const pk_beam_rule_names[] = { "hf", "marian", "ct2", "fairseq", NUL
 
 static const pk_beam_rules table[] = {
     {
-        .kind = PK_BEAM_HF, .candidates = 2, .may_force = true, .forced_is_free = true,
-        .counts_eos = true, .prompt_is_apart = true, .length_penalty = 1,
+        .kind = PK_BEAM_HF,
+        .candidates = 2,
+        .may_force = true,
+        .forced_is_free = true,
+        .counts_eos = true,
+        .prompt_is_apart = true,
+        .length_penalty = 1,
         .constraint = { .of_model = true, .with_start = true },
     },
     {
-        .kind = PK_BEAM_MARIAN, .candidates = 1, .shrinks = true, .scores_prefix = true,
-        .counts_eos = true, .length_penalty = 0,
+        .kind = PK_BEAM_MARIAN,
+        .candidates = 1,
+        .shrinks = true,
+        .scores_prefix = true,
+        .counts_eos = true,
+        .length_penalty = 0,
         .constraint = { .ban_unk = true, .with_start = true },
     },
     {
-        .kind = PK_BEAM_CT2, .candidates = 2, .drops_first_eos = true, .length_penalty = 1,
+        .kind = PK_BEAM_CT2,
+        .candidates = 2,
+        .drops_first_eos = true,
+        .length_penalty = 1,
         .constraint = { .min_length = 2, .on_logits = true, .renormalise = true },
     },
     {
-        .kind = PK_BEAM_FAIRSEQ, .candidates = 2, .stops_taking = true, .always_ends = true,
-        .scores_prefix = true, .counts_eos = true, .length_penalty = 1,
+        .kind = PK_BEAM_FAIRSEQ,
+        .candidates = 2,
+        .stops_taking = true,
+        .always_ends = true,
+        .scores_prefix = true,
+        .counts_eos = true,
+        .length_penalty = 1,
         .constraint = { .min_length = 2, .with_start = true },
     },
 };
@@ -45,16 +62,16 @@ int32_t pk_beam_length(const pk_beam_rules *r, const pk_source *src, int32_t n, 
 
 float pk_beam_score(float sum, int32_t length, float length_penalty) {
     if (length_penalty == 0) return sum;
-    if (length <= 0) return -FLT_MAX;           /* an empty output ranks last where it has no length */
+    if (length <= 0) return -FLT_MAX; /* an empty output ranks last where it has no length */
     return sum / (float)pow((double)length, (double)length_penalty);
 }
 
-/* Could the best running hypothesis still beat the worst finished one? hf compares it as if it ended
- * at its present length, or ("never") at the length that flatters it most. */
+/* Could the best running hypothesis still beat the worst finished one? hf compares it as if it
+ * ended at its present length, or ("never") at the length that flatters it most. */
 static bool hf_stops(const pk_beam_standing *now) {
     if (now->n_finished < now->size) return false;
     if (now->size == 1 || now->early_stopping == PK_STOP_YES) return true;
-    const bool    hopeful = now->early_stopping == PK_STOP_NEVER && now->length_penalty > 0;
+    const bool hopeful = now->early_stopping == PK_STOP_NEVER && now->length_penalty > 0;
     const int32_t length = hopeful ? now->longest : now->length;
     return !(pk_beam_score(now->best_running, length, now->length_penalty) > now->worst_finished);
 }
@@ -70,7 +87,7 @@ bool pk_beam_stops(const pk_beam_rules *r, const pk_beam_standing *now) {
     case PK_BEAM_HF: return hf_stops(now);
     case PK_BEAM_CT2: return ct2_stops(now);
     case PK_BEAM_FAIRSEQ: return now->n_finished == now->size;
-    case PK_BEAM_MARIAN: return false;          /* it ends when its beam has shrunk to nothing */
+    case PK_BEAM_MARIAN: return false; /* it ends when its beam has shrunk to nothing */
     }
     return true;
 }

@@ -1,4 +1,6 @@
-/* chain.c - given tokens as a chain of asks. */
+/* chain.c - given tokens as a chain of asks: ask i + 1 stands on ask i, and its target is what
+ * comes next. The first tokens may be certain (a language symbol): those are fed but not asked
+ * about. */
 #include "decode/chain.h"
 
 pk_chain pk_chain_begin(const pk_source *src, bool forced, bool logp) {
@@ -29,10 +31,11 @@ int32_t pk_chain_propose(pk_chain *c, pk_pass *pass) {
     return parent;
 }
 
-void pk_chain_absorb(pk_chain *c, const pk_pass *pass, pk_output *out) {
+bool pk_chain_absorb(pk_chain *c, const pk_pass *pass, pk_output *out) {
     for (int32_t i = 1; i <= c->asked; i++, c->fed++) {
         const pk_answer *a = &pass->answer[i];
         const bool told = c->logp && c->fed >= c->n_free;
         pk_output_add(out, c->token[c->fed], told ? a->target_logp[0] : 0, a->attention);
     }
+    return pass->n > c->asked;
 }

@@ -24,8 +24,8 @@ static float penalty_of(const pk_constraint_options *opt, const pk_source *src, 
     return p > 0 ? p : 1;
 }
 
-pk_status pk_constraint_begin(pk_constraint *c, const pk_constraint_options *opt, const pk_source *src,
-                              pk_constraint_rules rules) {
+pk_status pk_constraint_begin(pk_constraint *c, const pk_constraint_options *opt,
+                              const pk_source *src, pk_constraint_rules rules) {
     *c = (pk_constraint){
         .rules = rules,
         .ngram = opt->no_repeat_ngram >= 0 ? opt->no_repeat_ngram
@@ -36,16 +36,18 @@ pk_status pk_constraint_begin(pk_constraint *c, const pk_constraint_options *opt
         .max_length = pk_constraint_max_length(opt, src),
         .eos = src->eos,
         .unk = opt->unk == PK_UNK_BAN || (opt->unk == PK_UNK_AUTO && rules.ban_unk) ? src->unk
-                                                                                     : PK_NO_TOKEN,
+                                                                                    : PK_NO_TOKEN,
         .suppressed = src->suppressed,
         .n_suppressed = src->n_suppressed,
         .lists_suppressed = rules.renormalise && !src->renormalise,
         .vocab = src->vocab,
     };
     if (src->n_prefix >= c->max_length)
-        PK_FAIL(PK_ARGUMENT, "the output must begin with %d tokens but may have only %d: "
-                "shorten the prefix or raise max_length", (int)src->n_prefix, (int)c->max_length);
-    c->room = 2 + c->n_suppressed;              /* eos and unk */
+        PK_FAIL(PK_ARGUMENT,
+                "the output must begin with %d tokens but may have only %d: "
+                "shorten the prefix or raise max_length",
+                (int)src->n_prefix, (int)c->max_length);
+    c->room = 2 + c->n_suppressed; /* eos and unk */
     if (c->ngram <= 0 && c->penalty == 1) return PK_OK;
     c->room += c->max_length;
     return PK_TAKE(&c->seen, (size_t)(c->vocab + 31) / 32);
@@ -71,7 +73,8 @@ static void add(const pk_constraint *c, pk_special *out, int32_t token) {
     out->token[out->n++] = token;
 }
 
-/* every window of the history that begins like its end, but for the last token, bans its last token */
+/* every window of the history that begins like its end, but for the last token, bans its last token
+ */
 static void add_ngrams(const pk_constraint *c, const int32_t *history, int32_t n, pk_special *out) {
     const int32_t size = c->ngram;
     if (size <= 0 || n < size) return;
@@ -93,9 +96,12 @@ static void penalised_first(pk_special *out, int32_t n_banned) {
 
 /* as pk_constraint_list, for those that look back; bans that need no looking are there already */
 static void look_back(const pk_constraint *c, const int32_t *history, int32_t n, pk_special *out) {
-    if (!c->rules.with_start) history++;
-    else n++;
-    for (int32_t i = 0; i < out->n; i++) c->seen[out->token[i] / 32] |= UINT32_C(1) << (out->token[i] % 32);
+    if (!c->rules.with_start)
+        history++;
+    else
+        n++;
+    for (int32_t i = 0; i < out->n; i++)
+        c->seen[out->token[i] / 32] |= UINT32_C(1) << (out->token[i] % 32);
     add_ngrams(c, history, n, out);
     const int32_t n_banned = out->n;
     for (int32_t i = 0; c->penalty != 1 && i < n; i++) add(c, out, history[i]);
@@ -103,7 +109,8 @@ static void look_back(const pk_constraint *c, const int32_t *history, int32_t n,
     penalised_first(out, n_banned);
 }
 
-void pk_constraint_list(const pk_constraint *c, const int32_t *history, int32_t n, pk_special *out) {
+void pk_constraint_list(const pk_constraint *c, const int32_t *history, int32_t n,
+                        pk_special *out) {
     const bool no_eos = n + 1 < c->min_length;
     out->n = out->n_penalised = 0;
     for (int32_t i = 0; c->lists_suppressed && i < c->n_suppressed; i++)
@@ -132,7 +139,7 @@ float pk_constraint_shift(const pk_constraint *c, const pk_special *special, con
     double mass = 1;
     if (!c->rules.renormalise || special->n == 0) return 0;
     for (int32_t i = 0; i < special->n; i++) mass -= exp((double)a->target_logp[i]);
-    if (mass < 1e-9) mass = 1e-9;               /* rounding, when next to nothing is allowed */
+    if (mass < 1e-9) mass = 1e-9; /* rounding, when next to nothing is allowed */
     for (int32_t i = 0; i < special->n_penalised; i++)
         mass += exp((double)pk_constraint_weigh(c, a, i));
     return (float)-log(mass);

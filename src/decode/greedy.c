@@ -1,7 +1,8 @@
 /* greedy.c - take the most probable token, one at a time.
  *
- * One ask a pass (the first pass also feeds the prefix). Without scores the ask wants the best logit
- * only, and no sum over the vocabulary. The repetition penalty works on logits, as in generate(). */
+ * One ask a pass (the first pass also feeds the prefix). Without scores the ask wants the best
+ * logit only, and no sum over the vocabulary. The repetition penalty works on logits, as in
+ * generate(). */
 #include <math.h>
 #include <string.h>
 
@@ -11,12 +12,12 @@
 
 typedef struct state {
     pk_constraint_options options;
-    pk_source             src;
-    pk_constraint         constraint;
-    pk_special            special;      /* of the ask in flight */
-    pk_chain              prefix;
-    pk_output             out;
-    int32_t              *history;      /* (max_length + 1) start symbol, then output */
+    pk_source src;
+    pk_constraint constraint;
+    pk_special special; /* of the ask in flight */
+    pk_chain prefix;
+    pk_output out;
+    int32_t *history; /* (max_length + 1) start symbol, then output */
 } state;
 
 // clang-format off
@@ -25,12 +26,14 @@ static const pk_option options[] = { PK_CONSTRAINT_OPTIONS(state, options), { 0 
 
 static pk_status check(const void *p, int32_t n_best) {
     (void)p;
-    if (n_best > 1) PK_FAIL(PK_ARGUMENT, "greedy gives one hypothesis; for %d use beam:size=%d", (int)n_best, (int)n_best);
+    if (n_best > 1)
+        PK_FAIL(PK_ARGUMENT, "greedy gives one hypothesis; for %d use beam:size=%d", (int)n_best,
+                (int)n_best);
     return PK_OK;
 }
 
-static void limits(const void *p, const pk_source *src, int32_t *asks, int32_t *rows, int32_t *slots,
-                   int32_t *top_k) {
+static void limits(const void *p, const pk_source *src, int32_t *asks, int32_t *rows,
+                   int32_t *slots, int32_t *top_k) {
     const state *s = p;
     *asks = src->n_prefix + 1;
     *rows = 1;
@@ -65,7 +68,8 @@ static pk_status begin(void *p, const pk_source *src) {
         return status;
     }
     s->history[0] = src->start;
-    if (src->n_prefix) memcpy(s->history + 1, src->prefix, (size_t)src->n_prefix * sizeof *src->prefix);
+    if (src->n_prefix)
+        memcpy(s->history + 1, src->prefix, (size_t)src->n_prefix * sizeof *src->prefix);
     return PK_OK;
 }
 
@@ -77,10 +81,13 @@ static bool must_end(const state *s, int32_t n) {
 static void propose(void *p, pk_pass *pass) {
     state *s = p;
     const int32_t parent = pk_chain_propose(&s->prefix, pass);
-    const int32_t n = s->out.n + s->prefix.asked;       /* output tokens so far */
-    if (pass->n == pass->room) return;                  /* the prefix filled the pass */
-    pk_ask ask = { .token = s->history[n], .pos = n, .parent = parent,
-                   .logp = s->src.want_scores, .attention = s->src.want_attention };
+    const int32_t n = s->out.n + s->prefix.asked; /* output tokens so far */
+    if (pass->n == pass->room) return;            /* the prefix filled the pass */
+    pk_ask ask = { .token = s->history[n],
+                   .pos = n,
+                   .parent = parent,
+                   .logp = s->src.want_scores,
+                   .attention = s->src.want_attention };
     if (must_end(s, n)) {
         ask.target = &s->src.eos;
         ask.n_target = s->src.want_scores;
@@ -95,13 +102,13 @@ static void propose(void *p, pk_pass *pass) {
 /* the best of those told and those penalised; PK_NO_TOKEN when nothing is allowed */
 static pk_candidate best(const state *s, const pk_answer *a) {
     pk_candidate choice = a->top[0];
-    float        value = choice.logp;           /* as the choice is made; choice.logp is the model's */
+    float value = choice.logp; /* as the choice is made; choice.logp is the model's */
     if (choice.token == PK_NO_TOKEN || !(value > -INFINITY)) {
         value = -INFINITY;
         choice.token = PK_NO_TOKEN;
     }
     for (int32_t i = 0; i < s->special.n_penalised; i++) {
-        const float   weighed = pk_constraint_weigh(&s->constraint, a, i);
+        const float weighed = pk_constraint_weigh(&s->constraint, a, i);
         const int32_t token = s->special.token[i];
         if (weighed > value || (weighed == value && token < choice.token && weighed > -INFINITY)) {
             choice = (pk_candidate){ token, a->target_logp[i] };
@@ -113,17 +120,16 @@ static pk_candidate best(const state *s, const pk_answer *a) {
 
 static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
     state *s = p;
-    pk_chain_absorb(&s->prefix, pass, &s->out);
-    const bool decided = pass->n > s->prefix.asked;
-    s->prefix.asked = 0;
     pk_keep(verdict, pass->n);
-    if (!decided) return;
+    if (!pk_chain_absorb(&s->prefix, pass, &s->out)) return; /* nothing asked but the prefix */
     const pk_answer *a = &pass->answer[pass->n];
-    pk_candidate     next = { s->src.eos, 0 };
-    if (!must_end(s, s->out.n)) next = best(s, a);
-    else if (s->src.want_scores) next.logp = a->target_logp[0];
+    pk_candidate next = { s->src.eos, 0 };
+    if (!must_end(s, s->out.n))
+        next = best(s, a);
+    else if (s->src.want_scores)
+        next.logp = a->target_logp[0];
     verdict->done = true;
-    if (next.token == PK_NO_TOKEN) return;      /* all is banned: the output ends here */
+    if (next.token == PK_NO_TOKEN) return; /* all is banned: the output ends here */
     s->history[s->out.n + 1] = next.token;
     pk_output_add(&s->out, next.token, s->src.want_scores ? next.logp : 0, a->attention);
     verdict->done = next.token == s->src.eos || s->out.n == s->constraint.max_length;
@@ -138,7 +144,16 @@ static int32_t result(const void *p, pk_hypothesis *out, int32_t room) {
 }
 
 const pk_strategy pk_strategy_greedy = {
-    .name = "greedy", .help = "the most probable token each time; fastest", .options = options,
-    .needs = PK_CAN_CAUSAL, .state_size = sizeof(state), .check = check, .limits = limits,
-    .begin = begin, .propose = propose, .absorb = absorb, .result = result, .end = end,
+    .name = "greedy",
+    .help = "the most probable token each time; fastest",
+    .options = options,
+    .needs = PK_CAN_CAUSAL,
+    .state_size = sizeof(state),
+    .check = check,
+    .limits = limits,
+    .begin = begin,
+    .propose = propose,
+    .absorb = absorb,
+    .result = result,
+    .end = end,
 };

@@ -13,17 +13,24 @@ pk_status pk_output_begin(pk_output *out, const pk_source *src, int32_t room) {
     return PK_OK;
 }
 
-void pk_output_add(pk_output *out, int32_t token, float logp, const float *attention) {
+void pk_output_put(pk_output *out, int32_t i, int32_t token, float logp, const float *attention) {
     const size_t width = (size_t)out->n_source;
     if (out->attention && attention)
-        memcpy(out->attention + (size_t)out->n * width, attention, width * sizeof *attention);
-    out->token[out->n] = token;
-    out->logp[out->n++] = logp;
+        memcpy(out->attention + (size_t)i * width, attention, width * sizeof *attention);
+    out->token[i] = token;
+    out->logp[i] = logp;
+}
+
+void pk_output_add(pk_output *out, int32_t token, float logp, const float *attention) {
+    pk_output_put(out, out->n++, token, logp, attention);
 }
 
 void pk_output_view(const pk_output *out, pk_hypothesis *view) {
-    *view = (pk_hypothesis){ .token = out->token, .logp = out->logp, .n = out->n,
-                             .score = out->score, .attention = out->attention };
+    *view = (pk_hypothesis){ .token = out->token,
+                             .logp = out->logp,
+                             .n = out->n,
+                             .score = out->score,
+                             .attention = out->attention };
 }
 
 void pk_output_end(pk_output *out) {

@@ -1,18 +1,18 @@
-/* score.c - how probable is a given output? One pass: a chain of asks, each with the next token as its
- * target. Gives the log-probability of every forced token (the end symbol is one of them, when the
- * caller put it there) and their sum. Tokens that are no part of the text count as certain. */
+/* score.c - how probable is a given output? One pass: a chain of asks, each with the next token as
+ * its target. Gives the log-probability of every forced token (the end symbol is one of them, when
+ * the caller put it there) and their sum. Tokens that are no part of the text count as certain. */
 #include "base/memory.h"
 #include "decode/chain.h"
 
 typedef struct state {
-    pk_chain  forced;
+    pk_chain forced;
     pk_output out;
 } state;
 
 static const pk_option options[] = { { 0 } };
 
-static void limits(const void *p, const pk_source *src, int32_t *asks, int32_t *rows, int32_t *slots,
-                   int32_t *top_k) {
+static void limits(const void *p, const pk_source *src, int32_t *asks, int32_t *rows,
+                   int32_t *slots, int32_t *top_k) {
     (void)p;
     *asks = *slots = src->n_forced;
     *rows = 1;
@@ -39,7 +39,7 @@ static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
     pk_chain_absorb(&s->forced, pass, &s->out);
     for (int32_t i = first; i < s->out.n; i++) s->out.score += s->out.logp[i];
     verdict->done = s->forced.fed == s->forced.n;
-    if (!verdict->done) pk_keep(verdict, pass->n);      /* the pass was too small for all of it */
+    if (!verdict->done) pk_keep(verdict, pass->n); /* the pass was too small for all of it */
 }
 
 static int32_t result(const void *p, pk_hypothesis *out, int32_t room) {
@@ -49,7 +49,15 @@ static int32_t result(const void *p, pk_hypothesis *out, int32_t room) {
 }
 
 const pk_strategy pk_strategy_score = {
-    .name = "score", .help = "log-probability of a given output", .options = options,
-    .needs = PK_CAN_CAUSAL, .state_size = sizeof(state), .limits = limits, .begin = begin,
-    .propose = propose, .absorb = absorb, .result = result, .end = end,
+    .name = "score",
+    .help = "log-probability of a given output",
+    .options = options,
+    .needs = PK_CAN_CAUSAL,
+    .state_size = sizeof(state),
+    .limits = limits,
+    .begin = begin,
+    .propose = propose,
+    .absorb = absorb,
+    .result = result,
+    .end = end,
 };

@@ -23,7 +23,8 @@ static reach plan_reach(const pk_plan *p, const pk_config *c, int32_t max_source
                         int32_t n_forced) {
     reach           x = { 1, 1, 1, 1 };
     const pk_source worst = { .n_tokens = max_source, .vocab = c->target_vocab, .max_length = c->max_target,
-                              .n_prefix = n_prefix, .n_forced = n_forced, .n_best = p->n_best };
+                              .max_positions = c->max_target, .n_prefix = n_prefix,
+                              .n_forced = n_forced, .n_best = p->n_best, .beams = c->beams };
     p->strategy->limits(p->options, &worst, &x.asks, &x.rows, &x.slots, &x.top_k);
     return x;
 }
@@ -40,12 +41,12 @@ enum { USUAL_LENGTH = 128, ENCODE_TOKENS = 1024 };
 /* Memory is planned for usual sentences and for one worst case; more than that waits its turn. */
 static pk_session_limits plan_session(const pk_worker_options *o, const pk_config *c, reach usual, reach worst) {
     pk_session_limits m = { .sentences = o->batch, .source_length = o->max_source, .rows = worst.rows,
-                            .path = c->max_target + worst.asks, .top_k = worst.top_k };
+                            .path = c->max_target + worst.asks, .top_k = larger(worst.top_k, 1) };
     m.source_tokens = larger(o->batch_tokens, o->max_source);
     m.encode_tokens = larger(o->max_source, m.source_tokens < ENCODE_TOKENS ? m.source_tokens : ENCODE_TOKENS);
     m.asks = o->batch * usual.asks + worst.asks;
     m.slots = larger(worst.slots, o->batch * usual.rows * USUAL_LENGTH) + m.asks;
-    m.listed = m.asks * (c->n_suppressed + 4) + o->batch * worst.rows * 2 * c->max_target;
+    m.listed = m.asks * (2 * c->n_suppressed + 6) + o->batch * worst.rows * 2 * c->max_target;
     return m;
 }
 
@@ -97,7 +98,8 @@ static pk_source source_of(const pk_worker *w, const pk_job *job) {
     const int32_t    n = (int32_t)job->source.n, by_source = 3 * n + 32;
     return (pk_source){
         .n_tokens = n, .token = job->source.id, .vocab = c->target_vocab, .start = c->start, .eos = c->eos,
-        .unk = c->unk, .mask = PK_NO_TOKEN, .max_length = by_source < c->max_target ? by_source : c->max_target,
+        .unk = c->unk, .mask = PK_NO_TOKEN, .suppressed = c->suppressed, .n_suppressed = c->n_suppressed,
+        .max_length = by_source < c->max_target ? by_source : c->max_target,
         .max_positions = c->max_target, .prefix = job->prefix.id, .n_prefix = (int32_t)job->prefix.n,
         .n_free_prefix = job->n_free_prefix, .forced = job->forced.n ? job->forced.id : NULL,
         .n_forced = (int32_t)job->forced.n, .n_best = w->plan->n_best, .want_scores = w->plan->scores,

@@ -29,8 +29,9 @@ static int32_t count_repeated(const pk_ids *words) {
     return repeated;
 }
 
-pk_status pk_bleu_count(const pk_points *reference, const pk_points *hypothesis, pk_ngram_table *table,
-                        pk_word_lists *words, int32_t count[PK_BLEU_COUNTS], int32_t *repeated) {
+pk_status pk_bleu_count(const pk_points *reference, const pk_points *hypothesis,
+                        pk_ngram_table *table, pk_word_lists *words, int32_t count[PK_BLEU_COUNTS],
+                        int32_t *repeated) {
     PK_TRY(pk_ngram_begin(table, reference->n + hypothesis->n));
     PK_TRY(add_words(reference, table, &words->reference));
     PK_TRY(add_words(hypothesis, table, &words->hypothesis));
@@ -69,7 +70,7 @@ static double log_or_floor(double x) { return x > 0 ? log(x) : -9999999999.0; }
 
 pk_bleu pk_bleu_score(const double sum[PK_BLEU_COUNTS], bool single) {
     const double *correct = sum + PK_BLEU_CORRECT, *total = sum + PK_BLEU_TOTAL;
-    const double  hypothesis = sum[PK_BLEU_HYPOTHESIS], reference = sum[PK_BLEU_REFERENCE];
+    const double hypothesis = sum[PK_BLEU_HYPOTHESIS], reference = sum[PK_BLEU_REFERENCE];
     pk_bleu bleu = { .brevity_penalty = brevity_penalty(hypothesis, reference),
                      .ratio = reference > 0 ? hypothesis / reference : 0.0 };
     bool any = false;

@@ -10,9 +10,9 @@
 enum { PK_BLEU_ORDERS = 4 };
 /* where each count stands in a line's counts; the same order as sacreBLEU's statistics */
 enum {
-    PK_BLEU_HYPOTHESIS,                         /* tokens */
-    PK_BLEU_REFERENCE,                          /* tokens */
-    PK_BLEU_CORRECT,                            /* n-grams of the hypothesis in the reference */
+    PK_BLEU_HYPOTHESIS, /* tokens */
+    PK_BLEU_REFERENCE,  /* tokens */
+    PK_BLEU_CORRECT,    /* n-grams of the hypothesis in the reference */
     PK_BLEU_TOTAL = PK_BLEU_CORRECT + PK_BLEU_ORDERS,
     PK_BLEU_COUNTS = PK_BLEU_TOTAL + PK_BLEU_ORDERS
 };
@@ -21,14 +21,17 @@ typedef struct pk_bleu {
     double score, precision[PK_BLEU_ORDERS], brevity_penalty, ratio;
 } pk_bleu;
 
-typedef struct pk_word_lists { pk_ids reference, hypothesis; } pk_word_lists;
+typedef struct pk_word_lists {
+    pk_ids reference, hypothesis;
+} pk_word_lists;
 
 /* Counts of one line from both sides' tokenized points. *repeated is the number of hypothesis
  * tokens equal to the token just before them in the line: as a percentage of all hypothesis tokens
  * this is the repetition ratio by which non-autoregressive translation is judged (it gives the same
  * word twice where two translations were possible). */
-pk_status pk_bleu_count(const pk_points *reference, const pk_points *hypothesis, pk_ngram_table *table,
-                        pk_word_lists *words, int32_t count[PK_BLEU_COUNTS], int32_t *repeated);
+pk_status pk_bleu_count(const pk_points *reference, const pk_points *hypothesis,
+                        pk_ngram_table *table, pk_word_lists *words, int32_t count[PK_BLEU_COUNTS],
+                        int32_t *repeated);
 /* `single`: precisions in single precision, as sacreBLEU has them for bootstrap resamples */
-pk_bleu   pk_bleu_score(const double sum[PK_BLEU_COUNTS], bool single);
+pk_bleu pk_bleu_score(const double sum[PK_BLEU_COUNTS], bool single);
 #endif

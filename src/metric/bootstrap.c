@@ -14,7 +14,8 @@ static double *scores_of(const pk_bootstrap *b, size_t system, pk_metric metric)
     return b->score + (system * PK_N_METRICS + (size_t)metric) * b->n_resamples;
 }
 
-static void score_resample(const pk_bootstrap *b, size_t system, size_t resample, const uint32_t *line) {
+static void score_resample(const pk_bootstrap *b, size_t system, size_t resample,
+                           const uint32_t *line) {
     const pk_count_row *row = b->row + system * b->n_lines;
     pk_count_row sum = { { 0 } };
     for (size_t i = 0; i < b->n_lines; i++) {
@@ -31,7 +32,8 @@ static void score_resample(const pk_bootstrap *b, size_t system, size_t resample
 
 pk_status pk_bootstrap_run(pk_bootstrap *b) {
     uint32_t *line = NULL;
-    if (b->n_lines > UINT32_MAX) PK_FAIL(PK_ARGUMENT, "too many lines to resample: %zu", b->n_lines);
+    if (b->n_lines > UINT32_MAX)
+        PK_FAIL(PK_ARGUMENT, "too many lines to resample: %zu", b->n_lines);
     PK_TRY(PK_TAKE(&line, b->n_lines));
     const pk_status status = PK_TAKE(&b->score, b->n_systems * PK_N_METRICS * b->n_resamples);
     if (status == PK_OK) {
@@ -63,7 +65,7 @@ static double pairwise_sum(const double *x, size_t n, bool single) {
     if (n > 128) {
         const size_t half = n / 2 - n / 2 % 8;
         return pk_round_to(single, pairwise_sum(x, half, single) +
-                                   pairwise_sum(x + half, n - half, single));
+                                       pairwise_sum(x + half, n - half, single));
     }
     double sum = 0;
     size_t i = 0;
@@ -98,9 +100,9 @@ static double exact_mean(const double *x, size_t n) {
 
 pk_status pk_bootstrap_p_value(const pk_bootstrap *b, size_t system, pk_metric metric,
                                double real_difference, double *p) {
-    const size_t  n = b->n_resamples;
+    const size_t n = b->n_resamples;
     const double *base = scores_of(b, 0, metric), *score = scores_of(b, system, metric);
-    const bool    single = is_single(base, n, metric) && is_single(score, n, metric);
+    const bool single = is_single(base, n, metric) && is_single(score, n, metric);
     double *difference = NULL;
     PK_TRY(PK_TAKE(&difference, n));
     for (size_t i = 0; i < n; i++) difference[i] = pk_round_to(single, fabs(score[i] - base[i]));

@@ -53,8 +53,9 @@ static void store(const pk_ngram_counts *order, int n, int32_t *count) {
     }
 }
 
-pk_status pk_chrf_count(const pk_points *reference, const pk_points *hypothesis, pk_ngram_table *table,
-                        pk_word_lists *words, int32_t count[PK_CHRF_COUNTS]) {
+pk_status pk_chrf_count(const pk_points *reference, const pk_points *hypothesis,
+                        pk_ngram_table *table, pk_word_lists *words,
+                        int32_t count[PK_CHRF_COUNTS]) {
     pk_ngram_counts order[PK_CHRF_CHARS];
     PK_TRY(add_chars(reference, &words->reference));
     PK_TRY(add_chars(hypothesis, &words->hypothesis));
@@ -70,8 +71,8 @@ pk_status pk_chrf_count(const pk_points *reference, const pk_points *hypothesis,
 }
 
 double pk_chrf_score(const double sum[PK_CHRF_COUNTS], int n_orders, bool single) {
-    double precision = 0, recall = 0;           /* means over the orders that both sides have */
-    int    effective = 0;
+    double precision = 0, recall = 0; /* means over the orders that both sides have */
+    int effective = 0;
     for (int i = 0; i < n_orders; i++) {
         const double hypothesis = sum[3 * i], reference = sum[3 * i + 1], match = sum[3 * i + 2];
         if (hypothesis <= 0 || reference <= 0) continue;
@@ -83,7 +84,7 @@ double pk_chrf_score(const double sum[PK_CHRF_COUNTS], int n_orders, bool single
     precision = pk_round_to(single, precision / effective);
     recall = pk_round_to(single, recall / effective);
 
-    const double factor = 4;                    /* beta squared: recall counts twice */
+    const double factor = 4; /* beta squared: recall counts twice */
     double score = pk_round_to(single, pk_round_to(single, (1 + factor) * precision) * recall);
     score /= pk_round_to(single, pk_round_to(single, factor * precision) + recall);
     return pk_round_to(single, 100 * pk_round_to(single, score));

@@ -1,4 +1,4 @@
-/* eval_signature.c - pk_eval_signature: the line that says how a score was made, in sacreBLEU's form.
+/* eval_signature.c - the line that says how a score was made, in sacreBLEU's form.
  *
  * Scores may be compared when their signatures are equal, so the line must be the one sacreBLEU
  * would print for the same settings. */

@@ -13,9 +13,9 @@ enum { DEFAULT_SEED = 12345, MOST_RESAMPLES = 1000000 };
 
 /* lists and tables used again for every line */
 typedef struct workspace {
-    pk_points      reference, hypothesis, spare;
+    pk_points reference, hypothesis, spare;
     pk_ngram_table table;
-    pk_word_lists  words;
+    pk_word_lists words;
 } workspace;
 
 typedef struct totals {
@@ -66,7 +66,8 @@ static pk_status count_line(const pk_eval_settings *set, workspace *w, pk_text r
     PK_TRY(read_line(set, reference, &w->reference));
     PK_TRY(read_line(set, hypothesis, &w->hypothesis));
     /* chrF first: tokenizing rewrites the lines */
-    PK_TRY(pk_chrf_count(&w->reference, &w->hypothesis, &w->table, &w->words, count + PK_BLEU_COUNTS));
+    PK_TRY(
+        pk_chrf_count(&w->reference, &w->hypothesis, &w->table, &w->words, count + PK_BLEU_COUNTS));
     PK_TRY(tokenize(set, &w->reference, &w->spare));
     PK_TRY(tokenize(set, &w->hypothesis, &w->spare));
     return pk_bleu_count(&w->reference, &w->hypothesis, &w->table, &w->words, count, repeated);
@@ -74,7 +75,8 @@ static pk_status count_line(const pk_eval_settings *set, workspace *w, pk_text r
 
 /* row: [n_lines], or NULL when rows are not wanted */
 static pk_status count_system(const pk_eval_settings *set, workspace *w, const pk_text *reference,
-                              const pk_text *system, size_t n_lines, totals *all, pk_count_row *row) {
+                              const pk_text *system, size_t n_lines, totals *all,
+                              pk_count_row *row) {
     for (size_t i = 0; i < n_lines; i++) {
         int32_t count[PK_ROW_COUNTS], repeated;
         PK_TRY(count_line(set, w, reference[i], system[i], count, &repeated));
@@ -93,8 +95,11 @@ static void score_totals(const totals *all, pk_eval_scores *out) {
     const pk_bleu bleu = pk_bleu_score(sum, false);
     const int64_t n_tokens = all->count[PK_BLEU_HYPOTHESIS];
     *out = (pk_eval_scores){
-        .bleu = bleu.score, .brevity_penalty = bleu.brevity_penalty, .ratio = bleu.ratio,
-        .hypothesis_length = n_tokens, .reference_length = all->count[PK_BLEU_REFERENCE],
+        .bleu = bleu.score,
+        .brevity_penalty = bleu.brevity_penalty,
+        .ratio = bleu.ratio,
+        .hypothesis_length = n_tokens,
+        .reference_length = all->count[PK_BLEU_REFERENCE],
         .chrf2 = pk_chrf_score(sum + PK_BLEU_COUNTS, PK_CHRF_CHARS, false),
         .chrf2pp = pk_chrf_score(sum + PK_BLEU_COUNTS, PK_CHRF_ORDERS, false),
         .repetition = n_tokens ? 100.0 * (double)all->repeated / (double)n_tokens : 0.0,
@@ -131,10 +136,10 @@ pk_status pk_evaluate(const pk_text *reference, const pk_text *const *systems, s
     if (n_systems == 0) PK_FAIL(PK_ARGUMENT, "nothing to evaluate: give at least one system");
     if (n_lines == 0) PK_FAIL(PK_ARGUMENT, "nothing to evaluate: the reference has no lines");
 
-    workspace     w = { 0 };
+    workspace w = { 0 };
     pk_count_row *row = NULL;
-    pk_bootstrap  b = { 0 };
-    pk_status     status;
+    pk_bootstrap b = { 0 };
+    pk_status status;
     memset(out, 0, n_systems * sizeof *out);
     if (set.n_resamples) PK_GOTO(PK_TAKE(&row, n_systems * n_lines));
     for (size_t s = 0; s < n_systems; s++) {

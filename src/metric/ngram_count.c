@@ -15,7 +15,7 @@ pk_status pk_ngram_begin(pk_ngram_table *t, size_t most) {
         PK_TRY(PK_TAKE(&t->slot, needed));
         t->room = needed;
     }
-    if (++t->stamp == 0) {                      /* stamps ran out: old ones must not look new */
+    if (++t->stamp == 0) { /* stamps ran out: old ones must not look new */
         memset(t->slot, 0, t->room * sizeof *t->slot);
         t->stamp = 1;
     }

@@ -1,7 +1,7 @@
 /* plain_arithmetic.h - every operation is rounded on its own, as in Python.
  *
  * Include it before any code whose doubles must equal sacreBLEU's to the last bit: on machines with
- * fused multiply-add the compiler would otherwise be free to round a product and a sum only once. */
+ * fused multiply-add the compiler would otherwise round a product and a sum only once. */
 #ifndef PK_METRIC_PLAIN_ARITHMETIC_H
 #define PK_METRIC_PLAIN_ARITHMETIC_H
 #include <stdbool.h>

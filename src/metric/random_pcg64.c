@@ -21,7 +21,8 @@ static uint32_t mix(uint32_t x, uint32_t y) {
 
 /* spreads the seed's 64 bits over a pool of 128 */
 static void fill_pool(uint64_t seed, uint32_t pool[POOL]) {
-    const uint32_t multiplier = 0x931E8875u, word[POOL] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
+    const uint32_t word[POOL] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
+    const uint32_t multiplier = 0x931E8875u;
     uint32_t constant = 0x43B0D7E5u;
     for (int i = 0; i < POOL; i++) pool[i] = hash_word(word[i], &constant, multiplier);
     for (int from = 0; from < POOL; from++) {
@@ -40,7 +41,7 @@ static void step(pk_random *r) {
 
 void pk_random_seed(pk_random *r, uint64_t seed) {
     uint32_t pool[POOL], constant = 0x8B51F9DDu;
-    uint64_t word[4];                           /* state high, state low, stream high, stream low */
+    uint64_t word[4]; /* state high, state low, stream high, stream low */
     fill_pool(seed, pool);
     for (int i = 0; i < 4; i++) {
         const uint32_t low = hash_word(pool[2 * i % POOL], &constant, 0x58F38DEDu);

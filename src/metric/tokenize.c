@@ -17,8 +17,11 @@ static pk_status tokenize_char(pk_points *line, pk_points *spare) {
 }
 
 pk_status pk_tokenizer_find(const char *name, pk_tokenizer *out) {
-    static const struct { const char *name; pk_tokenizer run; } list[] = {
-        { "13a", pk_tokenize_13a },   { "none", tokenize_none },  { "char", tokenize_char },
+    static const struct {
+        const char *name;
+        pk_tokenizer run;
+    } list[] = {
+        { "13a", pk_tokenize_13a },   { "none", tokenize_none }, { "char", tokenize_char },
         { "intl", pk_tokenize_intl }, { "zh", pk_tokenize_zh },
     };
     if (!name) name = "13a";
@@ -76,11 +79,13 @@ static pk_status split_pairs(pk_points *line, pk_points *spare, pk_point_class a
     return PK_OK;
 }
 
-pk_status pk_pass_split_after(pk_points *line, pk_points *spare, pk_point_class a, pk_point_class b) {
+pk_status pk_pass_split_after(pk_points *line, pk_points *spare, pk_point_class a,
+                              pk_point_class b) {
     return split_pairs(line, spare, a, b, false);
 }
 
-pk_status pk_pass_split_before(pk_points *line, pk_points *spare, pk_point_class a, pk_point_class b) {
+pk_status pk_pass_split_before(pk_points *line, pk_points *spare, pk_point_class a,
+                               pk_point_class b) {
     return split_pairs(line, spare, a, b, true);
 }
 

@@ -24,11 +24,13 @@ typedef bool (*pk_point_class)(int32_t point);
 /* "c" -> " c " */
 pk_status pk_pass_apart(pk_points *line, pk_points *spare, pk_point_class which);
 /* "ab" -> "a b " */
-pk_status pk_pass_split_after(pk_points *line, pk_points *spare, pk_point_class a, pk_point_class b);
+pk_status pk_pass_split_after(pk_points *line, pk_points *spare, pk_point_class a,
+                              pk_point_class b);
 /* "ab" -> " a b" */
-pk_status pk_pass_split_before(pk_points *line, pk_points *spare, pk_point_class a, pk_point_class b);
+pk_status pk_pass_split_before(pk_points *line, pk_points *spare, pk_point_class a,
+                               pk_point_class b);
 /* the ASCII text `from` -> `to`, which is not longer */
-void      pk_pass_replace(pk_points *line, const char *from, const char *to);
+void pk_pass_replace(pk_points *line, const char *from, const char *to);
 /* what 13a and zh share: ASCII symbols stand alone, and so do periods, commas and dashes except
  * within numbers */
 pk_status pk_pass_western(pk_points *line, pk_points *spare);

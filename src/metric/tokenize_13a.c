@@ -5,7 +5,7 @@
 
 #include "metric/tokenize.h"
 
-/* The rules that split at a period want a neighbour on both sides: the line gets a space at each end. */
+/* The rules that split at a period want a neighbour on both sides: each end gets a space. */
 static pk_status pad(pk_points *line) {
     PK_TRY(pk_points_reserve(line, line->n + 2));
     memmove(line->point + 1, line->point, line->n * sizeof *line->point);
@@ -17,7 +17,7 @@ static pk_status pad(pk_points *line) {
 
 pk_status pk_tokenize_13a(pk_points *line, pk_points *spare) {
     pk_pass_replace(line, "<skipped>", "");
-    pk_pass_replace(line, "-\n", "");           /* a word hyphenated at the end of a line */
+    pk_pass_replace(line, "-\n", ""); /* a word hyphenated at the end of a line */
     pk_pass_replace(line, "\n", " ");
     pk_pass_replace(line, "&quot;", "\"");
     pk_pass_replace(line, "&amp;", "&");

@@ -4,6 +4,7 @@
  * What counts as Chinese is sacreBLEU's list, faults included, since the figures must be equal. */
 #include "metric/tokenize.h"
 
+// clang-format off
 static const struct { int32_t first, last; } chinese[] = {
     { 0x3400, 0x4DB5 },                         /* ideographs, extension A */
     { 0x4E00, 0x9FBB },                         /* ideographs */
@@ -23,6 +24,7 @@ static const struct { int32_t first, last; } chinese[] = {
     { 0xFE10, 0xFE1F }, { 0xFE30, 0xFE4F },     /* vertical forms */
     { 0x2600, 0x27BF },                         /* symbols and dingbats */
 };
+// clang-format on
 
 static bool is_chinese(int32_t c) {
     if (c <= 0x2000) return false;
@@ -33,7 +35,7 @@ static bool is_chinese(int32_t c) {
 }
 
 pk_status pk_tokenize_zh(pk_points *line, pk_points *spare) {
-    /* not idle: without a neighbour, a period that begins the line is not split from what follows */
+    /* not idle: without a neighbour, a period that begins the line stays with what follows */
     pk_points_strip_start(line);
     PK_TRY(pk_pass_apart(line, spare, is_chinese));
     return pk_pass_western(line, spare);

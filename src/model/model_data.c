@@ -43,6 +43,20 @@ pk_status pk_model_data_take_plain(pk_model_data *m, int32_t rows, int32_t cols,
     return PK_OK;
 }
 
+bool pk_values_fit(const float *value, size_t n, pk_dtype type) {
+    /* as integers, magnitudes order like the floats, and infinity and NaN come last; 65520 and more
+     * would round to an infinite F16 */
+    const int32_t limit = type == PK_F16 ? 0x477FF000 : 0x7F800000;
+    int32_t       worst = 0;
+    for (size_t i = 0; i < n; i++) {
+        int32_t bits;
+        memcpy(&bits, &value[i], sizeof bits);
+        bits &= 0x7FFFFFFF;
+        worst = bits > worst ? bits : worst;
+    }
+    return worst < limit;
+}
+
 /* ---- Vocabulary ---- */
 
 int64_t pk_token_count(pk_blob tokens) {
@@ -80,15 +94,30 @@ typedef struct conversion {
     pk_dtype       type;
 } conversion;
 
-/* rows of one panel as floats, row-major; the last panel's rest is zeros */
-static void unpack_panel(const pk_weight *w, size_t panel, float *rows) {
-    const size_t cols = (size_t)w->cols, first = panel * cols * PK_PANEL;
-    for (size_t col = 0; col < cols; col++)
-        for (size_t lane = 0; lane < PK_PANEL; lane++) {
-            const size_t at = first + col * PK_PANEL + lane;
-            rows[lane * cols + col] = w->type == PK_F32 ? ((const float *)w->data)[at]
-                                                        : pk_f16_to_f32(((const uint16_t *)w->data)[at]);
-        }
+/* rows of one panel as floats, row-major; `lanes` is scratch of the same size, as the panel lies */
+static void unpack_panel(const pk_weight *w, size_t panel, float *lanes, float *rows) {
+    const pk_stored_tensor whole = { .type = w->type == PK_F32 ? PK_STORED_F32 : PK_STORED_F16,
+                                     .data = w->data };
+    const size_t           cols = (size_t)w->cols, n = cols * PK_PANEL;
+    pk_stored_get_many(&whole, panel * n, n, lanes);
+    for (size_t lane = 0; lane < PK_PANEL; lane++)
+        for (size_t col = 0; col < cols; col++)
+            rows[lane * cols + col] = lanes[col * PK_PANEL + lane];
+}
+
+static pk_status convert_matrix(const pk_weight *w, pk_dtype type, void *data, float *scale) {
+    float *rows;
+    const size_t panel = (size_t)w->cols * PK_PANEL;
+    PK_TRY(PK_TAKE(&rows, 2 * panel));
+    bool fit = true;
+    for (int32_t row = 0; row < w->rows && fit; row += PK_PANEL) {
+        const int32_t n = w->rows - row < PK_PANEL ? w->rows - row : PK_PANEL;
+        unpack_panel(w, (size_t)row / PK_PANEL, rows + panel, rows);
+        fit = pk_values_fit(rows, (size_t)n * (size_t)w->cols, type);
+        if (fit) pk_panel_pack(data, scale, w->cols, type, row, n, rows);
+    }
+    pk_memory_give(rows);
+    return fit ? PK_OK : PK_FORMAT;
 }
 
 static pk_status convert_weight(void *user, const char *name, pk_weight *w, int32_t n_rows,
@@ -96,17 +125,14 @@ static pk_status convert_weight(void *user, const char *name, pk_weight *w, int3
     conversion *c = user;
     pk_weight   result;
     void       *data;
-    float      *scale, *rows;
-    (void)name;
+    float      *scale;
     if (!matrix) return PK_OK;
     PK_TRY(pk_model_data_take_matrix(c->m, n_rows, cols, c->type, &result, &data, &scale));
-    PK_TRY(PK_TAKE(&rows, (size_t)cols * PK_PANEL));
-    for (int32_t row = 0; row < n_rows; row += PK_PANEL) {
-        const int32_t n = n_rows - row < PK_PANEL ? n_rows - row : PK_PANEL;
-        unpack_panel(w, (size_t)row / PK_PANEL, rows);
-        pk_panel_pack(data, scale, cols, c->type, row, n, rows);
-    }
-    pk_memory_give(rows);
+    const pk_status status = convert_matrix(w, c->type, data, scale);
+    if (status == PK_FORMAT)
+        PK_FAIL(PK_FORMAT, "\"%s\" has values that are not finite or too large for %s", name,
+                pk_dtype_name(c->type));
+    PK_TRY(status);
     *w = result;
     return PK_OK;
 }

@@ -116,6 +116,13 @@ void pk_session_close(pk_session *s) {
 
 /* ---- encode ---- */
 
+/* gives up the last pass: the slots it took and nobody committed */
+static void drop_pass(pk_session *s) {
+    for (int32_t i = 0; i < s->n_asks; i++) pk_slots_drop(&s->slots, s->slot[i]);
+    s->n_asks = 0;
+    for (int32_t i = 0; i < s->max.sentences; i++) s->sentence[i].n_asks = 0;
+}
+
 /* flattens the sentences: every token sees its own sentence */
 static int32_t flatten(pk_session *s, const pk_sentence_tokens *source, int32_t n) {
     int32_t flat = 0;
@@ -160,6 +167,7 @@ static void admit(pk_session *s, int32_t id, int32_t n_source) {
 pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int32_t n, int32_t *sentence) {
     pk_run r;
     PK_TRY(check_room(s, source, n));
+    drop_pass(s);                               /* the flat arrays serve us now */
     pk_run_begin(&r, s->on, &s->scratch);
     const int32_t flat = flatten(s, source, n);
     pk_tensor     states = states_of(s, &r, flat);                            /* (flat, D) */
@@ -181,6 +189,7 @@ pk_status pk_session_states(pk_session *s, const int32_t *token, int32_t n, floa
     pk_run                   r;
     const pk_sentence_tokens one = { token, n };
     PK_TRY(check_room(s, &one, 1));
+    drop_pass(s);
     pk_run_begin(&r, s->on, &s->scratch);
     const pk_tensor states = states_of(s, &r, flatten(s, &one, 1));
     PK_TRY(pk_run_status(&r));
@@ -189,13 +198,6 @@ pk_status pk_session_states(pk_session *s, const int32_t *token, int32_t n, floa
 }
 
 /* ---- run, commit, forget ---- */
-
-/* slots that the last pass took and nobody committed */
-static void drop_pass(pk_session *s) {
-    for (int32_t i = 0; i < s->n_asks; i++) pk_slots_drop(&s->slots, s->slot[i]);
-    s->n_asks = 0;
-    for (int32_t i = 0; i < s->max.sentences; i++) s->sentence[i].n_asks = 0;
-}
 
 pk_status pk_session_run(pk_session *s, const pk_request *request, int32_t n) {
     pk_run        r;

@@ -2,8 +2,8 @@
  *
  * They are a trie, stored as a double array of 32-bit units, and a block of NUL-terminated texts.
  * libsentencepiece follows its offsets without looking, so a damaged one would read anywhere. This
- * walks the trie from its root once and makes sure that it is a tree, that every step stays in the
- * array, that every value points into the texts, and that no rule is longer than the library expects. */
+ * walks the trie from its root and makes sure that every step stays in the array, that every value
+ * points into the texts, and that no rule is longer than the library expects. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -15,8 +15,8 @@ typedef struct trie {
     const unsigned char *units;
     size_t               n, texts_size;
     int32_t             *first, *next;          /* of each base: units that claim it, as lists [n] */
-    int32_t             *queue;                 /* nodes to visit [n] */
-    unsigned char       *depth;                 /* 0: not reached yet [n] */
+    int32_t             *now, *later;           /* nodes of this level and of the next [n] */
+    unsigned char       *level;                 /* the last one a node was found at, or 0 [n] */
 } trie;
 
 static uint32_t unit(const trie *t, size_t i) {
@@ -52,19 +52,30 @@ static pk_status check_node(const trie *t, size_t node, size_t *base) {
     return PK_OK;
 }
 
+/* Adds the children of a node to the next level, each of them once. */
+static pk_status add_children(trie *t, size_t node, unsigned char level, size_t *n_queued) {
+    size_t base;
+    PK_TRY(check_node(t, node, &base));
+    for (int32_t child = t->first[base]; child != NONE; child = t->next[child]) {
+        if (t->level[child] == level) continue;
+        t->level[child] = level;
+        t->later[(*n_queued)++] = child;
+    }
+    return PK_OK;
+}
+
+/* Level by level, since rules with a common end share nodes. A circle would never run out. */
 static pk_status walk(trie *t) {
-    size_t n_queued = 0, base;
-    t->depth[0] = 1;
-    t->queue[n_queued++] = 0;
-    for (size_t done = 0; done < n_queued; done++) {
-        const size_t node = (size_t)t->queue[done];
-        PK_TRY(check_node(t, node, &base));
-        for (int32_t child = t->first[base]; child != NONE; child = t->next[child]) {
-            if (t->depth[child] || t->depth[node] > DEEPEST)
-                PK_FAIL(PK_FORMAT, "its normalisation rules are no tree, or too deep");
-            t->depth[child] = (unsigned char)(t->depth[node] + 1);
-            t->queue[n_queued++] = child;
-        }
+    size_t n = 1;
+    t->now[0] = 0;
+    for (unsigned char level = 1; n > 0; level++) {
+        if (level > DEEPEST + 1) PK_FAIL(PK_FORMAT, "a normalisation rule is longer than %d bytes", DEEPEST);
+        size_t n_next = 0;
+        for (size_t i = 0; i < n; i++) PK_TRY(add_children(t, (size_t)t->now[i], level, &n_next));
+        int32_t *swap = t->now;
+        t->now = t->later;
+        t->later = swap;
+        n = n_next;
     }
     return PK_OK;
 }
@@ -73,15 +84,17 @@ static pk_status check_trie(trie *t) {
     pk_status status;
     PK_GOTO(PK_TAKE(&t->first, t->n));
     PK_GOTO(PK_TAKE(&t->next, t->n));
-    PK_GOTO(PK_TAKE(&t->queue, t->n));
-    PK_GOTO(PK_TAKE(&t->depth, t->n));
+    PK_GOTO(PK_TAKE(&t->now, t->n));
+    PK_GOTO(PK_TAKE(&t->later, t->n));
+    PK_GOTO(PK_TAKE(&t->level, t->n));
     list_children(t);
     status = walk(t);
 done:
     pk_memory_give(t->first);
     pk_memory_give(t->next);
-    pk_memory_give(t->queue);
-    pk_memory_give(t->depth);
+    pk_memory_give(t->now);
+    pk_memory_give(t->later);
+    pk_memory_give(t->level);
     return status;
 }
 

@@ -51,7 +51,7 @@ static bool read_fixed(reader *r, size_t n, uint64_t *value) {
 static bool read_field(reader *r, field *f) {
     uint64_t key, size;
     *f = (field){ 0 };
-    if (!read_varint(r, &key)) return false;
+    if (!read_varint(r, &key) || key < 8 || key > UINT32_MAX) return false;    /* ids: 1 to 2^29 - 1 */
     f->id = key >> 3;
     switch (key & 7) {
     case 0: return read_varint(r, &f->number);

@@ -1,9 +1,9 @@
 /* vocab.c - text <-> ids: SentencePiece segments, the token list numbers.
  *
- * Follows the tokenizers of transformers (MarianTokenizer, MBart50Tokenizer) id for id, and its
- * decode(ids, skip_special_tokens=True) byte for byte. Source and target share one model and one list
- * when they are the same. Invariant: nothing here changes after opening; what SentencePiece loads
- * late, it locks itself. */
+ * Follows the tokenizers of transformers (MarianTokenizer, MBart50Tokenizer) id for id, and their
+ * decode() byte for byte - but where that drops unknowns in silence, they stay visible here.
+ * Source and target share one model and one list when they are the same.
+ * Invariant: nothing here changes after opening; what SentencePiece loads late, it locks itself. */
 #include "vocab/vocab.h"
 
 #include <string.h>
@@ -151,7 +151,7 @@ pk_status pk_vocab_encode_target(const pk_vocab *v, const char *text, size_t n, 
     return encode(&v->target, text, n, &s);
 }
 
-/* ids on their way to text: the end symbol and unknowns say nothing, as in transformers */
+/* Ids on their way to text. The end symbol says nothing; for an unknown, SentencePiece writes " \u2047 ". */
 typedef struct source_ids {
     const pk_vocab *vocab;
     const int32_t  *id;
@@ -160,7 +160,7 @@ typedef struct source_ids {
 static const char *spoken(const void *user, size_t i) {
     const source_ids *s = user;
     const int32_t     id = s->id[i];
-    if (id == s->vocab->unk || id == s->vocab->eos) return "";
+    if (id == s->vocab->eos) return "";
     return pk_token_list_name(s->vocab->target.tokens, id);
 }
 

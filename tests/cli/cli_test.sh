@@ -245,7 +245,7 @@ translation_trouble() {
     case $code in 0 | 1 | 141) ok "closed pipe: exit code" ;; *) bad "closed pipe" "code $code" ;; esac
     head -c "$LONG" /dev/zero | tr '\0' a >"$dir/in"
     echo >>"$dir/in"
-    run $t
+    run $t --decode greedy:max_length=2          # it is the input that is long
     counts "a line of $LONG characters"
     head -c "$LONG" /dev/zero | tr '\0' ' ' >"$dir/in"; run $t
     counts "a line of $LONG spaces"
@@ -270,6 +270,7 @@ streaming() {
 bounded_memory() {
     local before after
     [ -r /proc/self/status ] || { skip "bounded memory: no /proc"; return; }
+    if grep -q __asan_init "$PRONK"; then skip "bounded memory: freed memory is kept by the sanitizer"; return; fi
     mkfifo "$dir/fifo"
     "$PRONK" translate -m "$MODEL" <"$dir/fifo" >/dev/null 2>&1 &
     local pid=$!

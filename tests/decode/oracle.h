@@ -1,7 +1,7 @@
-/* oracle.h - a model without a network, for tests of strategies: the next token's logits are a fixed
- * function of the tokens so far. Serves passes as a session does (rows, parents, a tree of slots,
- * bans, targets) and checks every promise a strategy makes on the way.
- * tools/beam_oracle.py computes the same function in Python. */
+/* oracle.h - a model without a network, for tests of strategies: the next token's logits are a
+ * fixed function of the tokens so far. Serves passes as a session does (rows, parents, a tree of
+ * slots, bans, targets) and checks every promise a strategy makes on the way. tools/beam_oracle.py
+ * computes the same function in Python. */
 #ifndef TESTS_DECODE_ORACLE_H
 #define TESTS_DECODE_ORACLE_H
 #include <math.h>
@@ -20,13 +20,13 @@ enum { ORACLE_LONGEST = 128, ORACLE_VOCAB = 256, ORACLE_SLOTS = 1 << 16, ORACLE_
 
 typedef struct oracle {
     uint32_t seed;
-    int32_t  vocab, eos, pad;       /* pad is never told, as a session does; -1: none */
-    float    eos_bias, eos_slope;   /* makes ends likelier, and likelier with length */
-    int32_t  room;                  /* asks per pass; 0: what the strategy's limits say */
-    bool     renormalise;           /* log-probabilities leave pad out */
-    bool     nothing_after;         /* after the second token every logit is minus infinity */
-    /* counted */
-    int32_t  passes, asks, most_asks, most_slots, most_rows;
+    int32_t vocab, eos, pad;   /* pad is never told, as a session does; -1: none */
+    float eos_bias, eos_slope; /* makes ends likelier, and likelier with length */
+    int32_t room;              /* asks per pass; 0: what the strategy's limits say */
+    bool renormalise;          /* log-probabilities leave pad out */
+    bool nothing_after;        /* after the second token every logit is minus infinity */
+    /* counted, for the last sentence */
+    int32_t passes, asks, most_asks, most_slots, most_rows;
 } oracle;
 
 static inline uint32_t oracle_mix(uint32_t x) {
@@ -50,7 +50,8 @@ static inline double oracle_logits(const oracle *o, const int32_t *token, int32_
     for (int32_t t = 0; t < o->vocab; t++) {
         const double u = (double)(oracle_mix(h + (uint32_t)t * 0x85EBCA6Bu) >> 8) / 8388608.0 - 1;
         logit[t] = (float)(6 * u * u * u);
-        if (t == o->eos) logit[t] = (float)(6 * u * u * u + ((double)o->eos_bias + (double)o->eos_slope * n));
+        if (t == o->eos)
+            logit[t] = (float)(6 * u * u * u + ((double)o->eos_bias + (double)o->eos_slope * n));
         if (o->nothing_after && n >= 2) logit[t] = -INFINITY;
         if (!(o->renormalise && t == o->pad)) sum += exp((double)logit[t]);
     }
@@ -61,18 +62,20 @@ static inline float oracle_look(const oracle *o, const int32_t *token, int32_t n
     return (float)(oracle_hash(o, token, n) % 1000) / 1000 + (float)source;
 }
 
-typedef struct oracle_slot { int32_t token, before, depth; } oracle_slot;   /* before: slot or -1 */
+typedef struct oracle_slot {
+    int32_t token, before, depth;
+} oracle_slot; /* before: slot or -1 */
 typedef struct oracle_session {
-    oracle      *model;
-    pk_source    src;
-    oracle_slot *slot;              /* grows; live ones are those tips lead to */
-    int32_t      n_slots, n_rows, tip[ORACLE_ASKS];
-    pk_ask       ask[ORACLE_ASKS + 1];
-    pk_answer    answer[ORACLE_ASKS + 1];
-    int32_t      at[ORACLE_ASKS + 1];       /* slot of each ask */
+    oracle *model;
+    pk_source src;
+    oracle_slot *slot; /* grows; live ones are those tips lead to */
+    int32_t n_slots, n_rows, tip[ORACLE_ASKS];
+    pk_ask ask[ORACLE_ASKS + 1];
+    pk_answer answer[ORACLE_ASKS + 1];
+    int32_t at[ORACLE_ASKS + 1]; /* slot of each ask */
     pk_candidate top[ORACLE_ASKS + 1][64];
-    float        target[ORACLE_ASKS + 1][ORACLE_LONGEST + 4];
-    float       *look;
+    float target[ORACLE_ASKS + 1][ORACLE_LONGEST + 4];
+    float *look;
 } oracle_session;
 
 /* output tokens on the way to a slot (its own input token included, the start symbol not) */
@@ -93,9 +96,9 @@ static inline bool oracle_has(const int32_t *list, int32_t n, int32_t token) {
 static inline void oracle_tell(oracle_session *s, int32_t i) {
     const pk_ask *ask = &s->ask[i];
     int32_t token[ORACLE_LONGEST];
-    float   logit[ORACLE_VOCAB];
+    float logit[ORACLE_VOCAB];
     const int32_t n = oracle_path(s, s->at[i], token);
-    const double  sum = oracle_logits(s->model, token, n, logit);
+    const double sum = oracle_logits(s->model, token, n, logit);
     bool used[ORACLE_VOCAB] = { false };
     for (int32_t j = 0; j < ask->n_ban; j++) {
         assert_in_range(ask->ban[j], 0, s->model->vocab - 1);
@@ -166,9 +169,11 @@ static inline void oracle_commit(oracle_session *s, const pk_verdict *v) {
 }
 
 /* runs one sentence to its end; the state is the caller's to end() */
-static inline void oracle_decode(oracle *o, const pk_strategy *by, void *state, const pk_source *src) {
+static inline void oracle_decode(oracle *o, const pk_strategy *by, void *state,
+                                 const pk_source *src) {
     oracle_session *s = calloc(1, sizeof *s);
     int32_t asks, rows, slots, top_k, tip[ORACLE_ASKS];
+    o->passes = o->asks = o->most_asks = o->most_slots = o->most_rows = 0;
     s->model = o;
     s->src = *src;
     s->slot = calloc(ORACLE_SLOTS, sizeof *s->slot);
@@ -191,7 +196,7 @@ static inline void oracle_decode(oracle *o, const pk_strategy *by, void *state, 
         oracle_commit(s, &verdict);
         done = verdict.done;
     }
-    assert_int_equal(pk_memory_count(), allocations);       /* none while decoding */
+    assert_int_equal(pk_memory_count(), allocations); /* none while decoding */
     assert_true(o->most_slots <= slots && o->most_asks <= asks && o->most_rows <= rows);
     free(s->slot);
     free(s->look);
@@ -200,16 +205,28 @@ static inline void oracle_decode(oracle *o, const pk_strategy *by, void *state, 
 
 /* a sentence of the oracle's, with the model's conventions */
 static inline pk_source oracle_source(const oracle *o, int32_t max_length) {
-    return (pk_source){ .suppressed = &o->pad, .n_suppressed = o->pad >= 0, .renormalise = o->renormalise,
-                        .n_tokens = 3, .vocab = o->vocab, .start = o->pad, .eos = o->eos, .unk = 1,
-                        .mask = PK_NO_TOKEN, .max_length = max_length, .n_best = 1,
-                        .length_penalty = 1, .repetition_penalty = 1 };
+    return (pk_source){ .suppressed = &o->pad,
+                        .n_suppressed = o->pad >= 0,
+                        .renormalise = o->renormalise,
+                        .n_tokens = 3,
+                        .vocab = o->vocab,
+                        .start = o->pad,
+                        .eos = o->eos,
+                        .unk = 1,
+                        .mask = PK_NO_TOKEN,
+                        .max_length = max_length,
+                        .n_best = 1,
+                        .length_penalty = 1,
+                        .repetition_penalty = 1 };
 }
 
-typedef struct oracle_result {      /* a copy that outlives the state */
-    int32_t n;                      /* hypotheses */
-    struct { int32_t n, token[ORACLE_LONGEST]; float logp[ORACLE_LONGEST], score; } best[32];
-    float   attention[ORACLE_LONGEST * 3];      /* of the best */
+typedef struct oracle_result { /* a copy that outlives the state */
+    int32_t n;                 /* hypotheses */
+    struct {
+        int32_t n, token[ORACLE_LONGEST];
+        float logp[ORACLE_LONGEST], score;
+    } best[32];
+    float attention[ORACLE_LONGEST * 3]; /* of the best */
 } oracle_result;
 
 static inline void oracle_copy(const pk_strategy *by, void *state, oracle_result *out) {
@@ -243,7 +260,7 @@ static inline void oracle_translate(oracle *o, const char *spec, const pk_source
     oracle_decode(o, by, state, src);
     oracle_copy(by, state, out);
     by->end(state);
-    by->end(state);                 /* twice is harmless */
+    by->end(state); /* twice is harmless */
     pk_memory_give(state);
     assert_int_equal(pk_memory_alive(), alive);
 }

@@ -1,4 +1,5 @@
-/* options_test.c - tables of options: every option of every strategy sets its own field and no other. */
+/* options_test.c - tables of options: every option of every strategy sets its own field and no
+ * other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +13,12 @@
 #include "base/options.h"
 #include "decode/strategy.h"
 
-typedef struct fields { int32_t count; float weight; int32_t mode; float scale; } fields;
+typedef struct fields {
+    int32_t count;
+    float weight;
+    int32_t mode;
+    float scale;
+} fields;
 static const char *const modes[] = { "slow", "fast", NULL };
 static const pk_option table[] = {
     { "count", "how many", PK_OPTION_INT, -2, 3, 10, NULL, offsetof(fields, count) },
@@ -96,8 +102,10 @@ static void test_help(void **unused) {
 
 /* a value the option takes that is not its default */
 static void another_value(const pk_option *o, char *text, size_t room) {
-    if (o->kind == PK_OPTION_CHOICE) snprintf(text, room, "%s", o->choices[o->normal == 0]);
-    else snprintf(text, room, "%g", o->normal == o->highest ? o->lowest : o->highest);
+    if (o->kind == PK_OPTION_CHOICE)
+        snprintf(text, room, "%s", o->choices[o->normal == 0]);
+    else
+        snprintf(text, room, "%g", o->normal == o->highest ? o->lowest : o->highest);
 }
 
 static void test_every_option_of_every_strategy(void **unused) {
@@ -112,7 +120,8 @@ static void test_every_option_of_every_strategy(void **unused) {
             snprintf(spec, sizeof spec, "%s:%s=%s", s->name, o->name, value);
             assert_int_equal(pk_strategy_parse(s->name, &by, (void **)&plain), PK_OK);
             assert_ptr_equal(by, s);
-            if (pk_strategy_parse(spec, &by, (void **)&changed)) fail_msg("%s: %s", spec, pk_last_error());
+            if (pk_strategy_parse(spec, &by, (void **)&changed))
+                fail_msg("%s: %s", spec, pk_last_error());
             for (size_t at = 0; at < s->state_size; at++) {
                 const bool inside = at >= o->offset && at < o->offset + 4;
                 if (!inside && plain[at] != changed[at]) fail_msg("%s changed byte %zu", spec, at);
@@ -128,7 +137,7 @@ static void test_out_of_memory(void **unused) {
     (void)unused;
     const int64_t alive = pk_memory_alive();
     fields f;
-    for (int n = 1; n < 8; n++) {               /* errors are still errors, with a shorter text */
+    for (int n = 1; n < 8; n++) { /* errors are still errors, with a shorter text */
         pk_memory_fail_after(n);
         assert_int_equal(pk_options_parse(table, "x=1", "it", &f), PK_ARGUMENT);
         pk_memory_fail_after(n);

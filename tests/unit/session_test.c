@@ -123,6 +123,30 @@ static void alone_equals_batched(void **state) {
     }
 }
 
+/* sentences come while others are half done: neither disturbs the other */
+static void encoding_between_passes_changes_nothing(void **state) {
+    (void)state;
+    for (int k = 0; k < N_KINDS; k++) {
+        world        w;
+        int32_t      first, second;
+        pk_candidate block[2 * 4], step[2 * 4], other[2 * 4];
+        open_world(&w, &kinds[k]);
+        ASSERT_OK(pk_session_encode(w.s, &sources[0], 1, &first));
+        run_chain(&w, first, words, 4, 0, block);
+        for (int32_t i = 0; i < 4; i++) {
+            run_chain(&w, first, words + i, 1, i, step + 2 * i);
+            keep_and_commit(&w, first, 1);
+            ASSERT_OK(pk_session_encode(w.s, &sources[1 + i % 2], 1, &second));
+            run_chain(&w, second, words, 4, 0, other);
+            if (i % 2) keep_and_commit(&w, second, 4);
+            pk_session_forget(w.s, second);
+        }
+        assert_memory_equal(block, step, sizeof block);
+        pk_session_forget(w.s, first);
+        close_world(&w);
+    }
+}
+
 /* beam-like rows: two histories that share a prefix, one dropped, one doubled */
 static void rows_share_their_past(void **state) {
     (void)state;
@@ -313,6 +337,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_equals_steps_and_a_pass_is_a_question),
         cmocka_unit_test(alone_equals_batched),
+        cmocka_unit_test(encoding_between_passes_changes_nothing),
         cmocka_unit_test(rows_share_their_past),
         cmocka_unit_test(a_tree_equals_its_branches),
         cmocka_unit_test(see_all_looks_ahead),

@@ -33,7 +33,7 @@ typedef struct pk_linear_part {
     const float     *bias;                      /* (w->rows) or NULL */
     pk_act           act;
     int32_t          first_tile, n_tiles, first_panel, n_panels;
-    float           *out;                       /* at row 0 of x and the first panel's first column */
+    float           *out;                       /* at the first row and column of the part */
     size_t           out_stride;
     const float     *residual;                  /* as out, or NULL; may be out itself */
     size_t           residual_stride;

@@ -34,9 +34,10 @@ INLINE vf from_integers(const int32_t *sum, float x_scale, int32_t offset, const
 
 /* the 16 (or fewer, at the end of the matrix) outputs of one row and panel */
 INLINE void finish(const pk_linear_part *part, const void *sum, int32_t row, int32_t panel) {
-    const int32_t column = panel * PK_PANEL, from = part->first_panel * PK_PANEL;
+    const int32_t column = panel * PK_PANEL;
     const int32_t lanes = part->w->rows - column < 16 ? part->w->rows - column : 16;
-    const size_t  at = (size_t)(column - from);
+    const size_t  down = (size_t)(row - pk_tile_first(part->x, part->first_tile));
+    const size_t  along = (size_t)(panel - part->first_panel) * PK_PANEL;
     vf            y;
     if (part->w->type == PK_I8)
         y = from_integers(sum, part->x->scale[row], part->x->offset[row], part->w->scale + column,
@@ -48,10 +49,10 @@ INLINE void finish(const pk_linear_part *part, const void *sum, int32_t row, int
     }
     if (part->act != PK_LINEAR) y = activate(y, part->act);
     if (part->residual) {
-        const float *residual = part->residual + (size_t)row * part->residual_stride + at;
+        const float *residual = part->residual + down * part->residual_stride + along;
         y = vf_add(y, lanes == 16 ? vf_load(residual) : vf_load_part(residual, lanes));
     }
-    float *out = part->out + (size_t)row * part->out_stride + at;
+    float *out = part->out + down * part->out_stride + along;
     if (lanes == 16) vf_store(out, y);
     else vf_store_part(out, y, lanes);
 }

@@ -1,0 +1,154 @@
+/* beam_state.c - book-keeping of a beam search.
+ *
+ * A step makes at most two nodes per place of the beam (one that goes on, one that ends), which is
+ * what the room for nodes is counted from. Lists are short and kept sorted by insertion. */
+#include "decode/beam_state.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+void pk_beam_give(pk_beam *s) {
+    pk_constraint_end(&s->constraint);
+    pk_output_end(&s->opening);
+    for (int32_t i = 0; s->outputs && i < s->src.n_best; i++) pk_output_end(&s->outputs[i]);
+    void *const blocks[] = { s->rows,    s->next,  s->finished, s->candidates, s->nodes,
+                             s->special, s->lists, s->history,  s->looks,      s->outputs };
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
+    s->rows = s->next = NULL;
+    s->finished = NULL;
+    s->candidates = NULL;
+    s->nodes = NULL;
+    s->special = NULL;
+    s->lists = s->history = NULL;
+    s->looks = NULL;
+    s->outputs = NULL;
+}
+
+/* room for the constraints: a list for each ask in flight, and one history at a time */
+static pk_status take_lists(pk_beam *s, size_t size) {
+    const size_t room = (size_t)s->constraint.room, longest = (size_t)s->constraint.max_length;
+    PK_TRY(PK_TAKE(&s->special, size));
+    PK_TRY(PK_TAKE(&s->lists, size * room));
+    for (size_t i = 0; i < size; i++) s->special[i].token = s->lists + i * room;
+    PK_TRY(PK_TAKE(&s->history, longest + 1));
+    s->history[0] = s->src.start;
+    if (s->src.n_prefix)
+        memcpy(s->history + 1, s->src.prefix, (size_t)s->src.n_prefix * sizeof *s->history);
+    return PK_OK;
+}
+
+pk_status pk_beam_take(pk_beam *s, int32_t n_places) {
+    const size_t size = (size_t)n_places;
+    pk_constraint_rules rules = s->by->constraint;
+    if (s->src.renormalise) rules.renormalise = true;
+    if (size == 1) rules.on_logits = true; /* a beam of one is greedy search, also in hf */
+    PK_TRY(pk_constraint_begin(&s->constraint, &s->options, &s->src, rules));
+    const size_t longest = (size_t)s->constraint.max_length,
+                 steps = longest - (size_t)s->src.n_prefix;
+    PK_TRY(PK_TAKE(&s->rows, size));
+    PK_TRY(PK_TAKE(&s->next, size));
+    PK_TRY(PK_TAKE(&s->finished, size));
+    PK_TRY(PK_TAKE(&s->candidates, 2 * size));
+    PK_TRY(PK_TAKE(&s->nodes, 2 * size * steps));
+    PK_TRY(take_lists(s, size));
+    if (s->src.want_attention) PK_TRY(PK_TAKE(&s->looks, size * steps * (size_t)s->src.n_tokens));
+    PK_TRY(pk_output_begin(&s->opening, &s->src, s->src.n_prefix));
+    PK_TRY(PK_TAKE(&s->outputs, (size_t)s->src.n_best));
+    for (int32_t i = 0; i < s->src.n_best; i++)
+        PK_TRY(pk_output_begin(&s->outputs[i], &s->src, (int32_t)longest));
+    return PK_OK;
+}
+
+const int32_t *pk_beam_trace(pk_beam *s, const pk_beam_row *r, int32_t n) {
+    if (!pk_constraint_looks_back(&s->constraint)) return NULL;
+    for (int32_t tip = r->tip; tip != PK_NO_NODE; tip = s->nodes[tip].before)
+        s->history[n--] = s->nodes[tip].token;
+    return s->history;
+}
+
+/* best first; ties: the lower row, then the lower token */
+static bool before(const pk_beam_candidate *a, const pk_beam_candidate *b) {
+    if (a->score != b->score) return a->score > b->score;
+    return a->row != b->row ? a->row < b->row : a->token < b->token;
+}
+
+bool pk_beam_offer(pk_beam *s, pk_beam_candidate c, int32_t room) {
+    if (!(c.score > -INFINITY)) return false; /* impossible, or not a number */
+    int32_t i = s->n_candidates;
+    if (i == room) {
+        if (!before(&c, &s->candidates[i - 1])) return false;
+        i--; /* the worst falls out */
+    } else {
+        s->n_candidates++;
+    }
+    for (; i > 0 && before(&c, &s->candidates[i - 1]); i--) s->candidates[i] = s->candidates[i - 1];
+    s->candidates[i] = c;
+    return true;
+}
+
+int32_t pk_beam_add_node(pk_beam *s, const pk_beam_candidate *c) {
+    const int32_t step = s->n - s->src.n_prefix;
+    s->nodes[s->n_nodes] = (pk_beam_node){
+        .token = c->token,
+        .before = s->rows[c->row].tip,
+        .look = step * s->now.size + c->row,
+        .logp = c->logp,
+    };
+    return s->n_nodes++;
+}
+
+void pk_beam_finish(pk_beam *s, int32_t tip, float sum, int32_t n, bool ends_in_eos) {
+    const int32_t length = pk_beam_length(s->by, &s->src, n, ends_in_eos);
+    const float score = pk_beam_score(sum, length, s->now.length_penalty);
+    int32_t i = s->now.n_finished;
+    s->now.n_ended++;
+    if (i == s->now.size) {
+        if (s->by->stops_taking || !(score > s->finished[i - 1].score)) return;
+        i--;
+    } else {
+        s->now.n_finished++;
+    }
+    for (; i > 0 && score > s->finished[i - 1].score; i--) s->finished[i] = s->finished[i - 1];
+    s->finished[i] = (pk_beam_ending){ tip, score };
+}
+
+/* answers are gone after this pass, a look is wanted when its hypothesis wins */
+void pk_beam_remember_looks(pk_beam *s, const pk_pass *pass) {
+    const size_t width = (size_t)s->src.n_tokens;
+    const int32_t step = s->n - s->src.n_prefix;
+    for (int32_t i = 0; s->looks && i < s->n_rows; i++) {
+        const float *look = pass->answer[s->first_ask + i].attention;
+        const size_t at = (size_t)(step * s->now.size + i) * width;
+        if (look) memcpy(s->looks + at, look, width * sizeof *look);
+    }
+}
+
+/* row i of a table of looks, or NULL */
+static const float *look_at(const pk_beam *s, const float *looks, int32_t i) {
+    return looks ? looks + (size_t)i * (size_t)s->src.n_tokens : NULL;
+}
+
+/* the prefix, then a finished path: it is known from its end */
+static void write_output(const pk_beam *s, const pk_beam_ending *e, pk_output *out) {
+    const pk_output *given = &s->opening;
+    for (int32_t i = 0; i < given->n; i++)
+        pk_output_add(out, given->token[i], s->src.want_scores ? given->logp[i] : 0,
+                      look_at(s, given->attention, i));
+    for (int32_t tip = e->tip; tip != PK_NO_NODE; tip = s->nodes[tip].before) out->n++;
+    int32_t i = out->n;
+    for (int32_t tip = e->tip; tip != PK_NO_NODE; tip = s->nodes[tip].before) {
+        const pk_beam_node *node = &s->nodes[tip];
+        pk_output_put(out, --i, node->token, node->logp, look_at(s, s->looks, node->look));
+    }
+    out->score = e->score;
+}
+
+void pk_beam_write_outputs(pk_beam *s) {
+    if (s->now.n_finished == 0) /* nothing was allowed to follow: end as they stand */
+        for (int32_t i = 0; i < s->n_rows; i++)
+            pk_beam_finish(s, s->rows[i].tip, s->rows[i].score, s->n, false);
+    for (; s->n_outputs < s->src.n_best && s->n_outputs < s->now.n_finished; s->n_outputs++)
+        write_output(s, &s->finished[s->n_outputs], &s->outputs[s->n_outputs]);
+}

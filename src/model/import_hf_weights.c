@@ -1,0 +1,247 @@
+/* import_hf_weights.c - tensors of MarianMT and mBART as the weights of a pk_network.
+ *
+ * One table says which tensors make up a weight: queries, keys and values become one matrix, so that
+ * one sweep over it serves all three. Shapes and values are checked on the way into the panels. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/import_hf.h"
+#include "tensor/panel.h"
+
+enum { MAX_PARTS = 3, MAX_NAME = 160 };
+enum { MBART_OFFSET = 2 };                      /* rows of position tables that are never used */
+
+typedef struct importer {
+    pk_hf_folder  *f;
+    pk_model_data *m;
+    float         *rows;                        /* scratch: (16, widest matrix) */
+} importer;
+
+/* ---- Names ---- */
+
+static const struct part_names {
+    const char *ours, *theirs[MAX_PARTS];
+} layer_names[] = {
+    { "qkv", { "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj" } },
+    { "out", { "self_attn.out_proj" } },
+    { "self_norm", { "self_attn_layer_norm" } },
+    { "cross_q", { "encoder_attn.q_proj" } },
+    { "cross_kv", { "encoder_attn.k_proj", "encoder_attn.v_proj" } },
+    { "cross_out", { "encoder_attn.out_proj" } },
+    { "cross_norm", { "encoder_attn_layer_norm" } },
+    { "up", { "fc1" } },
+    { "down", { "fc2" } },
+    { "ffn_norm", { "final_layer_norm" } },
+}, stack_names[] = {
+    { "source_norm", { "encoder.layernorm_embedding" } },
+    { "target_norm", { "decoder.layernorm_embedding" } },
+    { "encoder_norm", { "encoder.layer_norm" } },
+    { "decoder_norm", { "decoder.layer_norm" } },
+};
+
+/* the row of a table whose name equals the first n characters of text; NULL: none */
+static const struct part_names *look_up(const struct part_names *table, size_t rows, const char *text,
+                                        size_t n) {
+    for (size_t i = 0; i < rows; i++)
+        if (strlen(table[i].ours) == n && memcmp(table[i].ours, text, n) == 0) return &table[i];
+    return NULL;
+}
+
+/* "encoder.3.qkv.w" -> "model.encoder.layers.3.self_attn.q_proj.weight" and two more; gives how many */
+static int translate_name(const char *ours, char theirs[MAX_PARTS][MAX_NAME]) {
+    char        stack[8], prefix[40] = "model.";
+    int         layer, used = 0;
+    const char *rest = ours;
+    const bool  in_layer = sscanf(ours, "%7[a-z].%d.%n", stack, &layer, &used) == 2 && used;
+    if (in_layer) {
+        rest = ours + used;
+        snprintf(prefix, sizeof prefix, "model.%s.layers.%d.", stack, layer);
+    }
+    const char *dot = strchr(rest, '.');
+    if (!dot) return 0;
+    const size_t             n = (size_t)(dot - rest);
+    const struct part_names *names =
+        in_layer ? look_up(layer_names, sizeof layer_names / sizeof *layer_names, rest, n)
+                 : look_up(stack_names, sizeof stack_names / sizeof *stack_names, rest, n);
+    const bool weight = strcmp(dot, ".w") == 0 || strcmp(dot, ".gain") == 0;
+    int        parts = 0;
+    for (; names && parts < MAX_PARTS && names->theirs[parts]; parts++)
+        snprintf(theirs[parts], MAX_NAME, "%s%s.%s", prefix, names->theirs[parts],
+                 weight ? "weight" : "bias");
+    return parts;
+}
+
+/* ---- Checks ---- */
+
+static bool is_float(pk_stored_type type) {
+    return type == PK_STORED_F32 || type == PK_STORED_F16 || type == PK_STORED_BF16 ||
+           type == PK_STORED_F64;
+}
+
+/* a vector may be (cols) or (1, cols) */
+static pk_status check_tensor(const pk_stored_tensor *t, int64_t rows, int64_t cols) {
+    const bool matrix = t->n_dims == 2 && t->dim[0] == rows && t->dim[1] == cols;
+    const bool vector = t->n_dims == 1 && rows == 1 && t->dim[0] == cols;
+    if (!is_float(t->type))
+        PK_FAIL(PK_UNSUPPORTED, "tensor \"%s\": weights of type %s cannot be read", t->name,
+                pk_stored_type_name(t->type));
+    if (!matrix && !vector)
+        PK_FAIL(PK_FORMAT, "tensor \"%s\": its shape is not the (%lld, %lld) of config.json", t->name,
+                (long long)rows, (long long)cols);
+    return PK_OK;
+}
+
+static pk_status find_checked(pk_hf_folder *f, const char *name, int64_t rows, int64_t cols,
+                              const pk_stored_tensor **out) {
+    *out = pk_hf_find(f, name);
+    if (!*out) PK_FAIL(PK_FORMAT, "tensor \"%s\" is missing", name);
+    return check_tensor(*out, rows, cols);
+}
+
+static pk_status not_finite(const pk_stored_tensor *t, pk_dtype type) {
+    PK_FAIL(PK_FORMAT, "tensor \"%s\" has values that are not finite%s", t->name,
+            type == PK_F16 ? " in f16" : "");
+}
+
+/* ---- Matrices ---- */
+
+/* 16-bit floats go into 16-bit panels without a change */
+static bool pack_half(const pk_stored_tensor *t, int32_t first_row, int32_t rows, int32_t cols,
+                      uint16_t *out) {
+    const unsigned char *from = t->data;
+    uint32_t             infinite = 0;
+    for (int32_t row = 0; row < rows; row++) {
+        size_t at = pk_panel_index(cols, PK_F16, first_row + row, 0);
+        for (int32_t col = 0; col < cols; col++, at += PK_PANEL, from += sizeof(uint16_t)) {
+            uint16_t h;
+            memcpy(&h, from, sizeof h);
+            infinite |= (h & 0x7C00u) == 0x7C00u;
+            out[at] = h;
+        }
+    }
+    return !infinite;
+}
+
+/* rows of a tensor into rows first_row .. of a matrix */
+static pk_status pack_part(const importer *in, const pk_stored_tensor *t, int32_t first_row,
+                           int32_t rows, const pk_weight *w, void *data, float *scale) {
+    const size_t cols = (size_t)w->cols;
+    if (t->type == PK_STORED_F16 && w->type == PK_F16)
+        return pack_half(t, first_row, rows, w->cols, data) ? PK_OK : not_finite(t, PK_F32);
+    for (int32_t row = 0; row < rows; row += PK_PANEL) {
+        const int32_t n = rows - row < PK_PANEL ? rows - row : PK_PANEL;
+        pk_stored_get_many(t, (size_t)row * cols, (size_t)n * cols, in->rows);
+        if (!pk_values_fit(in->rows, (size_t)n * cols, w->type)) return not_finite(t, w->type);
+        pk_panel_pack(data, scale, w->cols, w->type, first_row + row, n, in->rows);
+    }
+    return PK_OK;
+}
+
+/* ---- Plain weights ---- */
+
+static pk_status copy_plain(const pk_stored_tensor *t, size_t first, size_t n, float *out) {
+    pk_stored_get_many(t, first, n, out);
+    return pk_values_fit(out, n, PK_F32) ? PK_OK : not_finite(t, PK_F32);
+}
+
+/* MarianMT's sinusoids: sines in the first half of a row, cosines in the second */
+static void compute_positions(int32_t n, int32_t dim, float *out) {
+    const int32_t half = (dim + 1) / 2;
+    for (int32_t i = 0; i < dim; i++) {
+        const int32_t k = i < half ? i : i - half;
+        const double  wavelength = pow(10000, 2.0 * k / dim);
+        for (int32_t pos = 0; pos < n; pos++) {
+            const double angle = pos / wavelength;
+            out[(size_t)pos * (size_t)dim + (size_t)i] = (float)(i < half ? sin(angle) : cos(angle));
+        }
+    }
+}
+
+static pk_status read_positions(importer *in, bool source, int32_t rows, int32_t cols, float *out) {
+    const char *name = source ? "model.encoder.embed_positions.weight"
+                              : "model.decoder.embed_positions.weight";
+    const bool  mbart = in->m->network.config.family == PK_MBART;
+    const pk_stored_tensor *t = pk_hf_find(in->f, name);
+    if (!t && mbart) PK_FAIL(PK_FORMAT, "tensor \"%s\" is missing", name);
+    if (!t) {
+        compute_positions(rows, cols, out);
+        return PK_OK;
+    }
+    const int32_t skipped = mbart ? MBART_OFFSET : 0;
+    PK_TRY(check_tensor(t, rows + skipped, cols));
+    return copy_plain(t, (size_t)skipped * (size_t)cols, (size_t)rows * (size_t)cols, out);
+}
+
+/* older checkpoints may lack it: then it is zero */
+static pk_status read_output_bias(importer *in, int32_t cols, float *out) {
+    const pk_stored_tensor *t = pk_hf_find(in->f, "final_logits_bias");
+    if (!t) return PK_OK;
+    PK_TRY(check_tensor(t, 1, cols));
+    return copy_plain(t, 0, (size_t)cols, out);
+}
+
+static pk_status read_plain(importer *in, const char *name, int32_t rows, int32_t cols, float *out) {
+    char theirs[MAX_PARTS][MAX_NAME];
+    if (strcmp(name, "output_bias") == 0) return read_output_bias(in, cols, out);
+    if (strcmp(name, "source_positions") == 0) return read_positions(in, true, rows, cols, out);
+    if (strcmp(name, "target_positions") == 0) return read_positions(in, false, rows, cols, out);
+    const int     parts = translate_name(name, theirs);
+    const int32_t each = parts ? cols / parts : 0;
+    for (int i = 0; i < parts; i++) {
+        const pk_stored_tensor *t;
+        PK_TRY(find_checked(in->f, theirs[i], 1, each, &t));
+        PK_TRY(copy_plain(t, 0, (size_t)each, out + (size_t)i * (size_t)each));
+    }
+    if (!parts) PK_FAIL(PK_UNSUPPORTED, "the network's \"%s\" has no counterpart", name);
+    return PK_OK;
+}
+
+/* ---- The walk ---- */
+
+static int table_of(const char *name) {
+    static const char *const tables[PK_HF_TABLES] = { "source_embed", "target_embed", "output" };
+    for (int i = 0; i < PK_HF_TABLES; i++)
+        if (strcmp(name, tables[i]) == 0) return i;
+    return -1;
+}
+
+static pk_status read_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
+                             bool matrix) {
+    importer               *in = user;
+    char                    theirs[MAX_PARTS][MAX_NAME];
+    const pk_stored_tensor *t;
+    float                  *plain, *scale;
+    void                   *data;
+    if (!matrix) {
+        PK_TRY(pk_model_data_take_plain(in->m, rows, cols, w, &plain));
+        return read_plain(in, name, rows, cols, plain);
+    }
+    PK_TRY(pk_model_data_take_matrix(in->m, rows, cols, in->m->type, w, &data, &scale));
+    const int table = table_of(name);
+    if (table >= 0) {
+        PK_TRY(check_tensor(in->f->table[table], rows, cols));
+        return pack_part(in, in->f->table[table], 0, rows, w, data, scale);
+    }
+    const int     parts = translate_name(name, theirs);
+    const int32_t each = parts ? rows / parts : 0;
+    for (int i = 0; i < parts; i++) {
+        PK_TRY(find_checked(in->f, theirs[i], each, cols, &t));
+        PK_TRY(pack_part(in, t, i * each, each, w, data, scale));
+    }
+    if (!parts) PK_FAIL(PK_UNSUPPORTED, "the network's \"%s\" has no counterpart", name);
+    return PK_OK;
+}
+
+pk_status pk_hf_read_weights(pk_hf_folder *f, pk_model_data *out) {
+    const pk_config *c = &out->network.config;
+    const int32_t    ffn = c->encoder_ffn > c->decoder_ffn ? c->encoder_ffn : c->decoder_ffn;
+    importer         in = { .f = f, .m = out };
+    PK_TRY(PK_TAKE(&in.rows, (size_t)PK_PANEL * (size_t)(ffn > c->dim ? ffn : c->dim)));
+    const pk_status status = pk_network_walk(&out->network, read_weight, &in);
+    pk_memory_give(in.rows);
+    PK_TRY(status);
+    pk_network_share(&out->network);
+    return PK_OK;
+}

@@ -1,0 +1,465 @@
+/* ops_test.c - every op of the cpu backend against `ref`, and the law of exactness.
+ *
+ * Mode same: each case on every instruction set of this machine with 1, 2 and 3 threads.
+ *   I8 linear with a piecewise linear activation: equal bits, also with ref.
+ *   Floats: within 2e-5 of the largest magnitude involved (sums in another order).
+ * Mode law: bitwise: rows alone = rows in a batch; 1 thread = N threads; F16 = F32. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "backend/cpu/isa.h"
+#include "backend/list.h"
+#include "base/memory.h"
+#include "op_cases.h"
+#include "tensor/panel.h"
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
+static const pk_dtype types[] = { PK_F32, PK_F16, PK_I8 };
+static const pk_limits limits = { 200, 2100, 400, 40, 50, 3000 };
+
+/* ---- random data ---- */
+
+static uint64_t seed;
+static float    uniform(void) {                 /* in [-1, 1) */
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (float)(int32_t)(seed >> 32) * 0x1p-31f;
+}
+static int32_t below(int32_t n) { return (int32_t)((uniform() + 1) * 0.5f * (float)n) % n; }
+
+static float *random_floats(size_t n) {
+    float *x = malloc((n + 1) * sizeof *x);
+    for (size_t i = 0; i < n; i++) x[i] = uniform();
+    return x;
+}
+
+static pk_tensor random_tensor(int32_t rows, int32_t cols, int32_t gap) {
+    return (pk_tensor){ random_floats((size_t)rows * (size_t)(cols + gap)), rows, cols, cols + gap };
+}
+
+static pk_tensor copy_tensor(pk_tensor t) {
+    const size_t bytes = (size_t)t.rows * (size_t)t.stride * sizeof(float);
+    float       *data = malloc(bytes + 4);
+    memcpy(data, t.data, bytes);
+    t.data = data;
+    return t;
+}
+
+/* values that a 16-bit float can hold, so that F32 and F16 store the same matrix */
+static pk_weight random_weight(int32_t rows, int32_t cols, pk_dtype type) {
+    const size_t n = (size_t)rows * (size_t)cols;
+    float       *values = random_floats(n), *scale = calloc((size_t)rows, sizeof *scale);
+    void        *data = aligned_alloc(64, (pk_panel_bytes(rows, cols, type) + 63) / 64 * 64);
+    memset(data, 0, pk_panel_bytes(rows, cols, type));
+    for (size_t i = 0; i < n; i++) values[i] = pk_f16_to_f32(pk_f32_to_f16(values[i]));
+    pk_panel_pack(data, scale, cols, type, 0, rows, values);
+    free(values);
+    return (pk_weight){ data, scale, rows, cols, type, false };
+}
+
+static pk_weight random_vector(int32_t rows, int32_t cols) {
+    return (pk_weight){ random_floats((size_t)rows * (size_t)cols), NULL, rows, cols, PK_F32, true };
+}
+
+static void free_weight(pk_weight w) {
+    free((void *)(uintptr_t)w.data);
+    free((void *)(uintptr_t)w.scale);
+}
+
+/* ---- backends ---- */
+
+static pk_backend open_backend(const char *isa, int32_t threads) {
+    pk_backend b;
+    if (isa) setenv("PRONK_ISA", isa, 1);
+    assert_int_equal(pk_backend_open(isa ? "cpu" : "ref", threads, &b), PK_OK);
+    unsetenv("PRONK_ISA");
+    assert_int_equal(b.reserve(b.self, &limits), PK_OK);
+    return b;
+}
+
+typedef void each_backend(pk_backend *b, void *context);
+static void on_every_backend(each_backend *call, void *context) {
+    for (int32_t i = 0; pk_isa_available(i); i++) {
+        for (int32_t threads = 1; threads <= 3; threads++) {
+            pk_backend b = open_backend(pk_isa_available(i)->name, threads);
+            call(&b, context);
+            assert_int_equal(b.status(b.self), PK_OK);
+            pk_backend_close(&b);
+        }
+    }
+}
+
+/* |a - b| <= tolerance, everywhere a row has columns; 0 asks for equal bits */
+static void assert_close(pk_tensor a, pk_tensor b, float tolerance, const char *what) {
+    for (int32_t i = 0; i < a.rows; i++) {
+        const float *x = a.data + (size_t)i * (size_t)a.stride, *y = b.data + (size_t)i * (size_t)b.stride;
+        for (int32_t c = 0; c < a.cols; c++) {
+            const bool good = tolerance == 0 ? memcmp(&x[c], &y[c], 4) == 0 : fabsf(x[c] - y[c]) <= tolerance;
+            if (!good) fail_msg("%s: (%d, %d) of (%d, %d): %.9g is not %.9g", what, i, c, a.rows, a.cols,
+                                (double)x[c], (double)y[c]);
+        }
+    }
+}
+
+/* ---- linear ---- */
+
+typedef struct linear_data {
+    const linear_case *c;
+    pk_tensor          x, residual, expected;   /* residual.data NULL when there is none */
+    pk_weight          w, bias;
+} linear_data;
+
+static linear_data make_linear(const linear_case *c, pk_dtype type) {
+    linear_data d = { .c = c };
+    seed = (uint64_t)(c->rows * 131 + c->outputs * 17 + c->cols);
+    d.x = random_tensor(c->rows, c->cols, c->gap);
+    d.w = random_weight(c->outputs, c->cols, type);
+    d.bias = random_vector(1, c->outputs);
+    if (c->residual != NO_RESIDUAL) d.residual = random_tensor(c->rows, c->outputs, c->gap + 1);
+    return d;
+}
+
+static void free_linear(linear_data *d) {
+    free(d->x.data), free(d->residual.data), free(d->expected.data);
+    free_weight(d->w), free_weight(d->bias);
+}
+
+/* rows [first, first + n) of the case; the result is a tensor of its own */
+static pk_tensor run_linear(pk_backend *b, const linear_data *d, int32_t first, int32_t n) {
+    pk_tensor x = d->x, residual = d->residual, out;
+    x.data += (size_t)first * (size_t)x.stride;
+    x.rows = residual.rows = n;
+    if (residual.data) residual.data += (size_t)first * (size_t)residual.stride;
+    if (d->c->residual == SAME_RESIDUAL) out = residual = copy_tensor(residual);
+    else out = random_tensor(n, d->c->outputs, d->c->gap);
+    pk_tensor before = copy_tensor(out);
+    b->linear(b->self, out, x, &d->w, d->c->bias ? &d->bias : NULL, d->c->act, residual);
+    before.data += out.cols, out.data += out.cols;            /* what lies between rows stays */
+    pk_tensor gap = out, old = before;
+    gap.cols = old.cols = out.stride - out.cols;
+    gap.rows = old.rows = n - 1;
+    assert_close(gap, old, 0, "between rows");
+    out.data -= out.cols, free(before.data - out.cols);
+    return out;
+}
+
+static void linear_like_ref(pk_backend *b, void *context) {
+    const linear_data *d = context;
+    const bool         exact = d->w.type == PK_I8 && (d->c->act == PK_LINEAR || d->c->act == PK_RELU);
+    pk_tensor          out = run_linear(b, d, 0, d->c->rows);
+    assert_close(out, d->expected, exact ? 0 : 2e-6f * (float)d->c->cols + 2e-6f, "linear");
+    free(out.data);
+}
+
+static void test_linear_same(void **state) {
+    (void)state;
+    pk_backend ref = open_backend(NULL, 1);
+    for (int i = 0; i < COUNT(linear_cases); i++)
+        for (int t = 0; t < COUNT(types); t++) {
+            linear_data d = make_linear(&linear_cases[i], types[t]);
+            d.expected = run_linear(&ref, &d, 0, d.c->rows);
+            on_every_backend(linear_like_ref, &d);
+            free_linear(&d);
+        }
+    pk_backend_close(&ref);
+}
+
+static void linear_alone(pk_backend *b, void *context) {
+    linear_data *d = context;
+    pk_tensor    all = run_linear(b, d, 0, d->c->rows);
+    for (int32_t i = 0; i < d->c->rows; i++) {
+        pk_tensor one = run_linear(b, d, i, 1), row = all;
+        row.data += (size_t)i * (size_t)all.stride;
+        row.rows = 1;
+        assert_close(one, row, 0, "a row alone");
+        free(one.data);
+    }
+    free(all.data);
+}
+
+static void test_linear_law(void **state) {
+    (void)state;
+    for (int i = 0; i < COUNT(linear_cases); i++)
+        for (int t = 0; t < COUNT(types); t++) {
+            linear_data d = make_linear(&linear_cases[i], types[t]);
+            on_every_backend(linear_alone, &d);
+            free_linear(&d);
+        }
+}
+
+/* same numbers with any number of threads, and from 16-bit storage */
+static void test_linear_threads_and_f16(void **state) {
+    (void)state;
+    for (int32_t k = 0; pk_isa_available(k); k++) {
+        pk_backend one = open_backend(pk_isa_available(k)->name, 1);
+        pk_backend many = open_backend(pk_isa_available(k)->name, 3);
+        for (int i = 0; i < COUNT(linear_cases); i++) {
+            linear_data wide = make_linear(&linear_cases[i], PK_F32), half = make_linear(&linear_cases[i], PK_F16);
+            linear_data bytes = make_linear(&linear_cases[i], PK_I8);
+            pk_tensor   a = run_linear(&one, &wide, 0, wide.c->rows), b = run_linear(&many, &half, 0, wide.c->rows);
+            pk_tensor   c = run_linear(&one, &bytes, 0, wide.c->rows), e = run_linear(&many, &bytes, 0, wide.c->rows);
+            assert_close(a, b, 0, "F16 on three threads");
+            assert_close(c, e, 0, "I8 on three threads");
+            free(a.data), free(b.data), free(c.data), free(e.data);
+            free_linear(&wide), free_linear(&half), free_linear(&bytes);
+        }
+        pk_backend_close(&one), pk_backend_close(&many);
+    }
+}
+
+static void zeros_and_activations(pk_backend *b, void *context) {
+    (void)context;
+    enum { N = 64 };
+    float     x[N] = { 0 }, out[N], line[N];
+    pk_weight w = random_weight(N, N, PK_I8);
+    b->linear(b->self, (pk_tensor){ out, 1, N, N }, (pk_tensor){ x, 1, N, N }, &w, NULL, PK_LINEAR,
+              (pk_tensor){ 0 });
+    for (int i = 0; i < N; i++) assert_true(out[i] == 0);     /* a row of zeros has no scale */
+    free_weight(w);
+    /* bias alone goes through the activation: a sweep from -12 to 12 */
+    for (int i = 0; i < N; i++) line[i] = -12 + 24 * (float)i / (N - 1);
+    pk_weight none = random_weight(N, N, PK_F32), bias = { line, NULL, 1, N, PK_F32, true };
+    for (pk_act act = PK_RELU; act <= PK_SWISH; act++) {
+        b->linear(b->self, (pk_tensor){ out, 1, N, N }, (pk_tensor){ x, 1, N, N }, &none, &bias, act,
+                  (pk_tensor){ 0 });
+        for (int i = 0; i < N; i++) {
+            const double v = (double)line[i], relu = v > 0 ? v : 0;
+            const double gelu = 0.5 * v * (1 + erf(v * M_SQRT1_2)), swish = v / (1 + exp(-v));
+            const double want = act == PK_RELU ? relu : act == PK_GELU ? gelu : swish;
+            assert_true(fabs((double)out[i] - want) < 1e-6);
+        }
+    }
+    free_weight(none);
+}
+
+static void test_linear_special(void **state) {
+    (void)state;
+    on_every_backend(zeros_and_activations, NULL);
+}
+
+/* ---- norm, embed, place ---- */
+
+typedef struct norm_data { pk_tensor x, expected; pk_weight gain, bias; } norm_data;
+
+static void norm_like_ref(pk_backend *b, void *context) {
+    norm_data *d = context;
+    pk_tensor  out = random_tensor(d->x.rows, d->x.cols, 2), same = copy_tensor(d->x);
+    b->norm(b->self, out, d->x, &d->gain, &d->bias, 1e-5f);
+    assert_close(out, d->expected, 5e-6f, "norm");
+    b->norm(b->self, same, same, &d->gain, &d->bias, 1e-5f);   /* in place */
+    assert_close(same, out, 0, "norm in place");
+    for (int32_t i = 0; i < d->x.rows; i++) {
+        pk_tensor one = d->x, row = out;
+        one.data += (size_t)i * (size_t)one.stride, row.data += (size_t)i * (size_t)row.stride;
+        one.rows = row.rows = 1;
+        pk_tensor alone = random_tensor(1, d->x.cols, 0);
+        b->norm(b->self, alone, one, &d->gain, &d->bias, 1e-5f);
+        assert_close(alone, row, 0, "a norm alone");
+        free(alone.data);
+    }
+    free(out.data), free(same.data);
+}
+
+static void test_norm(void **state) {
+    (void)state;
+    pk_backend ref = open_backend(NULL, 1);
+    for (int i = 0; i < COUNT(norm_cases); i++) {
+        const int32_t rows = norm_cases[i].rows, cols = norm_cases[i].cols;
+        norm_data     d = { random_tensor(rows, cols, 3), random_tensor(rows, cols, 0),
+                            random_vector(1, cols), random_vector(1, cols) };
+        ref.norm(ref.self, d.expected, d.x, &d.gain, &d.bias, 1e-5f);
+        on_every_backend(norm_like_ref, &d);
+        free(d.x.data), free(d.expected.data), free_weight(d.gain), free_weight(d.bias);
+    }
+    pk_backend_close(&ref);
+}
+
+typedef struct embed_data { pk_weight table, position; int32_t *token, *pos; pk_tensor expected; bool place; } embed_data;
+
+static void embed_like_ref(pk_backend *b, void *context) {
+    embed_data *d = context;
+    pk_tensor   out = random_tensor(d->expected.rows, d->expected.cols, 5);
+    b->embed(b->self, out, &d->table, d->token, 22.6f, d->place ? &d->position : NULL, d->pos);
+    assert_close(out, d->expected, 0, "embed");
+    free(out.data);
+}
+
+static void test_embed(void **state) {
+    (void)state;
+    enum { N = 70, VOCAB = 101, POSITIONS = 30 };
+    int32_t    token[N], pos[N];
+    pk_backend ref = open_backend(NULL, 1);
+    for (int t = 0; t < 2 * COUNT(types); t++) {
+        const int32_t cols = t % 2 ? 257 : 64;
+        embed_data d = { random_weight(VOCAB, cols, types[t / 2]), random_vector(POSITIONS, cols), token,
+                         pos, random_tensor(N, cols, 0), t % 3 != 0 };
+        for (int i = 0; i < N; i++) token[i] = i == 3 ? -1 : below(VOCAB), pos[i] = below(POSITIONS);
+        ref.embed(ref.self, d.expected, &d.table, token, 22.6f, d.place ? &d.position : NULL, pos);
+        on_every_backend(embed_like_ref, &d);
+        free(d.expected.data), free_weight(d.table), free_weight(d.position);
+    }
+    pk_backend_close(&ref);
+}
+
+static void place_everywhere(pk_backend *b, void *context) {
+    enum { N = 90, SLOTS = 200, COLS = 300 };
+    int32_t   slot[N];
+    pk_tensor pool = random_tensor(SLOTS, COLS, 20), before = copy_tensor(pool), rows = random_tensor(N, COLS, 1);
+    (void)context;
+    for (int i = 0; i < N; i++) slot[i] = (i * 7 + 3) % SLOTS;
+    b->place(b->self, pool, rows, slot);
+    for (int i = 0; i < N; i++) {
+        memcpy(before.data + slot[i] * before.stride, rows.data + i * rows.stride, COLS * sizeof(float));
+    }
+    assert_memory_equal(pool.data, before.data, SLOTS * (COLS + 20) * sizeof(float));
+    free(pool.data), free(before.data), free(rows.data);
+}
+
+static void test_place(void **state) {
+    (void)state;
+    on_every_backend(place_everywhere, NULL);
+    pk_backend ref = open_backend(NULL, 1);
+    place_everywhere(&ref, NULL);
+    pk_backend_close(&ref);
+}
+
+/* ---- attend ---- */
+
+typedef struct attend_data {
+    const attend_case *c;
+    pk_tensor          q, k, v, expected, weights;
+    pk_attention       see;
+} attend_data;
+
+static attend_data make_attend(const attend_case *c) {
+    attend_data d = { .c = c };
+    const int32_t cols = c->heads * c->width;
+    int32_t *first = calloc((size_t)c->queries, 4), *count = calloc((size_t)c->queries, 4);
+    int32_t *index = c->indexed ? calloc((size_t)(c->queries + 1) * (size_t)c->keys, 4) : NULL;
+    seed = (uint64_t)(c->queries * 7 + c->keys);
+    d.q = random_tensor(c->queries, cols, c->gap);
+    d.k = random_tensor(c->keys, cols, c->gap), d.v = random_tensor(c->keys, cols, c->gap + 4);
+    for (int i = 0; i < c->queries * (cols + c->gap); i++) d.q.data[i] *= 5;    /* make it choosy */
+    for (int32_t i = 0, used = 0; i < c->queries; i++) {
+        if (i % c->shared) { first[i] = first[i - 1], count[i] = count[i - 1]; continue; }
+        count[i] = i == 2 ? 0 : 1 + below(c->keys);
+        first[i] = c->indexed ? used : below(c->keys - count[i] + 1);
+        for (int32_t j = 0; c->indexed && j < count[i]; j++) index[used++] = below(c->keys);
+    }
+    if (c->weights) d.weights = random_tensor(c->queries, c->keys, 0);
+    d.see = (pk_attention){ c->heads, first, count, index, d.weights.data, c->keys };
+    d.expected = random_tensor(c->queries, cols, 0);
+    return d;
+}
+
+static void free_attend(attend_data *d) {
+    free(d->q.data), free(d->k.data), free(d->v.data), free(d->expected.data), free(d->weights.data);
+    free((void *)(uintptr_t)d->see.first), free((void *)(uintptr_t)d->see.count);
+    free((void *)(uintptr_t)d->see.index);
+}
+
+/* one query by itself gives the bits it has among the others */
+static void attend_alone(pk_backend *b, const attend_data *d, pk_tensor all) {
+    pk_tensor one = random_tensor(1, all.cols, 0);
+    for (int32_t i = 0; i < d->c->queries; i++) {
+        pk_attention see = d->see;
+        pk_tensor    q = d->q, row = all;
+        see.first += i, see.count += i, see.weights = NULL;
+        q.data += (size_t)i * (size_t)q.stride, row.data += (size_t)i * (size_t)row.stride;
+        q.rows = row.rows = 1;
+        b->attend(b->self, one, q, d->k, d->v, &see);
+        assert_close(one, row, 0, "a query alone");
+    }
+    free(one.data);
+}
+
+static void attend_like_ref(pk_backend *b, void *context) {
+    const attend_data *d = context;
+    pk_attention       see = d->see;
+    pk_tensor          out = random_tensor(d->c->queries, d->q.cols, 4), weights = d->weights;
+    if (weights.data) weights = random_tensor(d->c->queries, d->c->keys, 0), see.weights = weights.data;
+    b->attend(b->self, out, d->q, d->k, d->v, &see);
+    assert_close(out, d->expected, 2e-5f, "attend");
+    if (weights.data) assert_close(weights, d->weights, 1e-5f, "attention weights");
+    attend_alone(b, d, out);
+    if (weights.data) free(weights.data);
+    free(out.data);
+}
+
+static void test_attend(void **state) {
+    (void)state;
+    pk_backend ref = open_backend(NULL, 1);
+    for (int i = 0; i < COUNT(attend_cases); i++) {
+        attend_data d = make_attend(&attend_cases[i]);
+        ref.attend(ref.self, d.expected, d.q, d.k, d.v, &d.see);
+        on_every_backend(attend_like_ref, &d);
+        free_attend(&d);
+    }
+    pk_backend_close(&ref);
+}
+
+/* ---- limits ---- */
+
+static void beyond_limits(pk_backend *b, void *context) {
+    const pk_limits little = { 2, 16, 4, 1, 1, 32 };
+    float           x[512] = { 1 }, y[512];
+    const pk_tensor in = { x, 3, 16, 16 }, out = { y, 3, 16, 16 };
+    pk_weight       w = random_weight(16, 16, PK_F32);
+    int32_t         first[3] = { 0 }, count[3] = { 5, 5, 5 };
+    pk_attention    see = { 1, first, count, NULL, NULL, 0 };
+    pk_question     question[2] = { { .top_k = 1 }, { .top_k = 1 } };
+    pk_scored       top[2];
+    pk_answering    a = { .n = 2, .question = question, .top_stride = 1, .top = top };
+    (void)context;
+    assert_int_equal(b->reserve(b->self, &little), PK_OK);
+    b->linear(b->self, out, in, &w, NULL, PK_LINEAR, (pk_tensor){ 0 });
+    b->attend(b->self, out, in, in, in, &see);                 /* does nothing: the failure sticks */
+    assert_int_equal(b->status(b->self), PK_ARGUMENT);
+    assert_non_null(strstr(pk_last_error(), "linear"));
+    assert_int_equal(b->status(b->self), PK_OK);
+    b->attend(b->self, out, in, in, in, &see);
+    assert_int_equal(b->status(b->self), PK_ARGUMENT);
+    b->answer(b->self, in, &w, NULL, &a);
+    assert_int_equal(b->status(b->self), PK_ARGUMENT);
+    free_weight(w);
+}
+
+static void test_limits(void **state) {
+    (void)state;
+    on_every_backend(beyond_limits, NULL);
+    pk_backend b = open_backend("generic", 1);
+    assert_int_equal(b.reserve(b.self, &(pk_limits){ .rows = -1 }), PK_ARGUMENT);
+    pk_backend_close(&b);
+}
+
+static void no_allocation(pk_backend *b, void *context) {
+    linear_data   *d = context;
+    pk_tensor      out = random_tensor(d->c->rows, d->c->outputs, 0);
+    const int64_t  before = pk_memory_count();
+    b->linear(b->self, out, d->x, &d->w, NULL, PK_LINEAR, (pk_tensor){ 0 });
+    assert_int_equal(pk_memory_count(), before);
+    free(out.data);
+}
+
+static void test_no_allocation(void **state) {
+    (void)state;
+    linear_data d = make_linear(&linear_cases[COUNT(linear_cases) - 2], PK_I8);
+    on_every_backend(no_allocation, &d);
+    free_linear(&d);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_linear_same), cmocka_unit_test(test_linear_law),
+        cmocka_unit_test(test_linear_threads_and_f16), cmocka_unit_test(test_linear_special),
+        cmocka_unit_test(test_norm), cmocka_unit_test(test_embed), cmocka_unit_test(test_place),
+        cmocka_unit_test(test_attend), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_no_allocation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
