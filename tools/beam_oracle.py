@@ -64,7 +64,10 @@ def banned_by_ngrams(history, n):
 
 def log_prob(case, model, tokens):
     """of an output; its language token is certain"""
-    return sum(float(model.logp(tokens[:i])[tokens[i]]) for i in range(case["n_free"], len(tokens)))
+    rows = [model.logp(tokens[:i]) for i in range(len(tokens))]
+    if case["renormalise"]:
+        rows = [r - np.log1p(-np.exp(r[model.pad])) for r in rows]
+    return sum(float(rows[i][tokens[i]]) for i in range(case["n_free"], len(tokens)))
 
 
 def hf(case, model):
@@ -262,7 +265,7 @@ def random_case(rules, rng):
     prefix = [rng.randrange(2, vocab - 1) for _ in range(n_prefix)]
     free = rng.choice([0, 1]) if n_prefix else 0
     return {"options": o, "max_length": n_prefix + rng.choice([1, 2, 5, 9, 16]), "forced_eos": rng.choice([0, 1]),
-            "renormalise": 0 if "repetition_penalty" in o else rng.choice([0, 0, 1]) if rules == "hf" else 0,
+            "renormalise": rng.choice([0, 0, 1]) if rules in ("hf", "greedy") else 0,
             "n_best": rng.randrange(1, size + 1) if o.get("size") else 1, "seed": rng.randrange(1 << 31), "vocab": vocab,
             "eos_bias": rng.choice([-3.0, 0.0, 2.0]), "eos_slope": rng.choice([0.0, 0.25]),
             "n_free": free, "prefix": prefix}

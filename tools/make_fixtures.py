@@ -313,8 +313,10 @@ def finish(model, spec):
             for table in (model.get_encoder().embed_tokens, model.get_decoder().embed_tokens):
                 table.weight[model.config.pad_token_id] = 0
         if spec.get("half"):
-            for tensor in model.state_dict(keep_vars=True).values():
-                tensor.copy_(tensor.half().float())
+            computed = spec.get("family") != "mbart" and not spec.get("positions")
+            for name, tensor in model.state_dict(keep_vars=True).items():
+                if not (computed and "embed_positions" in name):    # those are in no file
+                    tensor.copy_(tensor.half().float())
     return model.eval()
 
 

@@ -149,17 +149,19 @@ static void propose(void *p, pk_pass *pass) {
 /* the best tokens after row i, and the penalised ones that were kept out of those */
 static void collect_row(pk_beam *s, int32_t i, const pk_answer *a, int32_t top_k) {
     const pk_special *special = &s->special[i];
+    const pk_weights w = pk_constraint_weights(&s->constraint, special, a);
     const int32_t room = candidates_of(s, s->width);
-    const float score = s->rows[i].score, shift = pk_constraint_shift(&s->constraint, special, a);
+    const float score = s->rows[i].score;
     for (int32_t j = 0; j < top_k && a->top[j].token != PK_NO_TOKEN; j++) {
-        const float logp = a->top[j].logp;
-        const pk_beam_candidate c = { i, a->top[j].token, score + (logp + shift), logp };
+        const float told = a->top[j].logp;
+        const pk_beam_candidate c = { i, a->top[j].token, score + (told + w.search),
+                                      told + w.model };
         if (!pk_beam_offer(s, c, room)) break; /* they come best first: the rest is worse */
     }
     for (int32_t j = 0; j < special->n_penalised; j++) {
-        const float weighed = pk_constraint_weigh(&s->constraint, a, j) + shift;
-        const pk_beam_candidate c = { i, special->token[j], score + weighed, a->target_logp[j] };
-        pk_beam_offer(s, c, room);
+        const float weighed = pk_constraint_weigh(&s->constraint, &w, a, j);
+        const float own = a->target_logp[j] + w.model;
+        pk_beam_offer(s, (pk_beam_candidate){ i, special->token[j], score + weighed, own }, room);
     }
 }
 

@@ -13,8 +13,10 @@
 const char *const pk_unk_choices[] = { "auto", "allow", "ban", NULL };
 
 int32_t pk_constraint_max_length(const pk_constraint_options *opt, const pk_source *src) {
-    return opt->max_length > 0 && opt->max_length < src->max_length ? opt->max_length
-                                                                    : src->max_length;
+    const int32_t most =
+        src->max_positions > src->max_length ? src->max_positions : src->max_length;
+    if (opt->max_length <= 0) return src->max_length;
+    return opt->max_length < most ? opt->max_length : most;
 }
 
 static float penalty_of(const pk_constraint_options *opt, const pk_source *src, bool of_model) {
@@ -39,7 +41,7 @@ pk_status pk_constraint_begin(pk_constraint *c, const pk_constraint_options *opt
                                                                                     : PK_NO_TOKEN,
         .suppressed = src->suppressed,
         .n_suppressed = src->n_suppressed,
-        .lists_suppressed = rules.renormalise && !src->renormalise,
+        .left_out = src->renormalise,
         .vocab = src->vocab,
     };
     if (src->n_prefix >= c->max_length)
@@ -47,6 +49,9 @@ pk_status pk_constraint_begin(pk_constraint *c, const pk_constraint_options *opt
                 "the output must begin with %d tokens but may have only %d: "
                 "shorten the prefix or raise max_length",
                 (int)src->n_prefix, (int)c->max_length);
+    /* needed to take them out of a sum they are in, or to know the sum they were left out of */
+    c->lists_suppressed =
+        rules.renormalise && (!c->left_out || (c->penalty != 1 && !rules.on_logits));
     c->room = 2 + c->n_suppressed; /* eos and unk */
     if (c->ngram <= 0 && c->penalty == 1) return PK_OK;
     c->room += c->max_length;
@@ -113,34 +118,59 @@ void pk_constraint_list(const pk_constraint *c, const int32_t *history, int32_t 
                         pk_special *out) {
     const bool no_eos = n + 1 < c->min_length;
     out->n = out->n_penalised = 0;
-    for (int32_t i = 0; c->lists_suppressed && i < c->n_suppressed; i++)
-        out->token[out->n++] = c->suppressed[i];
     if (no_eos && !suppressed(c, c->eos)) out->token[out->n++] = c->eos;
     if (c->unk != PK_NO_TOKEN && !(no_eos && c->unk == c->eos) && !suppressed(c, c->unk))
         out->token[out->n++] = c->unk;
     if (c->seen) look_back(c, history, n, out);
+    out->n_suppressed = c->lists_suppressed ? c->n_suppressed : 0;
+    for (int32_t i = 0; i < out->n_suppressed; i++) out->token[out->n++] = c->suppressed[i];
 }
 
 void pk_constraint_ask(const pk_constraint *c, const pk_special *special, pk_ask *ask) {
     ask->ban = special->token;
-    ask->n_ban = special->n;
+    ask->n_ban = special->n - special->n_suppressed; /* the session adds those itself */
     ask->target = special->token;
     ask->n_target = c->rules.renormalise ? special->n : special->n_penalised;
     ask->logp |= ask->n_target > 0;
 }
 
-float pk_constraint_weigh(const pk_constraint *c, const pk_answer *a, int32_t i) {
-    const float sum = c->rules.on_logits ? a->log_sum : 0;
-    const float was = a->target_logp[i] + sum;
-    return (was < 0 ? was * c->penalty : was / c->penalty) - sum;
+/* Logits and log-probabilities differ by a constant, which matters to a penalty only by the sign it
+ * gives them. */
+static float penalised(const pk_constraint *c, float full, const pk_answer *a, int32_t i) {
+    const float to_full = c->rules.on_logits ? a->log_sum : full;
+    const float was = a->target_logp[i] + to_full;
+    const float is = was < 0 ? was * c->penalty : was / c->penalty;
+    return c->rules.on_logits ? is - a->log_sum : is;
 }
 
-float pk_constraint_shift(const pk_constraint *c, const pk_special *special, const pk_answer *a) {
-    double mass = 1;
-    if (!c->rules.renormalise || special->n == 0) return 0;
-    for (int32_t i = 0; i < special->n; i++) mass -= exp((double)a->target_logp[i]);
+/* what the first n of the listed tokens hold, beside the 1 of those the answer is normalised over
+ */
+static double mass_of(const pk_answer *a, int32_t n) {
+    double sum = 0;
+    for (int32_t i = 0; i < n; i++) sum += exp((double)a->target_logp[i]);
+    return sum;
+}
+
+/* Three normalisations meet here: the answer's (over all tokens, or left_out: over those not
+ * banned), the one penalties are defined on (over all tokens), and the one wanted afterwards. */
+pk_weights pk_constraint_weights(const pk_constraint *c, const pk_special *special,
+                                 const pk_answer *a) {
+    pk_weights w = { 0 };
+    if (!c->rules.renormalise || special->n == 0) return w;
+    const double ours = mass_of(a, special->n - special->n_suppressed);
+    const double listed = mass_of(a, special->n);
+    if (c->left_out) w.model = (float)-log1p(ours);
+    if (c->left_out && !c->rules.on_logits) w.full = (float)-log1p(listed);
+    double mass = c->left_out ? exp((double)w.full) : 1 - listed;
     if (mass < 1e-9) mass = 1e-9; /* rounding, when next to nothing is allowed */
     for (int32_t i = 0; i < special->n_penalised; i++)
-        mass += exp((double)pk_constraint_weigh(c, a, i));
-    return (float)-log(mass);
+        mass += exp((double)penalised(c, w.full, a, i));
+    w.norm = (float)log(mass);
+    w.search = w.full - w.norm;
+    return w;
+}
+
+float pk_constraint_weigh(const pk_constraint *c, const pk_weights *w, const pk_answer *a,
+                          int32_t i) {
+    return penalised(c, w->full, a, i) - w->norm;
 }

@@ -45,15 +45,22 @@ typedef struct pk_constraint { /* for one sentence */
     float penalty;
     const int32_t *suppressed; /* (n_suppressed) the session bans them by itself */
     int32_t n_suppressed;
-    bool lists_suppressed; /* their share of the sum is still to be taken out */
+    bool left_out;         /* answers are normalised without the banned tokens */
+    bool lists_suppressed; /* their share of the sum has to be known */
     int32_t vocab, room;   /* room: the longest list there can be */
     uint32_t *seen;        /* a bit per token, all zero between calls; NULL when not needed */
 } pk_constraint;
 
-typedef struct pk_special { /* the tokens concerned at one ask: penalised, then banned */
+typedef struct pk_special { /* the tokens concerned at one ask: penalised, banned, suppressed */
     int32_t *token;         /* (room of the constraint) */
-    int32_t n, n_penalised;
+    int32_t n, n_penalised, n_suppressed;
 } pk_special;
+
+typedef struct pk_weights { /* from the log-probabilities an answer tells ... */
+    float search;           /* ... add this: to those the search compares */
+    float model;            /* ... add this: to the model's own, as scoring would tell them */
+    float full, norm;       /* to those over the whole vocabulary; the log of the sum afterwards */
+} pk_weights;
 
 int32_t pk_constraint_max_length(const pk_constraint_options *opt, const pk_source *src);
 pk_status pk_constraint_begin(pk_constraint *c, const pk_constraint_options *opt,
@@ -65,8 +72,9 @@ static inline bool pk_constraint_looks_back(const pk_constraint *c) { return c->
 void pk_constraint_list(const pk_constraint *c, const int32_t *history, int32_t n, pk_special *out);
 /* puts the list into the ask */
 void pk_constraint_ask(const pk_constraint *c, const pk_special *special, pk_ask *ask);
-/* what to add to every log-probability of the answer (0 unless renormalising) */
-float pk_constraint_shift(const pk_constraint *c, const pk_special *special, const pk_answer *a);
-/* log-probability of penalised token i, before the shift */
-float pk_constraint_weigh(const pk_constraint *c, const pk_answer *a, int32_t i);
+pk_weights pk_constraint_weights(const pk_constraint *c, const pk_special *special,
+                                 const pk_answer *a);
+/* log-probability of penalised token i, as the search compares it */
+float pk_constraint_weigh(const pk_constraint *c, const pk_weights *w, const pk_answer *a,
+                          int32_t i);
 #endif

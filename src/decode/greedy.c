@@ -51,7 +51,10 @@ static void end(void *p) {
 }
 
 static pk_status take(state *s) {
-    const pk_constraint_rules rules = { .of_model = true, .on_logits = true, .with_start = true };
+    const pk_constraint_rules rules = { .of_model = true,
+                                        .on_logits = true,
+                                        .with_start = true,
+                                        .renormalise = s->src.renormalise && s->src.want_scores };
     PK_TRY(pk_constraint_begin(&s->constraint, &s->options, &s->src, rules));
     PK_TRY(PK_TAKE(&s->special.token, (size_t)s->constraint.room));
     PK_TRY(pk_output_begin(&s->out, &s->src, s->constraint.max_length));
@@ -101,17 +104,18 @@ static void propose(void *p, pk_pass *pass) {
 
 /* the best of those told and those penalised; PK_NO_TOKEN when nothing is allowed */
 static pk_candidate best(const state *s, const pk_answer *a) {
-    pk_candidate choice = a->top[0];
-    float value = choice.logp; /* as the choice is made; choice.logp is the model's */
+    const pk_weights w = pk_constraint_weights(&s->constraint, &s->special, a);
+    pk_candidate choice = { a->top[0].token, a->top[0].logp + w.model };
+    float value = a->top[0].logp + w.search; /* as the choice is made; choice.logp is the model's */
     if (choice.token == PK_NO_TOKEN || !(value > -INFINITY)) {
         value = -INFINITY;
         choice.token = PK_NO_TOKEN;
     }
     for (int32_t i = 0; i < s->special.n_penalised; i++) {
-        const float weighed = pk_constraint_weigh(&s->constraint, a, i);
+        const float weighed = pk_constraint_weigh(&s->constraint, &w, a, i);
         const int32_t token = s->special.token[i];
         if (weighed > value || (weighed == value && token < choice.token && weighed > -INFINITY)) {
-            choice = (pk_candidate){ token, a->target_logp[i] };
+            choice = (pk_candidate){ token, a->target_logp[i] + w.model };
             value = weighed;
         }
     }

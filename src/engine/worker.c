@@ -45,7 +45,8 @@ static pk_session_limits plan_session(const pk_worker_options *o, const pk_confi
     m.source_tokens = larger(o->batch_tokens, o->max_source);
     m.encode_tokens = larger(o->max_source, m.source_tokens < ENCODE_TOKENS ? m.source_tokens : ENCODE_TOKENS);
     m.asks = o->batch * usual.asks + worst.asks;
-    m.slots = larger(worst.slots, o->batch * usual.rows * USUAL_LENGTH) + m.asks;
+    const int32_t length = o->usual_length ? o->usual_length : USUAL_LENGTH;
+    m.slots = larger(worst.slots, o->batch * usual.rows * length) + usual.asks;
     m.listed = m.asks * (2 * c->n_suppressed + 6) + o->batch * worst.rows * 2 * c->max_target;
     return m;
 }

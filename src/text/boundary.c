@@ -1,10 +1,10 @@
 /* boundary.c - strikes out ICU's boundaries that are none.
  *
- * ICU (Unicode's standard annex 29) knows letters, dots and closing marks, but no words. Here are the
- * words: abbreviations, initials, acronyms, ordinals and list numbers; and two habits of writing it
- * does not know: "Really?" he asked - and spaces inside quotation marks, as in French.
- * Where it cannot be known, the sentence goes on: two sentences translated as one lose little, half a
- * sentence translated alone loses much. */
+ * ICU (Unicode's standard annex 29) knows letters, dots and closing marks, but no words. Here are
+ * the words: abbreviations, initials, acronyms, ordinals and list numbers; and two habits of
+ * writing it does not know: "Really?" he asked - and spaces inside quotation marks, as in French.
+ * Where it cannot be known, the sentence goes on: two sentences translated as one lose little, half
+ * a sentence translated alone loses much. */
 #include "text/boundary.h"
 
 #include <string.h>
@@ -16,16 +16,16 @@ enum { WORD_ROOM = 46, CJK_FIRST = 0x2E80 };
 
 /* A word before a dot or after a boundary, in small letters. */
 typedef struct word {
-    char    text[WORD_ROOM];
-    size_t  size, begin;                        /* bytes; where it begins in the text */
-    int32_t n, n_digits, n_letters;             /* code points */
-    int32_t first;                              /* as written */
-    bool    roman;                              /* I, V, X, L, C only */
+    char text[WORD_ROOM];
+    size_t size, begin;             /* bytes; where it begins in the text */
+    int32_t n, n_digits, n_letters; /* code points */
+    int32_t first;                  /* as written */
+    bool roman;                     /* I, V, X, L, C only */
 } word;
 
 size_t pk_skip_space(const char *text, size_t at, size_t limit) {
     while (at < limit) {
-        int32_t      c;
+        int32_t c;
         const size_t n = pk_utf8_next(text + at, limit - at, &c);
         if (!pk_utf8_is_space(c)) break;
         at += n;
@@ -42,7 +42,7 @@ size_t pk_before(const char *text, size_t begin, size_t at, int32_t *code_point)
 
 size_t pk_skip_space_back(const char *text, size_t begin, size_t at) {
     while (at > begin) {
-        int32_t      c;
+        int32_t c;
         const size_t from = pk_before(text, begin, at, &c);
         if (!pk_utf8_is_space(c)) break;
         at = from;
@@ -75,22 +75,23 @@ static void word_take(word *w, int32_t c) {
 static void word_lower(word *w, const char *text, size_t begin, size_t end) {
     w->begin = begin;
     for (size_t at = begin; at < end;) {
-        int32_t   c;
+        int32_t c;
         pk_buffer no_growth = { .data = w->text, .size = w->size, .room = WORD_ROOM };
         at += pk_utf8_next(text + at, end - at, &c);
         c = u_tolower(c);
-        if (w->size + 5 > WORD_ROOM) return;    /* a letter may get longer; it still has to fit */
+        if (w->size + 5 > WORD_ROOM) return; /* a letter may get longer; it still has to fit */
         pk_utf8_add(&no_growth, c);
         w->size = no_growth.size;
     }
 }
 
-/* The word that ends at `end`, back to white space or an opening mark. n is 0 when it is too long. */
+/* The word that ends at `end`, back to white space or an opening mark. n is 0 when it is too long.
+ */
 static word word_before(const char *text, size_t begin, size_t end) {
-    word   w = { .roman = true };
+    word w = { .roman = true };
     size_t at = end;
     while (at > begin) {
-        int32_t      c;
+        int32_t c;
         const size_t from = pk_before(text, begin, at, &c);
         if (pk_utf8_is_space(c) || is_close(c)) break;
         if (end - from > WORD_ROOM - 6) return (word){ .begin = from };
@@ -103,15 +104,19 @@ static word word_before(const char *text, size_t begin, size_t end) {
 
 /* The word at `at`: letters only, opening marks before it left out. */
 static word word_after(const char *text, size_t at, size_t limit) {
-    word   w = { .roman = true };
+    word w = { .roman = true };
     size_t begin = at;
     while (at < limit && at - begin < WORD_ROOM - 6) {
-        int32_t      c;
+        int32_t c;
         const size_t n = pk_utf8_next(text + at, limit - at, &c);
-        if (u_isalpha(c)) word_take(&w, c);
-        else if (w.n > 0) break;
-        else if (is_close(c)) begin = at + n;
-        else return w;
+        if (u_isalpha(c))
+            word_take(&w, c);
+        else if (w.n > 0)
+            break;
+        else if (is_close(c))
+            begin = at + n;
+        else
+            return w;
         at += n;
     }
     word_lower(&w, text, begin, at);
@@ -136,7 +141,7 @@ static bool is_acronym(const word *w) {
 static bool is_pronoun(const word *w, const pk_boundary *b, const pk_language *language) {
     if (w->first != 'I' || strcmp(language->code, "en") != 0) return false;
     const size_t at = pk_skip_space_back(b->text, b->begin, w->begin);
-    int32_t      c = 0;
+    int32_t c = 0;
     if (at > b->begin) pk_before(b->text, b->begin, at, &c);
     return u_islower(c);
 }
@@ -144,8 +149,9 @@ static bool is_pronoun(const word *w, const pk_boundary *b, const pk_language *l
 /* Whether the dot at `dot` belongs to the word before it, rather than to the sentence. */
 static bool dot_is_of_word(const pk_boundary *b, size_t dot, const pk_language *language) {
     const word w = word_before(b->text, b->begin, dot);
-    if (w.n == 0 || b->text[dot - 1] == '.') return false;   /* no such word, or an ellipsis */
-    if (w.begin == b->begin && w.n <= 3 && (w.n_digits == w.n || w.roman)) return true; /* "1. The" */
+    if (w.n == 0 || b->text[dot - 1] == '.') return false; /* no such word, or an ellipsis */
+    if (w.begin == b->begin && w.n <= 3 && (w.n_digits == w.n || w.roman))
+        return true; /* "1. The" */
     if (w.n == 1 && w.n_letters == 1) return !is_pronoun(&w, b, language);
     if (pk_language_has(language->always, w.text, w.size)) return true;
     int32_t follower;
@@ -161,13 +167,13 @@ static bool dot_is_of_word(const pk_boundary *b, size_t dot, const pk_language *
 static void take_closing(pk_boundary *b, const pk_language *language) {
     size_t at = b->next;
     while (at < b->limit) {
-        int32_t      c;
+        int32_t c;
         const size_t n = pk_utf8_next(b->text + at, b->limit - at, &c);
         if (!closes_only(c, language)) break;
         at += n;
     }
     const size_t next = pk_skip_space(b->text, at, b->limit);
-    if (at == b->next || (next == at && at < b->limit)) return;      /* none, or as in: 'Tis */
+    if (at == b->next || (next == at && at < b->limit)) return; /* none, or as in: 'Tis */
     b->end = at;
     b->next = next;
 }
@@ -175,18 +181,18 @@ static void take_closing(pk_boundary *b, const pk_language *language) {
 bool pk_boundary_check(pk_boundary *b, const pk_language *language) {
     b->end = pk_skip_space_back(b->text, b->begin, b->next);
     b->next = pk_skip_space(b->text, b->next, b->limit);
-    size_t  at = b->end;                        /* just behind the mark that ends the sentence */
+    size_t at = b->end; /* just behind the mark that ends the sentence */
     int32_t mark = 0, follower;
     take_closing(b, language);
-    if (b->next >= b->limit) return false;      /* what is left is closing marks: no new sentence */
+    if (b->next >= b->limit) return false; /* what is left is closing marks: no new sentence */
     while (at > b->begin) {
         const size_t from = pk_before(b->text, b->begin, at, &mark);
         if (!is_close(mark)) break;
         at = from;
     }
-    if (mark >= CJK_FIRST) return true;         /* these scripts put no space after a full stop */
-    if (b->end == b->next && mark < 0x80) return false;      /* "Yahoo!Mail", "x.org/?q=1" */
+    if (mark >= CJK_FIRST) return true; /* these scripts put no space after a full stop */
+    if (b->end == b->next && mark < 0x80) return false; /* "Yahoo!Mail", "x.org/?q=1" */
     pk_utf8_next(b->text + b->next, b->limit - b->next, &follower);
-    if (u_islower(follower)) return false;      /* "Really?" he asked */
+    if (u_islower(follower)) return false; /* "Really?" he asked */
     return mark != '.' || at <= b->begin + 1 || !dot_is_of_word(b, at - 1, language);
 }

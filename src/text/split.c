@@ -1,8 +1,8 @@
 /* split.c - sentences and what stands between them: ICU's boundaries, with corrections.
  *
- * Lines are cut first (a newline always ends a sentence), then white space at their ends is set apart,
- * then ICU proposes boundaries in what is left and boundary.c strikes out those that are none.
- * Invariant: pieces are added from left to right without a gap, and no two copy pieces touch.
+ * Lines are cut first (a newline always ends a sentence), then white space at their ends is set
+ * apart, then ICU proposes boundaries in what is left and boundary.c strikes out those that are
+ * none. Invariant: pieces are added from left to right without a gap, and no two copy pieces touch.
  * Time is linear: every look back from a boundary is short or stays within white space. */
 #include "text/split.h"
 
@@ -15,7 +15,7 @@
 #include "text/utf8.h"
 
 struct pk_splitter {
-    UBreakIterator    *iterator;
+    UBreakIterator *iterator;
     const pk_language *language;
 };
 
@@ -27,7 +27,7 @@ static pk_status icu_status(UErrorCode code, const char *doing) {
 
 /* Adds the bytes from where the last piece ended up to `end`; copies run together. */
 static pk_status add_piece(pk_pieces *out, size_t end, bool sentence) {
-    pk_piece    *last = out->n ? &out->piece[out->n - 1] : NULL;
+    pk_piece *last = out->n ? &out->piece[out->n - 1] : NULL;
     const size_t begin = last ? last->begin + last->size : 0;
     if (end <= begin) return PK_OK;
     if (last && !sentence && !last->sentence) {
@@ -46,9 +46,11 @@ static pk_status add_piece(pk_pieces *out, size_t end, bool sentence) {
 /* Cuts text[begin, end), which begins and ends with something visible, at sentence boundaries. */
 static pk_status cut_at_boundaries(pk_splitter *s, const char *text, size_t begin, size_t end,
                                    pk_pieces *out) {
-    size_t sentence = begin;                    /* where the one being read begins */
+    size_t sentence = begin; /* where the one being read begins */
     for (int32_t at; (at = ubrk_next(s->iterator)) != UBRK_DONE;) {
-        pk_boundary b = { .text = text, .begin = sentence, .next = begin + (size_t)at, .limit = end };
+        pk_boundary b = {
+            .text = text, .begin = sentence, .next = begin + (size_t)at, .limit = end
+        };
         if (b.next <= sentence || b.next >= end) continue;
         if (!pk_boundary_check(&b, s->language)) continue;
         PK_TRY(add_piece(out, b.end, true));
@@ -60,9 +62,9 @@ static pk_status cut_at_boundaries(pk_splitter *s, const char *text, size_t begi
 
 static pk_status split_core(pk_splitter *s, const char *text, size_t begin, size_t end,
                             pk_pieces *out) {
-    if (end - begin > INT32_MAX)                /* ICU counts in 32 bits */
+    if (end - begin > INT32_MAX) /* ICU counts in 32 bits */
         PK_FAIL(PK_ARGUMENT, "a line of %zu bytes is too long; the limit is 2 GB", end - begin);
-    UText      view = UTEXT_INITIALIZER;
+    UText view = UTEXT_INITIALIZER;
     UErrorCode code = U_ZERO_ERROR;
     utext_openUTF8(&view, text + begin, (int64_t)(end - begin), &code);
     ubrk_setUText(s->iterator, &view, &code);
@@ -72,7 +74,8 @@ static pk_status split_core(pk_splitter *s, const char *text, size_t begin, size
     return status;
 }
 
-/* Bytes of the line end at text + at, 0 when there is none: \n, \r, \r\n, U+0085, U+2028, U+2029. */
+/* Bytes of the line end at text + at, 0 when there is none: \n, \r, \r\n, U+0085, U+2028, U+2029.
+ */
 static size_t line_end_size(const char *text, size_t size, size_t at) {
     if (text[at] == '\n') return 1;
     if (text[at] == '\r') return at + 1 < size && text[at + 1] == '\n' ? 2 : 1;
@@ -88,13 +91,15 @@ static pk_status split_line(pk_splitter *s, const char *text, size_t begin, size
     const size_t last = pk_skip_space_back(text, first, end);
     PK_TRY(add_piece(out, first, false));
     if (first == last) return PK_OK;
-    if (one_sentence) PK_TRY(add_piece(out, last, true));
-    else PK_TRY(split_core(s, text, first, last, out));
+    if (one_sentence)
+        PK_TRY(add_piece(out, last, true));
+    else
+        PK_TRY(split_core(s, text, first, last, out));
     return add_piece(out, end, false);
 }
 
 pk_status pk_splitter_open(const char *language, pk_splitter **out) {
-    char       code[ULOC_LANG_CAPACITY] = "";
+    char code[ULOC_LANG_CAPACITY] = "";
     UErrorCode error = U_ZERO_ERROR;
     *out = NULL;
     uloc_getLanguage(language && *language ? language : "en", code, sizeof code, &error);

@@ -1,4 +1,5 @@
-/* utf8.c - UTF-8 as the Unicode standard has it (table 3-7), with the usual way of replacing faults.
+/* utf8.c - UTF-8 as the Unicode standard has it (table 3-7), with the usual way of replacing
+ * faults.
  *
  * Given bytes, gives code points; whatever is not UTF-8 becomes U+FFFD, once for each "maximal
  * subpart": the longest start of a valid sequence, or else a single byte. Python and the browsers
@@ -7,10 +8,11 @@
 
 #include <string.h>
 
-/* What a first byte promises: how many bytes follow, and the range of the first of them. The range is
- * what keeps out overlong forms (E0, F0), surrogates (ED) and code points beyond U+10FFFF (F4). */
+/* What a first byte promises: how many bytes follow, and the range of the first of them. The range
+ * is what keeps out overlong forms (E0, F0), surrogates (ED) and code points beyond U+10FFFF (F4).
+ */
 typedef struct lead {
-    int           n_more;                       /* -1: no sequence begins with this byte */
+    int n_more; /* -1: no sequence begins with this byte */
     unsigned char lowest, highest;
 } lead;
 
@@ -26,11 +28,12 @@ static lead lead_of(unsigned char byte) {
 }
 
 /* Decodes one code point; false when it is not valid. *length is set in either case. */
-static bool decode_one(const unsigned char *text, size_t size, int32_t *code_point, size_t *length) {
+static bool decode_one(const unsigned char *text, size_t size, int32_t *code_point,
+                       size_t *length) {
     const lead l = lead_of(text[0]);
     *length = 1;
     if (l.n_more < 0) return false;
-    int32_t value = text[0] & (0x3F >> l.n_more);            /* payload of the first byte */
+    int32_t value = text[0] & (0x3F >> l.n_more); /* payload of the first byte */
     for (int i = 1; i <= l.n_more; i++) {
         const unsigned char lowest = i == 1 ? l.lowest : 0x80, highest = i == 1 ? l.highest : 0xBF;
         if ((size_t)i >= size || text[i] < lowest || text[i] > highest) return false;
@@ -59,7 +62,7 @@ static size_t valid_run(const char *text, size_t size) {
         at += ascii_run(text + at, size - at);
         if (at == size) break;
         int32_t code_point;
-        size_t  length;
+        size_t length;
         if (!decode_one((const unsigned char *)text + at, size - at, &code_point, &length)) break;
         at += length;
     }
@@ -78,11 +81,11 @@ size_t pk_utf8_next(const char *text, size_t size, int32_t *code_point) {
 }
 
 void pk_utf8_add(pk_buffer *out, int32_t code_point) {
-    const bool     surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
-    const bool     good = code_point >= 0 && code_point <= 0x10FFFF && !surrogate;
+    const bool surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
+    const bool good = code_point >= 0 && code_point <= 0x10FFFF && !surrogate;
     const uint32_t c = good ? (uint32_t)code_point : PK_UTF8_REPLACEMENT;
-    unsigned char  b[4];
-    size_t         n = 0;
+    unsigned char b[4];
+    size_t n = 0;
     if (c < 0x80) {
         b[n++] = (unsigned char)c;
     } else if (c < 0x800) {

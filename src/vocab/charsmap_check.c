@@ -1,4 +1,5 @@
-/* charsmap_check.c - checks the normalisation rules of a SentencePiece model before they are trusted.
+/* charsmap_check.c - checks the normalisation rules of a SentencePiece model before they are
+ * trusted.
  *
  * They are a trie, stored as a double array of 32-bit units, and a block of NUL-terminated texts.
  * libsentencepiece follows its offsets without looking, so a damaged one would read anywhere. This
@@ -9,14 +10,14 @@
 
 #include "vocab/spm_check.h"
 
-enum { DEEPEST = 32, NONE = -1 };               /* the library has room for 32 matches of one place */
+enum { DEEPEST = 32, NONE = -1 }; /* the library has room for 32 matches of one place */
 
 typedef struct trie {
     const unsigned char *units;
-    size_t               n, texts_size;
-    int32_t             *first, *next;          /* of each base: units that claim it, as lists [n] */
-    int32_t             *now, *later;           /* nodes of this level and of the next [n] */
-    unsigned char       *level;                 /* the last one a node was found at, or 0 [n] */
+    size_t n, texts_size;
+    int32_t *first, *next; /* of each base: units that claim it, as lists [n] */
+    int32_t *now, *later;  /* nodes of this level and of the next [n] */
+    unsigned char *level;  /* the last one a node was found at, or 0 [n] */
 } trie;
 
 static uint32_t unit(const trie *t, size_t i) {
@@ -36,7 +37,7 @@ static void list_children(trie *t) {
     for (size_t i = 0; i < t->n; i++) t->first[i] = NONE;
     for (size_t i = t->n; i-- > 1;) {
         const uint32_t u = unit(t, i);
-        const size_t   label = u & 0xFF, base = i ^ label;
+        const size_t label = u & 0xFF, base = i ^ label;
         if (u >> 31 || label == 0 || base >= t->n) continue;
         t->next[i] = t->first[base];
         t->first[base] = (int32_t)i;
@@ -69,7 +70,8 @@ static pk_status walk(trie *t) {
     size_t n = 1;
     t->now[0] = 0;
     for (unsigned char level = 1; n > 0; level++) {
-        if (level > DEEPEST + 1) PK_FAIL(PK_FORMAT, "a normalisation rule is longer than %d bytes", DEEPEST);
+        if (level > DEEPEST + 1)
+            PK_FAIL(PK_FORMAT, "a normalisation rule is longer than %d bytes", DEEPEST);
         size_t n_next = 0;
         for (size_t i = 0; i < n; i++) PK_TRY(add_children(t, (size_t)t->now[i], level, &n_next));
         int32_t *swap = t->now;
@@ -99,7 +101,7 @@ done:
 }
 
 pk_status pk_charsmap_check(const unsigned char *data, size_t size) {
-    uint32_t bytes;                             /* of the trie; the texts are the rest */
+    uint32_t bytes; /* of the trie; the texts are the rest */
     if (size < 4) PK_FAIL(PK_FORMAT, "its normalisation rules are cut short");
     memcpy(&bytes, data, sizeof bytes);
     if (bytes > size - 4 || bytes % 1024 != 0 || bytes == 0 || bytes > INT32_MAX)

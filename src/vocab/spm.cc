@@ -1,8 +1,9 @@
-/* spm.cc - the only C++ file: libsentencepiece, loaded on first use, its failures turned into statuses.
+/* spm.cc - the only C++ file: libsentencepiece, loaded on first use, its failures turned into
+ * statuses.
  *
- * Every entry point runs in guarded(), which lets no exception out: no memory is PK_NO_MEMORY, anything
- * else is PK_FORMAT, since spm_check.c has let the model pass and only the model can be at fault.
- * Invariant: `processor` is written once, under the lock, before `loaded` is set. */
+ * Every entry point runs in guarded(), which lets no exception out: no memory is PK_NO_MEMORY,
+ * anything else is PK_FORMAT, since spm_check.c has let the model pass and only the model can be at
+ * fault. Invariant: `processor` is written once, under the lock, before `loaded` is set. */
 extern "C" {
 #include "base/buffer.h"
 #include "base/memory.h"
@@ -30,9 +31,9 @@ using sentencepiece::SentencePieceProcessor;
 using sentencepiece::util::Status;
 
 struct pk_spm {
-    std::string_view                        data;
-    std::mutex                              lock;
-    std::atomic<bool>                       loaded{ false };
+    std::string_view data;
+    std::mutex lock;
+    std::atomic<bool> loaded{ false };
     std::unique_ptr<SentencePieceProcessor> processor;
 };
 
@@ -54,9 +55,10 @@ static pk_status status_of(const Status &status, const char *doing) {
     PK_FAIL(PK_FORMAT, "SentencePiece could not %s: %s", doing, status.error_message());
 }
 
-/* Throws std::bad_alloc when so many bytes are not to be had. Protocol buffers do not survive a failure
- * in their midst, so each call below first asks for more than it has been seen to need (measured: up
- * to 34 times a model, 310 bytes for a byte of text, 260 for a piece). The room is not touched. */
+/* Throws std::bad_alloc when so many bytes are not to be had. Protocol buffers do not survive a
+ * failure in their midst, so each call below first asks for more than it has been seen to need
+ * (measured: up to 34 times a model, 310 bytes for a byte of text, 260 for a piece). The room is
+ * not touched. */
 static void need_room(size_t bytes) { ::operator delete(::operator new(bytes)); }
 enum { ROOM_AT_LEAST = 1 << 17, ROOM_PER_MODEL = 32, ROOM_PER_BYTE = 512, ROOM_PER_PIECE = 512 };
 
@@ -98,11 +100,11 @@ pk_status pk_spm_encode(pk_spm *s, const char *text, size_t size, pk_spm_visit v
         PK_TRY(load(s));
         need_room(ROOM_AT_LEAST + ROOM_PER_BYTE * size);
         ImmutableSentencePieceText found;
-        const std::string_view     view(text ? text : "", size);
+        const std::string_view view(text ? text : "", size);
         PK_TRY(status_of(s->processor->Encode(view, found.mutable_proto()), "segment a text"));
         const size_t n = found.pieces_size();
         for (size_t i = 0; i < n; i++) {
-            const auto         piece = found.pieces(static_cast<int>(i));
+            const auto piece = found.pieces(static_cast<int>(i));
             const std::string &name = piece.piece();
             PK_TRY(visit(user, name.data(), name.size(), piece.begin()));
         }
@@ -114,8 +116,8 @@ pk_status pk_spm_decode(pk_spm *s, pk_spm_name piece, const void *user, size_t n
     return guarded([&]() -> pk_status {
         PK_TRY(load(s));
         std::vector<std::string_view> names;
-        std::string                   text;
-        size_t                        bytes = 0;
+        std::string text;
+        size_t bytes = 0;
         names.reserve(n);
         for (size_t i = 0; i < n; i++) bytes += names.emplace_back(piece(user, i)).size();
         need_room(ROOM_AT_LEAST + ROOM_PER_PIECE * n + 16 * bytes);

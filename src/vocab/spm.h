@@ -1,7 +1,7 @@
 /* spm.h - libsentencepiece behind a C face: text <-> pieces.
  *
- * Opening checks the model but does not load it: loading 16,000 pieces takes 18 ms, so the first use
- * does it, once, whichever thread comes first. No C++ exception leaves this interface. */
+ * Opening checks the model but does not load it: loading 16,000 pieces takes 18 ms, so the first
+ * use does it, once, whichever thread comes first. No C++ exception leaves this interface. */
 #ifndef PK_VOCAB_SPM_H
 #define PK_VOCAB_SPM_H
 #include "base/buffer.h"
@@ -9,11 +9,11 @@
 extern "C" {
 #endif
 
-typedef struct pk_spm pk_spm;                   /* may be shared by threads */
+typedef struct pk_spm pk_spm; /* may be shared by threads */
 
 /* data is borrowed for the life of the pk_spm. A damaged model is refused here: PK_FORMAT. */
 pk_status pk_spm_open(const void *data, size_t size, pk_spm **out);
-void      pk_spm_close(pk_spm *s);
+void pk_spm_close(pk_spm *s);
 
 /* called for each piece from left to right; begin: the byte of the text where the piece begins */
 typedef pk_status (*pk_spm_visit)(void *user, const char *piece, size_t size, size_t begin);

@@ -1,8 +1,8 @@
 /* spm_check.c - walks a SentencePiece model file (a protocol buffer) and checks what it must hold.
  *
- * Given the bytes, gives PK_OK or PK_FORMAT with a reason. The library itself checks less, and later:
- * a file that passes here loads. Fields that Pronk does not know are skipped, as the format wants.
- * Invariant: no byte outside the file is read, whatever the file says. */
+ * Given the bytes, gives PK_OK or PK_FORMAT with a reason. The library itself checks less, and
+ * later: a file that passes here loads. Fields that Pronk does not know are skipped, as the format
+ * wants. Invariant: no byte outside the file is read, whatever the file says. */
 #include "vocab/spm_check.h"
 
 #include <math.h>
@@ -19,12 +19,18 @@ typedef struct reader {
 /* One field. A number (varint or fixed) has its bits in number; the rest are bytes. */
 typedef struct field {
     uint64_t id, number;
-    bool     is_bytes;
-    reader   bytes;
+    bool is_bytes;
+    reader bytes;
 } field;
 
 /* numbers of the fields that matter, from sentencepiece_model.proto */
-enum { MODEL_PIECE = 1, MODEL_TRAINER = 2, MODEL_NORMALIZER = 3, MODEL_SELF_TEST = 4, MODEL_DENORMALIZER = 5 };
+enum {
+    MODEL_PIECE = 1,
+    MODEL_TRAINER = 2,
+    MODEL_NORMALIZER = 3,
+    MODEL_SELF_TEST = 4,
+    MODEL_DENORMALIZER = 5
+};
 enum { PIECE_TEXT = 1, PIECE_SCORE = 2, PIECE_TYPE = 3, NORMALIZER_CHARSMAP = 2 };
 enum { TYPE_UNKNOWN = 2, TYPE_USER_DEFINED = 4 };
 /* libsentencepiece looks for at most so many user-defined pieces that begin with one another */
@@ -43,7 +49,7 @@ static bool read_varint(reader *r, uint64_t *value) {
 static bool read_fixed(reader *r, size_t n, uint64_t *value) {
     if ((size_t)(r->end - r->at) < n) return false;
     *value = 0;
-    memcpy(value, r->at, n);                    /* little-endian, as every machine we build for */
+    memcpy(value, r->at, n); /* little-endian, as every machine we build for */
     r->at += n;
     return true;
 }
@@ -51,7 +57,7 @@ static bool read_fixed(reader *r, size_t n, uint64_t *value) {
 static bool read_field(reader *r, field *f) {
     uint64_t key, size;
     *f = (field){ 0 };
-    if (!read_varint(r, &key) || key < 8 || key > UINT32_MAX) return false;    /* ids: 1 to 2^29 - 1 */
+    if (!read_varint(r, &key) || key < 8 || key > UINT32_MAX) return false; /* ids: 1 to 2^29 - 1 */
     f->id = key >> 3;
     switch (key & 7) {
     case 0: return read_varint(r, &f->number);
@@ -63,21 +69,21 @@ static bool read_field(reader *r, field *f) {
         f->bytes = (reader){ r->at, r->at + size };
         r->at += size;
         return true;
-    default: return false;                      /* groups are not used in this format */
+    default: return false; /* groups are not used in this format */
     }
 }
 
 /* counts over the whole model, and the pieces' hashes as a set: 0 is a free slot */
 typedef struct totals {
-    size_t    n_pieces, n_unknown;
-    uint64_t *seen;                             /* [mask + 1], at most half of it used */
-    size_t    mask;
+    size_t n_pieces, n_unknown;
+    uint64_t *seen; /* [mask + 1], at most half of it used */
+    size_t mask;
 } totals;
 
 /* Notes a piece; false when there is one with the same 64-bit hash, which means the same piece. */
 static bool is_new(totals *t, const void *text, size_t size) {
     const uint64_t hash = pk_token_hash(text, size) | 1;
-    size_t         at = (size_t)(hash >> 32) & t->mask;
+    size_t at = (size_t)(hash >> 32) & t->mask;
     for (; t->seen[at]; at = (at + 1) & t->mask)
         if (t->seen[at] == hash) return false;
     t->seen[at] = hash;
@@ -85,8 +91,8 @@ static bool is_new(totals *t, const void *text, size_t size) {
 }
 
 static pk_status check_piece(reader r, totals *t) {
-    field    f;
-    reader   text = { NULL, NULL };
+    field f;
+    reader text = { NULL, NULL };
     uint64_t type = 0, bits = 0;
     while (r.at < r.end) {
         if (!read_field(&r, &f)) PK_FAIL(PK_FORMAT, "piece %zu is damaged", t->n_pieces);
@@ -94,9 +100,9 @@ static pk_status check_piece(reader r, totals *t) {
         if (f.id == PIECE_TYPE) type = f.number;
         if (f.id == PIECE_SCORE) bits = f.number;
     }
-    const size_t   size = (size_t)(text.end - text.at);
+    const size_t size = (size_t)(text.end - text.at);
     const uint32_t score_bits = (uint32_t)bits;
-    float          score;
+    float score;
     memcpy(&score, &score_bits, sizeof score);
     if (size == 0 || memchr(text.at, 0, size) || !pk_utf8_valid((const char *)text.at, size))
         PK_FAIL(PK_FORMAT, "the text of piece %zu is empty or not UTF-8", t->n_pieces);
@@ -150,11 +156,12 @@ static size_t count_fields(reader r) {
 
 static pk_status check_model(const unsigned char *data, size_t size, totals *t) {
     reader r = { data, data + size };
-    field  f;
+    field f;
     while (r.at < r.end) {
         if (!read_field(&r, &f))
             PK_FAIL(PK_FORMAT, "it is cut short or damaged at byte %zu", (size_t)(r.at - data));
-        if (f.is_bytes) PK_TRY(check_part(&f, t));
+        if (f.is_bytes)
+            PK_TRY(check_part(&f, t));
         else if (f.id >= MODEL_PIECE && f.id <= MODEL_DENORMALIZER)
             PK_FAIL(PK_FORMAT, "it is no SentencePiece model (field %d is a number)", (int)f.id);
     }
@@ -165,7 +172,7 @@ static pk_status check_model(const unsigned char *data, size_t size, totals *t) 
 
 pk_status pk_spm_check(const void *data, size_t size) {
     const unsigned char *bytes = data;
-    totals               t = { .mask = 1 };
+    totals t = { .mask = 1 };
     if (size == 0) PK_FAIL(PK_FORMAT, "the SentencePiece model is empty");
     const size_t n = count_fields((reader){ bytes, bytes + size });
     while (t.mask < 2 * n) t.mask = 2 * t.mask + 1;

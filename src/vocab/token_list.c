@@ -1,19 +1,20 @@
 /* token_list.c - names and ids of tokens, over a block that is never copied.
  *
- * Open addressing with linear probing at most half full: 16,001 names take a third of a millisecond.
- * Invariant: the table has a free slot, so every search ends. */
+ * Open addressing with linear probing at most half full: 16,001 names take a third of a
+ * millisecond. Invariant: the table has a free slot, so every search ends. */
 #include "vocab/token_list.h"
 
 #include <string.h>
 
 #include "text/utf8.h"
 
-/* Eight bytes a step; names are short. Multipliers are odd 64-bit constants with well-mixed bits. */
+/* Eight bytes a step; names are short. Multipliers are odd 64-bit constants with well-mixed bits.
+ */
 uint64_t pk_token_hash(const void *bytes, size_t size) {
     const unsigned char *at = bytes;
-    uint64_t             h = 0x9E3779B97F4A7C15u ^ size;
+    uint64_t h = 0x9E3779B97F4A7C15u ^ size;
     for (; size; at += 8) {
-        uint64_t     eight = 0;
+        uint64_t eight = 0;
         const size_t n = size < 8 ? size : 8;
         memcpy(&eight, at, n);
         h = (h ^ eight) * 0xD6E8FEB86659FD93u;
@@ -34,14 +35,16 @@ static uint32_t slot_of(const pk_token_list *list, const char *name, size_t size
     for (;; at = (at + 1) & list->mask) {
         const int32_t id = list->slot[at];
         if (id < 0) return at;
-        if (name_size(list, id) == size && !memcmp(list->names + list->start[id], name, size)) return at;
+        if (name_size(list, id) == size && !memcmp(list->names + list->start[id], name, size))
+            return at;
     }
 }
 
 static pk_status count_names(const char *names, size_t size, int32_t *n) {
     if (size == 0) PK_FAIL(PK_FORMAT, "the list of tokens is empty");
     if (size > INT32_MAX) PK_FAIL(PK_FORMAT, "the list of tokens is too long (%zu bytes)", size);
-    if (names[size - 1] != '\0') PK_FAIL(PK_FORMAT, "the list of tokens is cut short: no NUL at its end");
+    if (names[size - 1] != '\0')
+        PK_FAIL(PK_FORMAT, "the list of tokens is cut short: no NUL at its end");
     if (!pk_utf8_valid(names, size)) PK_FAIL(PK_FORMAT, "the list of tokens is not UTF-8");
     *n = 0;
     for (const char *at = names; at < names + size; at += strlen(at) + 1) ++*n;
@@ -58,7 +61,7 @@ static void fill(pk_token_list *list) {
         const size_t size = name_size(list, id);
         if (size == 0) continue;
         int32_t *slot = &list->slot[slot_of(list, list->names + list->start[id], size)];
-        if (*slot < 0) *slot = id;              /* of equal names the first stays */
+        if (*slot < 0) *slot = id; /* of equal names the first stays */
     }
 }
 

@@ -14,16 +14,16 @@
 
 /* One direction of the vocabulary; the target's may point to what the source owns. */
 typedef struct side {
-    pk_spm        *spm;
+    pk_spm *spm;
     pk_token_list *tokens;
 } side;
 
 struct pk_vocab {
-    side          source, target;
-    pk_spm       *spm[2];                       /* owned; the second only when it differs */
-    pk_token_list tokens[2];                    /* the same */
-    int32_t       unk, eos;
-    bool          no_tags;
+    side source, target;
+    pk_spm *spm[2];          /* owned; the second only when it differs */
+    pk_token_list tokens[2]; /* the same */
+    int32_t unk, eos;
+    bool no_tags;
 };
 
 static bool same_bytes(const void *a, size_t n, const void *b, size_t n_b) {
@@ -33,7 +33,8 @@ static bool same_bytes(const void *a, size_t n, const void *b, size_t n_b) {
 static pk_status open_spms(const pk_vocab_data *d, pk_vocab *v) {
     PK_TRY(pk_spm_open(d->source_spm, d->source_spm_size, &v->spm[0]));
     v->source.spm = v->target.spm = v->spm[0];
-    if (same_bytes(d->source_spm, d->source_spm_size, d->target_spm, d->target_spm_size)) return PK_OK;
+    if (same_bytes(d->source_spm, d->source_spm_size, d->target_spm, d->target_spm_size))
+        return PK_OK;
     const pk_status status = pk_spm_open(d->target_spm, d->target_spm_size, &v->spm[1]);
     if (status != PK_OK) pk_fail_context("target");
     v->target.spm = v->spm[1];
@@ -43,7 +44,8 @@ static pk_status open_spms(const pk_vocab_data *d, pk_vocab *v) {
 static pk_status open_lists(const pk_vocab_data *d, pk_vocab *v) {
     PK_TRY(pk_token_list_open(d->source_tokens, d->source_tokens_size, &v->tokens[0]));
     v->source.tokens = v->target.tokens = &v->tokens[0];
-    if (same_bytes(d->source_tokens, d->source_tokens_size, d->target_tokens, d->target_tokens_size))
+    if (same_bytes(d->source_tokens, d->source_tokens_size, d->target_tokens,
+                   d->target_tokens_size))
         return PK_OK;
     v->target.tokens = &v->tokens[1];
     const pk_status status =
@@ -89,8 +91,8 @@ void pk_vocab_close(pk_vocab *v) {
     pk_memory_give(v);
 }
 
-int32_t     pk_vocab_source_size(const pk_vocab *v) { return v->source.tokens->n; }
-int32_t     pk_vocab_target_size(const pk_vocab *v) { return v->target.tokens->n; }
+int32_t pk_vocab_source_size(const pk_vocab *v) { return v->source.tokens->n; }
+int32_t pk_vocab_target_size(const pk_vocab *v) { return v->target.tokens->n; }
 const char *pk_vocab_source_token(const pk_vocab *v, int32_t id) {
     return pk_token_list_name(v->source.tokens, id);
 }
@@ -107,13 +109,13 @@ int32_t pk_vocab_find_target(const pk_vocab *v, const char *token) {
 /* where encoding puts its ids */
 typedef struct sink {
     const pk_token_list *tokens;
-    pk_ids              *ids, *begin;           /* begin may be NULL */
-    size_t               offset;                /* of the segmented part in the text */
-    int32_t              unk;
+    pk_ids *ids, *begin; /* begin may be NULL */
+    size_t offset;       /* of the segmented part in the text */
+    int32_t unk;
 } sink;
 
 static pk_status take_piece(void *user, const char *piece, size_t size, size_t begin) {
-    sink   *s = user;
+    sink *s = user;
     int32_t id = pk_token_list_find(s->tokens, piece, size);
     if (id < 0) id = s->unk;
     if (id < 0)
@@ -123,8 +125,8 @@ static pk_status take_piece(void *user, const char *piece, size_t size, size_t b
     return s->begin ? pk_ids_add(s->begin, (int32_t)(s->offset + begin)) : PK_OK;
 }
 
-/* Bytes of a leading ">>xx<<", 0 when there is none. As in transformers it may hold anything, and the
- * space behind it is left to SentencePiece. */
+/* Bytes of a leading ">>xx<<", 0 when there is none. As in transformers it may hold anything, and
+ * the space behind it is left to SentencePiece. */
 static size_t tag_size(const char *text, size_t n) {
     if (n < 4 || memcmp(text, ">>", 2) != 0) return 0;
     const char *end = memmem(text, n, "<<", 2);
@@ -151,31 +153,35 @@ pk_status pk_vocab_encode_target(const pk_vocab *v, const char *text, size_t n, 
     return encode(&v->target, text, n, &s);
 }
 
-/* Ids on their way to text. The end symbol says nothing; for an unknown, SentencePiece writes " \u2047 ". */
+/* Ids on their way to text. The end symbol says nothing; for an unknown, SentencePiece writes "
+ * \u2047 ". */
 typedef struct source_ids {
     const pk_vocab *vocab;
-    const int32_t  *id;
+    const int32_t *id;
 } source_ids;
 
 static const char *spoken(const void *user, size_t i) {
     const source_ids *s = user;
-    const int32_t     id = s->id[i];
+    const int32_t id = s->id[i];
     if (id == s->vocab->eos) return "";
     return pk_token_list_name(s->vocab->target.tokens, id);
 }
 
-/* Turns each U+2581 into a space and strips white space, in the bytes of the buffer from `begin` on. */
+/* Turns each U+2581 into a space and strips white space, in the bytes of the buffer from `begin`
+ * on. */
 static void tidy(pk_buffer *b, size_t begin) {
     static const char mark[3] = "\xE2\x96\x81";
-    size_t            to = begin, end = begin;  /* end: behind the last visible character */
+    size_t to = begin, end = begin; /* end: behind the last visible character */
     for (size_t at = begin, n; at < b->size; at += n) {
         int32_t c;
         n = pk_utf8_next(b->data + at, b->size - at, &c);
         const bool is_mark = n == sizeof mark && memcmp(b->data + at, mark, n) == 0;
         const bool space = is_mark || pk_utf8_is_space(c);
         if (space && to == begin) continue;
-        if (is_mark) b->data[to++] = ' ';
-        else memmove(b->data + to, b->data + at, n), to += n;
+        if (is_mark)
+            b->data[to++] = ' ';
+        else
+            memmove(b->data + to, b->data + at, n), to += n;
         if (!space) end = to;
     }
     b->size = end;
@@ -183,7 +189,7 @@ static void tidy(pk_buffer *b, size_t begin) {
 }
 
 pk_status pk_vocab_decode(const pk_vocab *v, const int32_t *id, size_t n, pk_buffer *out) {
-    const size_t     begin = out->size;
+    const size_t begin = out->size;
     const source_ids ids = { v, id };
     for (size_t i = 0; i < n; i++)
         if (id[i] < 0 || id[i] >= v->target.tokens->n)

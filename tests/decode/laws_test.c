@@ -132,6 +132,33 @@ static void test_score_is_sum_of_forced_scores(void **unused) {
         }
 }
 
+/* bans and penalties change what is chosen, never what a token's log-probability is said to be */
+static void test_log_probs_are_the_models(void **unused) {
+    (void)unused;
+    static const char *const specs[] = {
+        "greedy:min_length=6,no_repeat_ngram=2,unk=ban",
+        "greedy:repetition_penalty=1.4,min_length=4",
+        "beam:size=3,min_length=6,no_repeat_ngram=1",
+        "beam:size=3,repetition_penalty=0.8,unk=ban",
+        "beam:size=3,rules=ct2,repetition_penalty=1.3",
+    };
+    for (uint32_t seed = 0; seed < N_SEEDS; seed++)
+        for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+            oracle o = model(seed);
+            o.renormalise = seed & 1;
+            pk_source src = oracle_source(&o, 9), again = src;
+            oracle_result found, scored;
+            src.want_scores = true;
+            src.forced_eos = seed & 2;
+            oracle_translate(&o, specs[i], &src, &found);
+            again.forced = found.best[0].token;
+            again.n_forced = found.best[0].n;
+            oracle_translate(&o, "", &again, &scored);
+            for (int32_t t = 0; t < found.best[0].n; t++)
+                assert_true(fabsf(found.best[0].logp[t] - scored.best[0].logp[t]) < 1e-4f);
+        }
+}
+
 static void test_shapes(void **unused) {
     (void)unused;
     static const char *const more[] = { "",
@@ -390,6 +417,7 @@ int main(void) {
         cmocka_unit_test(test_greedy_is_greedy),
         cmocka_unit_test(test_beam_of_one_is_greedy),
         cmocka_unit_test(test_score_is_sum_of_forced_scores),
+        cmocka_unit_test(test_log_probs_are_the_models),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_limits_are_reached),
         cmocka_unit_test(test_small_vocabularies),

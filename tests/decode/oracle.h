@@ -23,7 +23,7 @@ typedef struct oracle {
     int32_t vocab, eos, pad;   /* pad is never told, as a session does; -1: none */
     float eos_bias, eos_slope; /* makes ends likelier, and likelier with length */
     int32_t room;              /* asks per pass; 0: what the strategy's limits say */
-    bool renormalise;          /* log-probabilities leave pad out */
+    bool renormalise;          /* log-probabilities leave pad and the ask's bans out */
     bool nothing_after;        /* after the second token every logit is minus infinity */
     /* counted, for the last sentence */
     int32_t passes, asks, most_asks, most_slots, most_rows;
@@ -43,19 +43,16 @@ static inline uint32_t oracle_hash(const oracle *o, const int32_t *token, int32_
     return h;
 }
 
-/* logits after n output tokens; returns the log of the sum of their exponentials */
-static inline double oracle_logits(const oracle *o, const int32_t *token, int32_t n, float *logit) {
+/* logits after n output tokens */
+static inline void oracle_logits(const oracle *o, const int32_t *token, int32_t n, float *logit) {
     const uint32_t h = oracle_hash(o, token, n);
-    double sum = 0;
     for (int32_t t = 0; t < o->vocab; t++) {
         const double u = (double)(oracle_mix(h + (uint32_t)t * 0x85EBCA6Bu) >> 8) / 8388608.0 - 1;
         logit[t] = (float)(6 * u * u * u);
         if (t == o->eos)
             logit[t] = (float)(6 * u * u * u + ((double)o->eos_bias + (double)o->eos_slope * n));
         if (o->nothing_after && n >= 2) logit[t] = -INFINITY;
-        if (!(o->renormalise && t == o->pad)) sum += exp((double)logit[t]);
     }
-    return log(sum);
 }
 
 static inline float oracle_look(const oracle *o, const int32_t *token, int32_t n, int32_t source) {
@@ -98,13 +95,17 @@ static inline void oracle_tell(oracle_session *s, int32_t i) {
     int32_t token[ORACLE_LONGEST];
     float logit[ORACLE_VOCAB];
     const int32_t n = oracle_path(s, s->at[i], token);
-    const double sum = oracle_logits(s->model, token, n, logit);
+    double sum = 0;
+    oracle_logits(s->model, token, n, logit);
     bool used[ORACLE_VOCAB] = { false };
     for (int32_t j = 0; j < ask->n_ban; j++) {
         assert_in_range(ask->ban[j], 0, s->model->vocab - 1);
         used[ask->ban[j]] = true;
     }
     if (s->model->pad >= 0) used[s->model->pad] = true;
+    for (int32_t t = 0; t < s->model->vocab; t++)
+        if (!(s->model->renormalise && used[t])) sum += exp((double)logit[t]);
+    sum = log(sum);
     for (int32_t k = 0; k < ask->top_k; k++) {
         int32_t best = PK_NO_TOKEN;
         for (int32_t t = 0; t < s->model->vocab; t++)

@@ -14,7 +14,8 @@
 #include "text/language.h"
 #include "text/utf8.h"
 
-/* the law: pieces cover the text in order, copies are white space, sentences begin and end visibly */
+/* the law: pieces cover the text in order, copies are white space, sentences begin and end visibly
+ */
 static void check_cover(const char *text, size_t size, const pk_pieces *p) {
     size_t at = 0;
     for (size_t i = 0; i < p->n; i++) {
@@ -26,8 +27,10 @@ static void check_cover(const char *text, size_t size, const pk_pieces *p) {
             int32_t c;
             n = pk_utf8_next(text + at, size - at, &c);
             const bool edge = at == piece->begin || at + n == end;
-            if (!piece->sentence) assert_true(pk_utf8_is_space(c));
-            else if (edge) assert_false(pk_utf8_is_space(c));
+            if (!piece->sentence)
+                assert_true(pk_utf8_is_space(c));
+            else if (edge)
+                assert_false(pk_utf8_is_space(c));
         }
     }
     assert_int_equal(at, size);
@@ -36,8 +39,8 @@ static void check_cover(const char *text, size_t size, const pk_pieces *p) {
 /* what pk_split makes of the text, as sentences with '|' between them */
 static void split_to(const char *language, const char *text, bool one, char *out, size_t room) {
     pk_splitter *s;
-    pk_pieces    p = { 0 };
-    size_t       n = 0;
+    pk_pieces p = { 0 };
+    size_t n = 0;
     assert_int_equal(pk_splitter_open(language, &s), PK_OK);
     assert_int_equal(pk_split(s, text, strlen(text), one, &p), PK_OK);
     check_cover(text, strlen(text), &p);
@@ -53,7 +56,7 @@ static void split_to(const char *language, const char *text, bool one, char *out
 }
 
 static const struct {
-    const char *language, *sentences;           /* joined by a space where there is "|" */
+    const char *language, *sentences; /* joined by a space where there is "|" */
 } cases[] = {
     { "en", "Hello.|How are you?|Fine!" },
     { "en", "Dr. Smith met Mr. Jones and Mrs. Brown.|They talked." },
@@ -66,7 +69,8 @@ static const struct {
     { "en", "It costs 3.50 dollars.|Version 2.1 is out." },
     { "en", "\"Really?\" he asked.|\"Yes!\" she said." },
     { "en", "He said \"Stop.\"|Then he left (at last.)|Nobody cared." },
-    { "en", "\xE2\x80\x9CStop.\xE2\x80\x9D|\xE2\x80\x9CWhy?\xE2\x80\x9D|\xE2\x80\x98Just so.\xE2\x80\x99|Fine." },
+    { "en", "\xE2\x80\x9CStop.\xE2\x80\x9D|\xE2\x80\x9CWhy?\xE2\x80\x9D|\xE2\x80\x98Just "
+            "so.\xE2\x80\x99|Fine." },
     { "en", "It was winter.|\xE2\x80\x99Tis so no more." },
     { "en", "Well ... maybe.|Wait... what?|Really...|He was gone." },
     { "en", "Visit http://x.org/?q=A and Yahoo!Mail now.|Thanks!!!|What?!|Yes." },
@@ -81,7 +85,8 @@ static const struct {
     { "de", "Er wurde 30.|Das war 1990.|Danach nichts." },
     { "de", "Obst, z. B. \xC3\x84pfel, d. h. Kernobst, kostet ca. 3 Euro.|Gut." },
     { "de", "Obst, z.B. \xC3\x84pfel, steht in Nr. 5 und Abs. 3.|Die Nr. 6 fehlt." },
-    { "de", "\xE2\x80\x9EKomm!\xE2\x80\x9C|\xE2\x80\x9EWohin?\xE2\x80\x9C, fragte er.|\xC2\xBBNach Haus.\xC2\xAB|Gut." },
+    { "de", "\xE2\x80\x9EKomm!\xE2\x80\x9C|\xE2\x80\x9EWohin?\xE2\x80\x9C, fragte er.|\xC2\xBBNach "
+            "Haus.\xC2\xAB|Gut." },
     { "de", "Prof. Dr. Weber kam bzw. Frau Dr. Maier ging.|Ende." },
     { "de_DE", "Am 3. Mai.|Gut." },
     { "deu", "Am 3. Mai.|Gut." },
@@ -96,7 +101,8 @@ static const struct {
     { NULL, "Dr. No came.|He left." },
     { "xx", "Dr. No came.|He left." },
     { "not a language at all, and far too long to be one", "One.|Two." },
-    { "hi", "\xE0\xA4\xB9\xE0\xA4\xBE\xE0\xA4\x81\xE0\xA5\xA4|\xE0\xA4\xA8\xE0\xA4\xB9\xE0\xA5\x80\xE0\xA4\x82\xE0\xA5\xA4" },
+    { "hi", "\xE0\xA4\xB9\xE0\xA4\xBE\xE0\xA4\x81\xE0\xA5\xA4|"
+            "\xE0\xA4\xA8\xE0\xA4\xB9\xE0\xA5\x80\xE0\xA4\x82\xE0\xA5\xA4" },
 };
 
 static void sentences_end_where_people_end_them(void **state) {
@@ -108,8 +114,8 @@ static void sentences_end_where_people_end_them(void **state) {
         for (char *c = text; (c = strchr(c, '|')) != NULL;) *c = ' ';
         split_to(cases[i].language, text, false, found, sizeof found);
         if (strcmp(found, cases[i].sentences) == 0) continue;
-        print_error("%s: expected %s\n        found %s\n", cases[i].language ? cases[i].language : "-",
-                    cases[i].sentences, found);
+        print_error("%s: expected %s\n        found %s\n",
+                    cases[i].language ? cases[i].language : "-", cases[i].sentences, found);
         n_wrong++;
     }
     assert_int_equal(n_wrong, 0);
@@ -118,18 +124,26 @@ static void sentences_end_where_people_end_them(void **state) {
 static void scripts_without_spaces_are_split(void **state) {
     (void)state;
     char found[256];
-    split_to("zh", "\xE4\xBD\xA0\xE5\xA5\xBD\xE3\x80\x82\xE5\x86\x8D\xE8\xA7\x81\xEF\xBC\x81" "abc", false, found,
-             sizeof found);
-    assert_string_equal(found, "\xE4\xBD\xA0\xE5\xA5\xBD\xE3\x80\x82|\xE5\x86\x8D\xE8\xA7\x81\xEF\xBC\x81|abc");
-    split_to("ja", "\xE3\x80\x8C\xE3\x81\xAF\xE3\x81\x84\xE3\x80\x82\xE3\x80\x8D\xE3\x81\xA8\xE3\x80\x82", false, found,
-             sizeof found);
-    assert_string_equal(found, "\xE3\x80\x8C\xE3\x81\xAF\xE3\x81\x84\xE3\x80\x82\xE3\x80\x8D|\xE3\x81\xA8\xE3\x80\x82");
+    split_to("zh",
+             "\xE4\xBD\xA0\xE5\xA5\xBD\xE3\x80\x82\xE5\x86\x8D\xE8\xA7\x81\xEF\xBC\x81"
+             "abc",
+             false, found, sizeof found);
+    assert_string_equal(
+        found, "\xE4\xBD\xA0\xE5\xA5\xBD\xE3\x80\x82|\xE5\x86\x8D\xE8\xA7\x81\xEF\xBC\x81|abc");
+    split_to("ja",
+             "\xE3\x80\x8C\xE3\x81\xAF\xE3\x81\x84\xE3\x80\x82\xE3\x80\x8D\xE3\x81\xA8\xE3\x80\x82",
+             false, found, sizeof found);
+    assert_string_equal(
+        found,
+        "\xE3\x80\x8C\xE3\x81\xAF\xE3\x81\x84\xE3\x80\x82\xE3\x80\x8D|\xE3\x81\xA8\xE3\x80\x82");
 }
 
 static void lines_and_spacing_are_copied(void **state) {
     (void)state;
-    const char *text = "  One.\t Two. \r\n\r\n \t\nThree\rFour\xE2\x80\xA8" "Five\xE2\x80\xA9" "Six\n";
-    char        found[256];
+    const char *text = "  One.\t Two. \r\n\r\n \t\nThree\rFour\xE2\x80\xA8"
+                       "Five\xE2\x80\xA9"
+                       "Six\n";
+    char found[256];
     split_to("en", text, false, found, sizeof found);
     assert_string_equal(found, "One.|Two.|Three|Four|Five|Six");
     split_to("en", text, true, found, sizeof found);
@@ -140,9 +154,11 @@ static void lines_and_spacing_are_copied(void **state) {
 
 static void white_space_alone_has_no_sentence(void **state) {
     (void)state;
-    static const char *const blank[] = { "", " ", "\n", "\r\n\r\n", "\t \xC2\xA0\xE3\x80\x80", "\xC2\x85" };
-    pk_splitter             *s;
-    pk_pieces                p = { 0 };
+    static const char *const blank[] = {
+        "", " ", "\n", "\r\n\r\n", "\t \xC2\xA0\xE3\x80\x80", "\xC2\x85"
+    };
+    pk_splitter *s;
+    pk_pieces p = { 0 };
     assert_int_equal(pk_splitter_open("en", &s), PK_OK);
     for (size_t i = 0; i < sizeof blank / sizeof *blank; i++)
         for (int one = 0; one < 2; one++) {
@@ -156,10 +172,10 @@ static void white_space_alone_has_no_sentence(void **state) {
 
 static void zero_bytes_are_characters(void **state) {
     (void)state;
-    const char   text[] = "One\0two. Three\0. \0";
+    const char text[] = "One\0two. Three\0. \0";
     const size_t size = sizeof text - 1;
     pk_splitter *s;
-    pk_pieces    p = { 0 };
+    pk_pieces p = { 0 };
     assert_int_equal(pk_splitter_open("en", &s), PK_OK);
     for (int one = 0; one < 2; one++) {
         assert_int_equal(pk_split(s, text, size, one != 0, &p), PK_OK);
@@ -174,14 +190,15 @@ static void zero_bytes_are_characters(void **state) {
 /* a million characters of one kind after another; far from linear would take minutes */
 static void long_lines_take_linear_time(void **state) {
     (void)state;
-    static const char *const unit[] = { "x",    ".",  ". ",    "a. ",   "A. ", "1. ",           "\"",  "( ",
-                                        "\xC3\xA4", "? ", "Dr. ", "! \xC2\xBB ", "\xE3\x80\x82", " ", "a\n", "U.S. ",
-                                        ". 1" };
+    static const char *const unit[] = { "x",     ".",           ". ",           "a. ",      "A. ",
+                                        "1. ",   "\"",          "( ",           "\xC3\xA4", "? ",
+                                        "Dr. ",  "! \xC2\xBB ", "\xE3\x80\x82", " ",        "a\n",
+                                        "U.S. ", ". 1" };
     enum { SIZE = 1000000 };
     char *text;
     assert_int_equal(PK_TAKE(&text, SIZE), PK_OK);
     pk_splitter *s;
-    pk_pieces    p = { 0 };
+    pk_pieces p = { 0 };
     assert_int_equal(pk_splitter_open("de", &s), PK_OK);
     for (size_t i = 0; i < sizeof unit / sizeof *unit; i++) {
         const size_t n = strlen(unit[i]), size = SIZE / n * n;
@@ -190,7 +207,7 @@ static void long_lines_take_linear_time(void **state) {
         assert_int_equal(pk_split(s, text, size, false, &p), PK_OK);
         const double took = pk_clock_now() - start;
         if (took > 5) print_error("%zu bytes of \"%s\" took %.2f s\n", size, unit[i], took);
-        assert_true(took < 5);                  /* under half a second as built for use */
+        assert_true(took < 5); /* under half a second as built for use */
         check_cover(text, size, &p);
     }
     pk_pieces_free(&p);
@@ -198,32 +215,36 @@ static void long_lines_take_linear_time(void **state) {
     pk_memory_give(text);
 }
 
-static size_t cut(const char *text, size_t most) { return pk_split_point(text, strlen(text), most); }
+static size_t cut(const char *text, size_t most) {
+    return pk_split_point(text, strlen(text), most);
+}
 
 static void cuts_fall_at_the_best_place(void **state) {
     (void)state;
-    assert_int_equal(cut("one two, three four", 100), 19);   /* fits */
+    assert_int_equal(cut("one two, three four", 100), 19); /* fits */
     assert_int_equal(cut("one two, three four", 19), 19);
-    assert_int_equal(cut("one two, three four", 16), 9);     /* behind the clause */
-    assert_int_equal(cut("a, bbb ccc ddd eee", 15), 15);     /* the clause is too far to the left */
+    assert_int_equal(cut("one two, three four", 16), 9); /* behind the clause */
+    assert_int_equal(cut("a, bbb ccc ddd eee", 15), 15); /* the clause is too far to the left */
     assert_int_equal(cut("a, bbb ccc ddd eee", 14), 11);
-    assert_int_equal(cut("1,000,000 and more", 12), 10);     /* a comma without a space is none */
+    assert_int_equal(cut("1,000,000 and more", 12), 10); /* a comma without a space is none */
     assert_int_equal(cut("abcdefghij", 4), 4);
-    assert_int_equal(cut("    abcdefghij", 6), 6);           /* never white space alone */
+    assert_int_equal(cut("    abcdefghij", 6), 6); /* never white space alone */
     assert_int_equal(cut("\xE4\xBD\xA0\xE5\xA5\xBD\xEF\xBC\x8C\xE5\x86\x8D\xE8\xA7\x81", 13), 9);
-    assert_int_equal(cut("\xE4\xBD\xA0\xE5\xA5\xBD\xE5\x86\x8D", 8), 6);       /* whole code points */
-    assert_int_equal(cut("aae\xCC\x81xx", 3), 2);            /* accent stays with its letter */
+    assert_int_equal(cut("\xE4\xBD\xA0\xE5\xA5\xBD\xE5\x86\x8D", 8), 6); /* whole code points */
+    assert_int_equal(cut("aae\xCC\x81xx", 3), 2); /* accent stays with its letter */
     assert_int_equal(cut("aae\xCC\x81xx", 4), 2);
     assert_int_equal(cut("aae\xCC\x81xx", 5), 5);
-    assert_int_equal(cut("e\xCC\x81\xCC\x81\xCC\x81", 4), 3);  /* unavoidable: a code point, at least */
-    assert_int_equal(cut("\xF0\x9F\x98\x80x", 1), 4);        /* never 0, even when nothing fits */
+    assert_int_equal(cut("e\xCC\x81\xCC\x81\xCC\x81", 4),
+                     3);                              /* unavoidable: a code point, at least */
+    assert_int_equal(cut("\xF0\x9F\x98\x80x", 1), 4); /* never 0, even when nothing fits */
     assert_int_equal(cut("abc", 0), 1);
     assert_int_equal(pk_split_point("", 0, 5), 0);
 }
 
 static void cuts_obey_their_law(void **state) {
     (void)state;
-    const char *text = "Ein s\xC3\xB6hr langer, e\xCC\x81" "cht (sehr) langer Satz; \xE4\xBD\xA0\xE5\xA5\xBD\xE3\x80\x81 "
+    const char *text = "Ein s\xC3\xB6hr langer, e\xCC\x81"
+                       "cht (sehr) langer Satz; \xE4\xBD\xA0\xE5\xA5\xBD\xE3\x80\x81 "
                        "und   Schlu\xC3\x9F - \xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x94\xAC.";
     const size_t size = strlen(text);
     for (size_t from = 0; from < size; from++) {
@@ -253,13 +274,14 @@ static void lists_hold_whole_words(void **state) {
 static void no_memory_is_reported(void **state) {
     (void)state;
     const int64_t before = pk_memory_alive();
-    int           n_failed = 0;
+    int n_failed = 0;
     for (int64_t fail = 1; fail < 20; fail++) {
         pk_splitter *s = NULL;
-        pk_pieces    p = { 0 };
+        pk_pieces p = { 0 };
         pk_memory_fail_after(fail);
         pk_status status = pk_splitter_open("en", &s);
-        const char *text = "A. B.\nC\nD\nE\nF\nG\nH\nI\nJ\nK\nL\nM\nN\nO\nP\nQ\nR\nS\nT\nU\nV\nW\nX";
+        const char *text =
+            "A. B.\nC\nD\nE\nF\nG\nH\nI\nJ\nK\nL\nM\nN\nO\nP\nQ\nR\nS\nT\nU\nV\nW\nX";
         if (status == PK_OK) status = pk_split(s, text, strlen(text), false, &p);
         pk_memory_fail_after(0);
         if (status != PK_OK) {
@@ -270,7 +292,7 @@ static void no_memory_is_reported(void **state) {
         pk_splitter_close(s);
         assert_int_equal(pk_memory_alive(), before);
     }
-    assert_int_equal(n_failed, 4);              /* the splitter, and room for 16, 32, 64 pieces */
+    assert_int_equal(n_failed, 4); /* the splitter, and room for 16, 32, 64 pieces */
     pk_splitter_close(NULL);
 }
 

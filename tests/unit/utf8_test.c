@@ -12,18 +12,18 @@
 static void every_code_point_survives(void **state) {
     (void)state;
     pk_buffer b = { 0 };
-    size_t    n = 0;
+    size_t n = 0;
     for (int32_t c = 0; c <= 0x10FFFF; c++) {
         if (c >= 0xD800 && c <= 0xDFFF) continue;
         pk_buffer_clear(&b);
         pk_utf8_add(&b, c);
         const size_t expected = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-        int32_t      back;
+        int32_t back;
         assert_int_equal(b.size, expected);
         assert_int_equal(pk_utf8_next(b.data, b.size, &back), expected);
         assert_int_equal(back, c);
         assert_true(pk_utf8_valid(b.data, b.size));
-        for (size_t cut = 1; cut < expected; cut++) {        /* cut short: one fault, all of it */
+        for (size_t cut = 1; cut < expected; cut++) { /* cut short: one fault, all of it */
             assert_int_equal(pk_utf8_next(b.data, cut, &back), cut);
             assert_int_equal(back, PK_UTF8_REPLACEMENT);
         }
@@ -49,26 +49,31 @@ static void what_cannot_be_written_becomes_replacement(void **state) {
 static const struct {
     const char *bytes, *repaired;
 } faults[] = {
-    { "\xC0\xAF", R R },                        /* overlong */
+    { "\xC0\xAF", R R }, /* overlong */
     { "\xC1\xBF", R R },
     { "\xE0\x80\x80", R R R },
     { "\xE0\x9F\xBF", R R R },
     { "\xF0\x80\x80\x80", R R R R },
-    { "\xED\xA0\x80", R R R },                  /* surrogate */
+    { "\xED\xA0\x80", R R R }, /* surrogate */
     { "\xED\xBF\xBF", R R R },
-    { "\xF4\x90\x80\x80", R R R R },            /* beyond U+10FFFF */
+    { "\xF4\x90\x80\x80", R R R R }, /* beyond U+10FFFF */
     { "\xF5\x80\x80\x80", R R R R },
-    { "\xF8\x88", R R },                        /* never a first byte */
+    { "\xF8\x88", R R }, /* never a first byte */
     { "\xFF\xFE", R R },
-    { "\x80", R },                              /* lone continuation */
+    { "\x80", R }, /* lone continuation */
     { "a\xBFz", "a" R "z" },
-    { "\xF0\x9F\x98", R },                      /* cut: one replacement */
+    { "\xF0\x9F\x98", R }, /* cut: one replacement */
     { "\xF0\x9F\x98x", R "x" },
-    { "\xE2\x82" "A", R "A" },
+    { "\xE2\x82"
+      "A",
+      R "A" },
     { "\xE2\x28\xA1", R "(" R },
     { "\xC3", R },
     { "\xC3\xC3\xA4", R "\xC3\xA4" },
-    { "12345678\xC3\xA4" "12345678\xC3", "12345678\xC3\xA4" "12345678" R },
+    { "12345678\xC3\xA4"
+      "12345678\xC3",
+      "12345678\xC3\xA4"
+      "12345678" R },
 };
 
 static void faults_are_replaced_as_elsewhere(void **state) {
@@ -101,9 +106,10 @@ static void any_three_bytes_are_repaired(void **state) {
 
 static void valid_text_is_untouched(void **state) {
     (void)state;
-    const char text[] = "Gr\xC3\xBC\xC3\x9F" "e \0 \xE4\xBD\xA0\xE5\xA5\xBD \xF0\x9F\x98\x80";
+    const char text[] = "Gr\xC3\xBC\xC3\x9F"
+                        "e \0 \xE4\xBD\xA0\xE5\xA5\xBD \xF0\x9F\x98\x80";
     const size_t size = sizeof text - 1;
-    pk_buffer    b = { 0 };
+    pk_buffer b = { 0 };
     assert_true(pk_utf8_valid(text, size));
     assert_true(pk_utf8_valid("", 0));
     pk_utf8_repair(text, size, &b);
@@ -134,7 +140,7 @@ static void spaces_are_those_of_python(void **state) {
 static void repair_reports_no_memory(void **state) {
     (void)state;
     const int64_t before = pk_memory_alive();
-    pk_buffer     b = { 0 };
+    pk_buffer b = { 0 };
     pk_memory_fail_after(1);
     pk_utf8_repair("\xFF", 1, &b);
     pk_memory_fail_after(0);

@@ -6,8 +6,10 @@
 #include "tensor/panel.h"
 
 /* A tile kernel: sums (rows of the tile, panels, 16) of x times some neighbouring panels of w.
- * w is the first panel, the next lies `stride` bytes on. Sums are floats, or int32_t for I8. */
-typedef void tile_kernel(const void *w, size_t stride, const void *x, int32_t cols, void *sums);
+ * w is the first panel, the next lies `stride` bytes on; weights `ahead` bytes further are fetched
+ * into the second-level cache on the way. Sums are floats, or int32_t for I8. */
+typedef void tile_kernel(const void *w, size_t stride, size_t ahead, const void *x, int32_t cols,
+                         void *sums);
 /* the kernel for a tile of that height and 1, 2, 4 or 8 panels; NULL where there is none */
 tile_kernel *PK_KERNEL(tile_f32)(int32_t height, int32_t panels);
 tile_kernel *PK_KERNEL(tile_f16)(int32_t height, int32_t panels);

@@ -6,6 +6,8 @@
 #include "backend/cpu/kernels/kernel_list.h"
 #include "backend/cpu/kernels/tile.h"
 
+enum { MOST_SUMS = 24, FETCH_BYTES = 256 << 10 };
+
 #ifdef PK_ISA_avx512
 enum { SHIFTED = 1 };                           /* tile_i8.c adds 128 to every weight */
 #else
@@ -32,29 +34,45 @@ INLINE vf from_integers(const int32_t *sum, float x_scale, int32_t offset, const
     return vf_mul(vf_of(integers), vf_mul(vf_all(x_scale), scales));
 }
 
-/* the 16 (or fewer, at the end of the matrix) outputs of one row and panel */
-INLINE void finish(const pk_linear_part *part, const void *sum, int32_t row, int32_t panel) {
-    const int32_t column = panel * PK_PANEL;
-    const int32_t lanes = part->w->rows - column < 16 ? part->w->rows - column : 16;
-    const size_t  down = (size_t)(row - pk_tile_first(part->x, part->first_tile));
-    const size_t  along = (size_t)(panel - part->first_panel) * PK_PANEL;
-    vf            y;
+/* Where the outputs of one tile and group of panels go. `lanes` is 16 but at the matrix's end. */
+typedef struct corner {
+    int32_t      row, column;                   /* of x, of the whole output */
+    float       *out;
+    const float *residual;
+} corner;
+
+/* the outputs of one row and panel */
+INLINE void finish(const pk_linear_part *part, const void *sum, corner at, int32_t lanes) {
+    vf y;
     if (part->w->type == PK_I8)
-        y = from_integers(sum, part->x->scale[row], part->x->offset[row], part->w->scale + column,
-                          lanes);
+        y = from_integers(sum, part->x->scale[at.row], part->x->offset[at.row],
+                          part->w->scale + at.column, lanes);
     else y = vf_load(sum);
     if (part->bias) {
-        const float *bias = part->bias + column;
+        const float *bias = part->bias + at.column;
         y = vf_add(y, lanes == 16 ? vf_load(bias) : vf_load_part(bias, lanes));
     }
     if (part->act != PK_LINEAR) y = activate(y, part->act);
-    if (part->residual) {
-        const float *residual = part->residual + down * part->residual_stride + along;
-        y = vf_add(y, lanes == 16 ? vf_load(residual) : vf_load_part(residual, lanes));
+    if (at.residual) y = vf_add(y, lanes == 16 ? vf_load(at.residual) : vf_load_part(at.residual, lanes));
+    if (lanes == 16) vf_store(at.out, y);
+    else vf_store_part(at.out, y, lanes);
+}
+
+/* sums (height, panels, 16) */
+static void finish_tile(const pk_linear_part *part, const float *sums, corner at, int32_t height,
+                        int32_t panels) {
+    for (int32_t r = 0; r < height; r++) {
+        corner here = at;
+        for (int32_t p = 0; p < panels; p++, sums += PK_PANEL) {
+            const int32_t left = part->w->rows - here.column;
+            if (left >= 16) finish(part, sums, here, 16);
+            else finish(part, sums, here, left);
+            here.column += PK_PANEL, here.out += PK_PANEL;
+            if (here.residual) here.residual += PK_PANEL;
+        }
+        at.row++, at.out += part->out_stride;
+        if (at.residual) at.residual += part->residual_stride;
     }
-    float *out = part->out + down * part->out_stride + along;
-    if (lanes == 16) vf_store(out, y);
-    else vf_store_part(out, y, lanes);
 }
 
 static tile_kernel *find(pk_dtype type, int32_t height, int32_t panels) {
@@ -65,20 +83,6 @@ static tile_kernel *find(pk_dtype type, int32_t height, int32_t panels) {
     }
 }
 
-static void one_tile(const pk_linear_part *part, int32_t tile, int32_t panel, int32_t panels,
-                     size_t stride) {
-    const pk_tiles *x = part->x;
-    const int32_t   first = pk_tile_first(x, tile), height = pk_tile_height(x, tile);
-    const size_t    element = part->w->type == PK_I8 ? 1 : sizeof(float);
-    _Alignas(64) float sums[PK_TILE_MAX * 2 * PK_PANEL + 8 * PK_PANEL];    /* or int32_t */
-    find(part->w->type, height, panels)((const char *)part->w->data + (size_t)panel * stride, stride,
-                                        (const char *)x->data + (size_t)first * pk_tile_width(x) * element,
-                                        x->cols, sums);
-    for (int32_t r = 0; r < height; r++)
-        for (int32_t p = 0; p < panels; p++)
-            finish(part, sums + (r * panels + p) * PK_PANEL, first + r, panel + p);
-}
-
 /* the most panels, no more than `left`, for which there is a kernel of that height */
 static int32_t panels_at_once(pk_dtype type, int32_t height, int32_t left) {
     int32_t n = 8;
@@ -86,14 +90,40 @@ static int32_t panels_at_once(pk_dtype type, int32_t height, int32_t left) {
     return n;
 }
 
+/* Weights of the next group of panels are on their way while this one is used. Where a group is too
+ * large to wait in the second-level cache, each stream runs a little ahead instead. */
+static size_t fetch_ahead(size_t group_bytes, bool last) {
+    if (group_bytes > FETCH_BYTES) return 2048;
+    return last ? 0 : group_bytes;
+}
+
+/* all tiles of the part over n panels */
+static void one_group(const pk_linear_part *part, int32_t panel, int32_t n, size_t stride, size_t ahead) {
+    const pk_tiles *x = part->x;
+    const size_t    row_bytes = pk_tile_width(x) * (part->w->type == PK_I8 ? 1 : sizeof(float));
+    const char     *w = (const char *)part->w->data + (size_t)panel * stride;
+    const size_t    along = (size_t)(panel - part->first_panel) * PK_PANEL;
+    const int32_t   top = pk_tile_first(x, part->first_tile);
+    _Alignas(64) float sums[MOST_SUMS * PK_PANEL];            /* or int32_t */
+    for (int32_t t = part->first_tile; t < part->first_tile + part->n_tiles; t++) {
+        const int32_t row = pk_tile_first(x, t), height = pk_tile_height(x, t);
+        const size_t  down = (size_t)(row - top);
+        corner        at = { row, panel * PK_PANEL, part->out + down * part->out_stride + along, NULL };
+        if (part->residual) at.residual = part->residual + down * part->residual_stride + along;
+        find(part->w->type, height, n)(w, stride, ahead, (const char *)x->data + (size_t)row * row_bytes,
+                                       x->cols, sums);
+        finish_tile(part, sums, at, height, n);
+    }
+}
+
 void PK_KERNEL(linear)(const pk_linear_part *part) {
     const size_t  stride = pk_panel_stride(part->w->cols, part->w->type);
-    const int32_t end = part->first_panel + part->n_panels, last = part->first_tile + part->n_tiles;
+    const int32_t end = part->first_panel + part->n_panels;
     int32_t       tallest = 1;
-    for (int32_t t = part->first_tile; t < last; t++)
+    for (int32_t t = part->first_tile; t < part->first_tile + part->n_tiles; t++)
         if (pk_tile_height(part->x, t) > tallest) tallest = pk_tile_height(part->x, t);
     for (int32_t panel = part->first_panel, n; panel < end; panel += n) {
         n = panels_at_once(part->w->type, tallest, end - panel);
-        for (int32_t t = part->first_tile; t < last; t++) one_tile(part, t, panel, n, stride);
+        one_group(part, panel, n, stride, fetch_ahead((size_t)n * stride, panel + n >= end));
     }
 }

@@ -25,6 +25,10 @@
 #define TALLEST 2
 #endif
 
+/* Makes the compiler forget how a pointer was computed. Otherwise it derives each panel's pointer from
+ * the first and keeps more offsets than there are registers. */
+#define OPAQUE(pointer) __asm__("" : "+r"(pointer))
+
 /* a table [height][log2(panels)] of the kernels that DEFINE_TILE made, and its look-up */
 #define TILE_NAME_(h, n)  tile_##h##x##n
 #define TILE_ENTRY(h, n)  [h][__builtin_ctz(n)] = TILE_NAME_(h, n),

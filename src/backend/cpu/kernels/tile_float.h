@@ -6,31 +6,59 @@
 #include "backend/cpu/kernels/kernel_list.h"
 #include "backend/cpu/kernels/tile.h"
 
-INLINE void one_column(vf (*sums)[8], const int h, const int n, const WEIGHT *w, size_t stride,
-                       const float *x) {
-    UNROLL for (int p = 0; p < n; p++) {
-        const vf weights = LOAD_WEIGHTS(w + (size_t)p * stride);
-        UNROLL for (int r = 0; r < h; r++)
-            sums[r][p] = vf_fma(weights, vf_all(x[4 * r]), sums[r][p]);
+/* Products of column i of a quad. The fewer of weights and inputs are held, the others loaded as they
+ * are used: that keeps the tallest tiles within the registers. */
+INLINE void one_column(vf (*sums)[8], const int h, const int n, const WEIGHT **w, const float *x,
+                       const int i) {
+    vf held[8];
+    UNROLL for (int j = 0; j < (n < h ? n : h); j++)
+        held[j] = n < h ? LOAD_WEIGHTS(w[j] + i * PK_PANEL) : vf_all(x[4 * j + i]);
+    if (n < h) {
+        UNROLL for (int r = 0; r < h; r++) {
+            const vf input = vf_all(x[4 * r + i]);
+            UNROLL for (int p = 0; p < n; p++) sums[r][p] = vf_fma(held[p], input, sums[r][p]);
+        }
+    } else {
+        UNROLL for (int p = 0; p < n; p++) {
+            const vf weights = LOAD_WEIGHTS(w[p] + i * PK_PANEL);
+            UNROLL for (int r = 0; r < h; r++) sums[r][p] = vf_fma(weights, held[r], sums[r][p]);
+        }
     }
 }
 
-INLINE void tile(const WEIGHT *w, size_t stride, const float *x, int32_t cols, float *out, const int h,
-                 const int n) {
-    vf      sums[PK_TILE_MAX][8];
-    int32_t c = 0;
-    UNROLL for (int r = 0; r < h; r++)
-        UNROLL for (int p = 0; p < n; p++) sums[r][p] = vf_all(0);
-    for (; c + 4 <= cols; c += 4, w += 4 * PK_PANEL, x += 4 * h)
-        UNROLL for (int i = 0; i < 4; i++) one_column(sums, h, n, w + i * PK_PANEL, stride, x + i);
-    for (int32_t i = 0; c < cols; c++, i++) one_column(sums, h, n, w + i * PK_PANEL, stride, x + i);
+/* four columns; a line of the cache holds one of 32-bit weights, or two of 16-bit ones */
+INLINE void one_quad(vf (*sums)[8], const int h, const int n, const WEIGHT **w, size_t ahead,
+                     const float *x) {
+    const int columns = 4 / (int)sizeof(WEIGHT);
+    UNROLL for (int i = 0; i < 4; i++) {
+        UNROLL for (int p = 0; p < n && i % columns == 0; p++)
+            __builtin_prefetch((const char *)(w[p] + i * PK_PANEL) + ahead, 0, 2);
+        one_column(sums, h, n, w, x, i);
+    }
+}
+
+INLINE void tile(const WEIGHT *first, size_t stride, size_t ahead, const float *x, int32_t cols,
+                 float *out, const int h, const int n) {
+    vf            sums[PK_TILE_MAX][8];
+    const WEIGHT *w[8];
+    UNROLL for (int p = 0; p < n; p++) {
+        w[p] = first + (size_t)p * stride;
+        OPAQUE(w[p]);
+        UNROLL for (int r = 0; r < h; r++) sums[r][p] = vf_all(0);
+    }
+    for (int32_t quad = cols / 4; quad > 0; quad--, x += 4 * h) {
+        one_quad(sums, h, n, w, ahead, x);
+        UNROLL for (int p = 0; p < n; p++) w[p] += 4 * PK_PANEL;
+    }
+    UNROLL for (int i = 0; i < 3; i++)
+        if (i < cols % 4) one_column(sums, h, n, w, x, i);
     UNROLL for (int r = 0; r < h; r++)
         UNROLL for (int p = 0; p < n; p++) vf_store(out + (r * n + p) * PK_PANEL, sums[r][p]);
 }
 
 #define DEFINE_TILE(h, n)                                                                          \
-    static void tile_##h##x##n(const void *w, size_t stride, const void *x, int32_t cols,          \
-                               void *sums) {                                                       \
-        tile(w, stride / sizeof(WEIGHT), x, cols, sums, h, n);                                     \
+    static void tile_##h##x##n(const void *w, size_t stride, size_t ahead, const void *x,          \
+                               int32_t cols, void *sums) {                                         \
+        tile(w, stride / sizeof(WEIGHT), ahead, x, cols, sums, h, n);                              \
     }
 TILES(DEFINE_TILE)

@@ -6,35 +6,40 @@
 #include "backend/cpu/kernels/kernel_list.h"
 #include "backend/cpu/kernels/tile.h"
 
+#if !defined PK_ISA_generic
+INLINE int32_t four_bytes(const int8_t *x) {
+    int32_t four;
+    memcpy(&four, x, sizeof four);
+    return four;
+}
+#endif
+
 #if defined PK_ISA_avx512
-typedef vi quads;
+typedef vi quads, inputs;
 INLINE quads load_quads(const int8_t *w) {      /* the sign bit flipped: w + 128 as unsigned */
     return _mm512_xor_si512(_mm512_loadu_si512(w), _mm512_set1_epi8(-128));
 }
-INLINE vi add_products(vi sum, quads w, const int8_t *x) {
-    int32_t four;
-    memcpy(&four, x, 4);
-    return _mm512_dpbusd_epi32(sum, w, _mm512_set1_epi32(four));
-}
+INLINE inputs load_inputs(const int8_t *x) { return vi_all(four_bytes(x)); }
+INLINE vi     add_products(vi sum, quads w, inputs x) { return _mm512_dpbusd_epi32(sum, w, x); }
 #elif defined PK_ISA_avx2
-typedef vi quads;
+typedef vi      quads;
+typedef __m256i inputs;
 INLINE quads   load_quads(const int8_t *w) { return vi_load((const int32_t *)(const void *)w); }
 INLINE __m256i dot_quads(__m256i w, __m256i x) {
     /* |w| <= 128 and |x| <= 127: a pair of products fits 16 bits */
     const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w));
     return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
 }
-INLINE vi add_products(vi sum, quads w, const int8_t *x) {
-    int32_t four;
-    memcpy(&four, x, 4);
-    const __m256i all = _mm256_set1_epi32(four);
-    return (vi){ _mm256_add_epi32(sum.lo, dot_quads(w.lo, all)),
-                 _mm256_add_epi32(sum.hi, dot_quads(w.hi, all)) };
+INLINE inputs load_inputs(const int8_t *x) { return _mm256_set1_epi32(four_bytes(x)); }
+INLINE vi     add_products(vi sum, quads w, inputs x) {
+    return (vi){ _mm256_add_epi32(sum.lo, dot_quads(w.lo, x)),
+                 _mm256_add_epi32(sum.hi, dot_quads(w.hi, x)) };
 }
 #else
-typedef const int8_t *quads;
+typedef const int8_t *quads, *inputs;
 INLINE quads load_quads(const int8_t *w) { return w; }
-INLINE vi    add_products(vi sum, quads w, const int8_t *x) {
+INLINE inputs load_inputs(const int8_t *x) { return x; }
+INLINE vi     add_products(vi sum, quads w, inputs x) {
     for (int lane = 0; lane < 16; lane++)
         sum[lane] += w[4 * lane] * x[0] + w[4 * lane + 1] * x[1] + w[4 * lane + 2] * x[2] +
                      w[4 * lane + 3] * x[3];
@@ -42,25 +47,47 @@ INLINE vi    add_products(vi sum, quads w, const int8_t *x) {
 }
 #endif
 
-INLINE void tile(const int8_t *w, size_t stride, const int8_t *x, int32_t cols, int32_t *out,
-                 const int h, const int n) {
-    vi sums[PK_TILE_MAX][8];
-    UNROLL for (int r = 0; r < h; r++)
-        UNROLL for (int p = 0; p < n; p++) sums[r][p] = vi_all(0);
-    for (int32_t c = 0; c < cols; c += 4, w += 4 * PK_PANEL, x += 4 * h)
-        UNROLL for (int p = 0; p < n; p++) {
-            const quads weights = load_quads(w + (size_t)p * stride);
-            UNROLL for (int r = 0; r < h; r++)
-                sums[r][p] = add_products(sums[r][p], weights, x + 4 * r);
+/* Products of one quad of columns; as in tile_float.h, the fewer of weights and inputs are held. */
+INLINE void one_quad(vi (*sums)[8], const int h, const int n, const int8_t **w, const int8_t *x) {
+    if (n < h) {
+        quads held[8];
+        UNROLL for (int p = 0; p < n; p++) held[p] = load_quads(w[p]);
+        UNROLL for (int r = 0; r < h; r++) {
+            const inputs input = load_inputs(x + 4 * r);
+            UNROLL for (int p = 0; p < n; p++) sums[r][p] = add_products(sums[r][p], held[p], input);
         }
+    } else {
+        inputs held[8];
+        UNROLL for (int r = 0; r < h; r++) held[r] = load_inputs(x + 4 * r);
+        UNROLL for (int p = 0; p < n; p++) {
+            const quads weights = load_quads(w[p]);
+            UNROLL for (int r = 0; r < h; r++) sums[r][p] = add_products(sums[r][p], weights, held[r]);
+        }
+    }
+}
+
+INLINE void tile(const int8_t *first, size_t stride, size_t ahead, const int8_t *x, int32_t cols,
+                 int32_t *out, const int h, const int n) {
+    vi            sums[PK_TILE_MAX][8];
+    const int8_t *w[8];
+    UNROLL for (int p = 0; p < n; p++) {
+        w[p] = first + (size_t)p * stride;
+        OPAQUE(w[p]);
+        UNROLL for (int r = 0; r < h; r++) sums[r][p] = vi_all(0);
+    }
+    for (int32_t quad = (cols + 3) / 4; quad > 0; quad--, x += 4 * h) {
+        UNROLL for (int p = 0; p < n; p++) __builtin_prefetch(w[p] + ahead, 0, 2);
+        one_quad(sums, h, n, w, x);
+        UNROLL for (int p = 0; p < n; p++) w[p] += 4 * PK_PANEL;
+    }
     UNROLL for (int r = 0; r < h; r++)
         UNROLL for (int p = 0; p < n; p++) vi_store(out + (r * n + p) * PK_PANEL, sums[r][p]);
 }
 
 #define DEFINE_TILE(h, n)                                                                          \
-    static void tile_##h##x##n(const void *w, size_t stride, const void *x, int32_t cols,          \
-                               void *sums) {                                                       \
-        tile(w, stride, x, cols, sums, h, n);                                                      \
+    static void tile_##h##x##n(const void *w, size_t stride, size_t ahead, const void *x,          \
+                               int32_t cols, void *sums) {                                         \
+        tile(w, stride, ahead, x, cols, sums, h, n);                                               \
     }
 TILES(DEFINE_TILE)
 TILE_LOOKUP(tile_i8)

@@ -1,0 +1,181 @@
+/* bench_test.c - the arithmetic of the bench, its report, and tables. */
+#include "cli_stubs.h"
+
+#include "../../cli/bandwidth.c"
+#include "../../cli/bench.c"
+#include "../../cli/bench_report.c"
+#include "../../cli/lines.c"
+#include "../../cli/progress.c"
+#include "../../cli/table.c"
+
+/* no model is opened here */
+int pk_cli_fail_status(const pk_cli *c, pk_status status) { return (void)c, (int)status; }
+int pk_cli_open_model(const pk_cli *c, pk_model **model) { return (void)c, (void)model, 1; }
+int pk_cli_open_translator(const pk_cli *c, const pk_model *model, const char *decode,
+                           pk_translator **out) {
+    return (void)c, (void)model, (void)decode, (void)out, 1;
+}
+
+/* runs `body` with standard output going to *text, which the caller frees */
+#define CAPTURE(text, body)                         \
+    do {                                            \
+        size_t n_;                                  \
+        FILE  *kept_ = stdout;                      \
+        stdout = open_memstream(text, &n_);         \
+        body;                                       \
+        fclose(stdout);                             \
+        stdout = kept_;                             \
+    } while (0)
+
+static void percentiles_are_nearest_ranks(void **state) {
+    double list[100];
+    (void)state;
+    for (int i = 0; i < 100; i++) list[i] = i + 1;
+    assert_true(percentile(list, 100, 0.50) == 50);
+    assert_true(percentile(list, 100, 0.95) == 95);
+    assert_true(percentile(list, 100, 0.99) == 99);
+    assert_true(percentile(list, 100, 1.00) == 100);
+    assert_true(percentile(list, 1, 0.50) == 1);
+    assert_true(percentile(list, 3, 0.01) == 1);
+    assert_true(percentile(list, 0, 0.50) == 0);
+}
+
+static void words_lie_between_spaces(void **state) {
+    (void)state;
+    assert_int_equal(count_words(&(pk_text){ "", 0 }), 0);
+    assert_int_equal(count_words(&(pk_text){ "  ", 2 }), 0);
+    assert_int_equal(count_words(&(pk_text){ " one  two\tthree ", 16 }), 3);
+    assert_int_equal(count_words(&(pk_text){ "Ümläut ß", 11 }), 2);
+}
+
+/* whatever a translator reports, each line of a call gets one latency, and no more */
+static void latencies_are_one_a_line(void **state) {
+    double latency[8] = { 0 };
+    job    j = { .latency = latency, .n_latency = 2, .most_latency = 6 };
+    (void)state;
+    note_latency(&j, 0, 4);
+    assert_int_equal(j.n_latency, 2);
+    note_latency(&j, 3, 4);
+    assert_int_equal(j.n_latency, 5);
+    note_latency(&j, 1, 100);                   /* many more sentences than lines */
+    assert_int_equal(j.n_latency, 5);
+    note_latency(&j, 9, 4);
+    assert_int_equal(j.n_latency, 6);
+    note_latency(&j, 4, 4);
+    assert_int_equal(j.n_latency, 6);
+    assert_true(latency[6] == 0);
+}
+
+static void statistics_are_of_the_runs_alone(void **state) {
+    pk_stats before = { .sentences = 10, .passes = 100, .target_tokens = 50 };
+    pk_stats after = { .sentences = 30, .passes = 160, .target_tokens = 80, .repaired = 1,
+                       .decoder_weight_bytes = 7 };
+    (void)state;
+    before.seconds[PK_MODULE_FFN] = 1;
+    after.seconds[PK_MODULE_FFN] = 1.5;
+    subtract(&after, &before);
+    assert_int_equal(after.sentences, 20);
+    assert_int_equal(after.passes, 60);
+    assert_int_equal(after.target_tokens, 30);
+    assert_int_equal(after.decoder_weight_bytes, 7);
+    assert_true(after.seconds[PK_MODULE_FFN] == 0.5);
+}
+
+/* two runs of 10 lines in 2 seconds each; the second case takes half as long */
+static void make_bench(pk_bench *b, pk_cli *c, pk_bench_case *cases) {
+    *c = (pk_cli){ .repeat = 2, .batch = 1, .model = "m" };
+    for (int i = 0; i < 2; i++) {
+        cases[i] = (pk_bench_case){ .decode = i ? "beam" : "greedy", .seconds = i ? 1 : 2, .same = 10 };
+        cases[i].stats = (pk_stats){ .sentences = 20, .target_tokens = 200, .sentence_passes = 100,
+                                     .passes = 40, .decoder_weight_bytes = 1000 };
+        cases[i].stats.seconds[PK_MODULE_ENCODER] = 1;
+        cases[i].stats.seconds[PK_MODULE_OUTPUT] = 3;
+    }
+    *b = (pk_bench){ .c = c, .lines = 10, .n = 2, .words = 60, .threads = 1, .bandwidth = 1e5,
+                     .cases = cases };
+}
+
+static void figures_follow_from_the_counts(void **state) {
+    pk_bench_case cases[2];
+    pk_cli        c;
+    pk_bench      b;
+    (void)state;
+    make_bench(&b, &c, cases);
+    figures f = derive(&b, &cases[1]);
+    assert_true(f.sentences == 10 && f.words == 60 && f.tokens == 100);
+    assert_true(f.passes == 5 && f.kept == 2);
+    assert_true(f.ratio == 2);
+    assert_true(f.bandwidth == 0.2);            /* 20 passes of 1000 bytes in a second, of 1e5 */
+    assert_true(f.share[PK_MODULE_ENCODER] == 0.25 && f.share[PK_MODULE_OUTPUT] == 0.75);
+    cases[1].seconds = 0;                       /* nothing is divided by zero */
+    memset(&cases[1].stats, 0, sizeof cases[1].stats);
+    f = derive(&b, &cases[1]);
+    assert_true(f.sentences == 0 && f.kept == 0 && f.ratio == 0 && f.share[0] == 0);
+}
+
+static void reports_have_all_cases(void **state) {
+    pk_bench_case cases[2];
+    pk_cli        c;
+    pk_bench      b;
+    char         *text = NULL;
+    json_error_t  error;
+    (void)state;
+    make_bench(&b, &c, cases);
+    CAPTURE(&text, pk_bench_print_json(&b));
+    char   *second = strchr(text, '\n') + 1;
+    json_t *line = json_loads(second, 0, &error);
+    assert_non_null(line);
+    assert_string_equal(json_string_value(json_object_get(line, "decode")), "beam");
+    assert_true(json_number_value(json_object_get(line, "speed_to_first")) == 2);
+    assert_int_equal(json_object_size(json_object_get(line, "time_share")), PK_N_MODULES);
+    assert_true(json_is_null(json_object_get(line, "workers")));
+    json_decref(line);
+    free(text);
+    CAPTURE(&text, pk_bench_print_table(&b));
+    assert_non_null(strstr(text, "2.00x"));
+    for (int i = 0; i < PK_N_MODULES; i++) assert_non_null(strstr(text, module_name[i]));
+    free(text);
+}
+
+static void columns_are_as_wide_as_needed(void **state) {
+    pk_table t = { .columns = 3 };
+    char    *text = NULL;
+    (void)state;
+    pk_table_add(&t, "a");
+    pk_table_add(&t, "%d", 10);
+    pk_table_add(&t, "x");
+    pk_table_add(&t, "größe");
+    pk_table_add(&t, "2");
+    pk_table_add(&t, "yyy");
+    CAPTURE(&text, pk_table_print(&t, true));
+    assert_string_equal(text, "a      10    x\ngröße   2  yyy\n");
+    free(text);
+    CAPTURE(&text, pk_table_print(&t, false));
+    assert_string_equal(text, "a      10  x\ngröße  2   yyy\n");
+    free(text);
+    pk_table_free(&t);
+}
+
+static void the_machine_can_be_measured(void **state) {
+    (void)state;
+    assert_true(pk_cli_cores() >= 1);
+    assert_true(pk_cli_bandwidth(1) > 1e8);     /* slower than 0.1 GB/s is no machine of today */
+    reset_peak();
+    assert_true(read_peak() > 0);
+    double begin = pk_cli_seconds();
+    assert_true(pk_cli_seconds() >= begin);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(percentiles_are_nearest_ranks),
+        cmocka_unit_test(words_lie_between_spaces),
+        cmocka_unit_test(latencies_are_one_a_line),
+        cmocka_unit_test(statistics_are_of_the_runs_alone),
+        cmocka_unit_test(figures_follow_from_the_counts),
+        cmocka_unit_test(reports_have_all_cases),
+        cmocka_unit_test(columns_are_as_wide_as_needed),
+        cmocka_unit_test(the_machine_can_be_measured),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

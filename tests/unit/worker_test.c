@@ -1,0 +1,111 @@
+/* worker_test.c - the loop with little memory: sentences are put back, decoded again, and come out as
+ * they would have with plenty. On random networks, without text. */
+#include "check.h"
+
+#include <string.h>
+
+#include "engine/worker.h"
+#include "tiny_network.h"
+
+enum { N_JOBS = 9 };
+
+static void make_jobs(pk_job *job, pk_job **order) {
+    uint64_t seed = 5;
+    memset(job, 0, N_JOBS * sizeof *job);
+    for (int i = 0; i < N_JOBS; i++) {
+        const int n = 12 - i;
+        for (int j = 0; j < n; j++) {
+            const float r = tiny_random(&seed);
+            ASSERT_OK(pk_ids_add(&job[i].source, 1 + (int32_t)((r + 1) * 19)));
+        }
+        ASSERT_OK(pk_ids_add(&job[i].source, 0));
+        order[i] = &job[i];
+    }
+}
+
+static pk_worker_options options_for(const char *spec, void **state) {
+    pk_worker_options o = { .backend = "ref", .threads = 1, .batch = 4, .batch_tokens = 64, .max_source = 20 };
+    ASSERT_OK(pk_strategy_parse(spec, &o.plan.strategy, state));
+    o.plan.options = *state;
+    o.plan.n_best = 1;
+    o.plan.scores = true;
+    o.scoring = o.plan;
+    return o;
+}
+
+/* decodes all jobs; returns how many times a sentence was encoded */
+static uint64_t decode(const tiny_network *tiny, const char *spec, int32_t usual_length, pk_job *job) {
+    pk_job   *order[N_JOBS];
+    pk_worker w;
+    void     *state;
+    make_jobs(job, order);
+    pk_worker_options o = options_for(spec, &state);
+    o.usual_length = usual_length;
+    ASSERT_OK(pk_worker_open(&w, &tiny->net, &o));
+    pk_queue q = { .job = order, .n = N_JOBS };
+    pk_worker_run(&w, &q, &o.plan);
+    ASSERT_OK(w.status);
+    assert_int_equal(q.done, N_JOBS);
+    assert_int_equal(pk_session_free_slots(w.session), pk_session_max(w.session)->slots);
+    const uint64_t tokens = w.stats.source_tokens;
+    pk_worker_close(&w);
+    pk_memory_give(state);
+    return tokens;
+}
+
+static void sentences_put_back_come_out_the_same(void **state) {
+    (void)state;
+    static const char *const specs[] = { "greedy:min_length=40", "beam:size=3,min_length=40" };
+    const pk_config          c = tiny_config();
+    tiny_network             tiny;
+    ASSERT_OK(tiny_network_open(&c, PK_F32, 3, &tiny));
+    for (int s = 0; s < 2; s++) {
+        pk_job         roomy[N_JOBS], tight[N_JOBS];
+        const uint64_t once = decode(&tiny, specs[s], 48, roomy);
+        const uint64_t again = decode(&tiny, specs[s], 1, tight);
+        assert_int_equal(once, 13 + 12 + 11 + 10 + 9 + 8 + 7 + 6 + 5);
+        assert_true(again > once);              /* some were put back */
+        for (int i = 0; i < N_JOBS; i++) {
+            const pk_job_hypothesis *a = &roomy[i].hypothesis[0], *b = &tight[i].hypothesis[0];
+            assert_true(a->n >= 39);
+            assert_int_equal(a->n, b->n);
+            assert_memory_equal(a->token, b->token, (size_t)a->n * sizeof *a->token);
+            assert_memory_equal(a->logp, b->logp, (size_t)a->n * sizeof *a->logp);
+            pk_job_free(&roomy[i]);
+            pk_job_free(&tight[i]);
+        }
+    }
+    tiny_network_close(&tiny);
+}
+
+static void a_stopped_queue_leaves_nothing_behind(void **state) {
+    (void)state;
+    const pk_config c = tiny_config();
+    tiny_network    tiny;
+    pk_job          job[N_JOBS], *order[N_JOBS];
+    pk_worker       w;
+    void           *options;
+    ASSERT_OK(tiny_network_open(&c, PK_F32, 3, &tiny));
+    const int64_t     alive = pk_memory_alive();
+    pk_worker_options o = options_for("greedy", &options);
+    make_jobs(job, order);
+    ASSERT_OK(pk_worker_open(&w, &tiny.net, &o));
+    pk_queue q = { .job = order, .n = N_JOBS };
+    atomic_store(&q.stop, 1);
+    pk_worker_run(&w, &q, &o.plan);
+    ASSERT_OK(w.status);
+    assert_int_equal(q.done, 0);
+    for (int i = 0; i < N_JOBS; i++) pk_job_free(&job[i]);
+    pk_worker_close(&w);
+    pk_memory_give(options);
+    assert_int_equal(pk_memory_alive(), alive);
+    tiny_network_close(&tiny);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sentences_put_back_come_out_the_same),
+        cmocka_unit_test(a_stopped_queue_leaves_nothing_behind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
