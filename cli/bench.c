@@ -90,6 +90,7 @@ static int call(job *j, pk_translator *t, pk_bench_case *k, size_t first, size_t
     return 0;
 }
 
+/* all lines once; `same` is that of the last run, and all runs give the same */
 static int run_once(job *j, pk_translator *t, pk_bench_case *k, double *seconds) {
     size_t step = j->c->batch == 1 ? 1 : j->b.lines;
     double begin = pk_cli_seconds();
@@ -135,6 +136,7 @@ static void summarize(job *j, pk_bench_case *k, double *seconds) {
     k->slowest = percentile(j->latency, j->n_latency, 1.0);
 }
 
+/* warm-up, then the runs; statistics count from after the warm-up */
 static int measure(job *j, pk_translator *t, pk_bench_case *k) {
     size_t    warm = (size_t)j->c->warm_up < j->b.lines ? (size_t)j->c->warm_up : j->b.lines;
     double   *seconds = pk_cli_grow(NULL, (size_t)j->c->repeat, sizeof *seconds);
@@ -152,6 +154,7 @@ static int measure(job *j, pk_translator *t, pk_bench_case *k) {
     return code;
 }
 
+/* a translator of its own for each case, closed before the next: peaks do not add up */
 static int run_case(job *j, pk_bench_case *k) {
     pk_translator *t = NULL;
     reset_peak();
@@ -175,6 +178,7 @@ static int open_all(job *j) {
     return code;
 }
 
+/* one case for each --decode, or the default alone */
 static void prepare(job *j) {
     static const char *const normal[] = { "greedy" };
     pk_bench *b = &j->b;

@@ -19,8 +19,10 @@ typedef struct figures {
     double share[PK_N_MODULES];                 /* of the time, 0 to 1 */
 } figures;
 
+/* a rate of nothing is 0 here: JSON knows no infinity */
 static double over(double a, double b) { return b > 0 ? a / b : 0; }
 
+/* counts are of all runs together, `seconds` of the median run: hence the division by runs */
 static figures derive(const pk_bench *b, const pk_bench_case *k) {
     const pk_stats *s = &k->stats;
     figures         f = { 0 };
@@ -52,7 +54,7 @@ static figures derive(const pk_bench *b, const pk_bench_case *k) {
 
 void pk_bench_print_table(const pk_bench *b) {
     pk_table    table = { .columns = b->n + 1 };
-    const char *latency = b->c->batch == 1 ? "latency, call of one line" : "latency, since the call";
+    const char *latency = b->c->batch == 1 ? "call of one line" : "since the call";
     char        name[64];
     printf("%zu lines, %d thread%s, batch %lld, %lld run%s; this machine reads %.1f GB/s\n\n",
            b->lines, b->threads, b->threads == 1 ? "" : "s", (long long)b->c->batch,
@@ -63,7 +65,7 @@ void pk_bench_print_table(const pk_bench *b) {
     ROW("target tokens/s", "%.1f", f.tokens);
     ROW("speed against the first", "%.2fx", f.ratio);
     ROW("lines as in the first", "%.1f %%", 100 * over((double)k->same, (double)b->lines));
-    snprintf(name, sizeof name, "%s: p50", latency);
+    snprintf(name, sizeof name, "latency, %s: p50", latency);
     ROW(name, "%.1f ms", 1e3 * k->p50);
     ROW("  p95", "%.1f ms", 1e3 * k->p95);
     ROW("  p99", "%.1f ms", 1e3 * k->p99);
@@ -80,16 +82,18 @@ void pk_bench_print_table(const pk_bench *b) {
     pk_table_free(&table);
 }
 
+/* two packs, since one format string for all would be beyond reading */
 static json_t *json_case(const pk_bench *b, const pk_bench_case *k, const figures *f) {
     const pk_cli *c = b->c;
     json_t       *share = json_object();
     for (int i = 0; i < PK_N_MODULES; i++)
         json_object_set_new(share, module_name[i], json_real(f->share[i]));
     json_t *line = json_pack(
-        "{s:s, s:s, s:s?, s:i, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:{s:f, s:f, s:f, s:f}}",
+        "{s:s, s:s, s:s?, s:i, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:{s:f,s:f,s:f,s:f}}",
         "decode", k->decode, "model", c->model, "type", c->type, "threads", b->threads,
-        "workers", c->workers ? json_integer(c->workers) : json_null(), "batch", (json_int_t)c->batch,
-        "lines", (json_int_t)b->lines, "repeat", (json_int_t)c->repeat,
+        "workers", c->workers ? json_integer(c->workers) : json_null(),
+        "batch", (json_int_t)c->batch, "lines", (json_int_t)b->lines,
+        "repeat", (json_int_t)c->repeat,
         "seconds", k->seconds, "sentences_per_second", f->sentences,
         "source_words_per_second", f->words, "target_tokens_per_second", f->tokens,
         "speed_to_first", f->ratio, "latency_seconds", "p50", k->p50, "p95", k->p95, "p99", k->p99,

@@ -25,7 +25,8 @@ typedef struct pk_cli {
     pk_cli_list decodes;                        /* bench: one case each */
     int64_t     threads, workers, batch, batch_tokens, max_input, n_best;
     int64_t     bootstrap, seed, limit, repeat, warm_up;
-    bool        no_split, scores, word_scores, alignment, lowercase, json, quiet, man, help, version;
+    bool        no_split, scores, word_scores, alignment, lowercase, json, quiet;
+    bool        man, help, version;
 } pk_cli;
 
 /* one line on stderr, "pronk VERB: ..."; the value is the exit code to return */

@@ -25,6 +25,7 @@ typedef struct job {
     char            *signature[N_METRICS];
 } job;
 
+/* the figures of a metric gathered: the library has a field for each */
 static figure figure_of(const pk_eval_scores *s, int metric) {
     if (metric == 0) return (figure){ s->bleu, s->bleu_mean, s->bleu_interval, s->p_bleu };
     if (metric == 1) return (figure){ s->chrf2, s->chrf2_mean, s->chrf2_interval, s->p_chrf2 };
@@ -41,6 +42,7 @@ static int read_system(job *j, size_t i) {
     return code;
 }
 
+/* mistakes are found before anything is computed */
 static int read_all(job *j) {
     int standard = !strcmp(j->c->reference, "-");
     for (size_t i = 0; i < j->n; i++) standard += !strcmp(j->name[i], "-");
@@ -65,6 +67,7 @@ static int evaluate(job *j) {
     return status == PK_OK ? 0 : pk_cli_fail_status(j->c, status);
 }
 
+/* sacreBLEU's own form, with a p-value where there is something to compare with */
 static void print_text(const job *j, size_t i) {
     const pk_eval_scores *s = &j->scores[i];
     const double         *p = s->precision;

@@ -33,6 +33,7 @@ static char *listed(const json_t *list) {
     return text;
 }
 
+/* a row for each value that is no object; `above` is the dotted name of the object */
 static void add_rows(pk_table *table, const char *above, json_t *object) {
     const char *key;
     json_t     *value;

@@ -17,7 +17,7 @@
 enum {
     READ_BYTES = 1 << 16,
     FLUSH_BYTES = 1 << 16,
-    PATIENCE_MS = 2                             /* a pipe that is being filled needs less to refill */
+    PATIENCE_MS = 2                             /* a pipe being filled needs less to refill */
 };
 
 static bool is_standard(const char *path) { return !path || !strcmp(path, "-"); }
@@ -43,6 +43,7 @@ void pk_lines_close(pk_line_reader *r) {
     *r = (pk_line_reader){ .file = -1 };
 }
 
+/* one read(); the buffer holds the longest line and little more */
 static int read_more(const pk_cli *c, pk_line_reader *r) {
     if (r->room - r->size < READ_BYTES) {
         r->room += r->room / 2 + READ_BYTES;
@@ -89,6 +90,8 @@ static void scan(pk_line_reader *r, size_t most) {
     if (r->ended && r->n < most && r->start < r->size) add_line(r, r->size, false);
 }
 
+/* Fills the chunk. `wait`: for all of `most` lines; else for the first whole line only, and then
+ * for what comes without delay. Pointers are set at the end, when the buffer no longer moves. */
 static int next(const pk_cli *c, pk_line_reader *r, size_t most, size_t bytes, bool wait) {
     /* what was given out makes room for what comes */
     if (r->start) memmove(r->data, r->data + r->start, r->size - r->start);

@@ -49,6 +49,7 @@ static void print_literal(FILE *out, const char *text) {
     fputs(before == '\n' ? ".Ed\n" : "\n.Ed\n", out);
 }
 
+/* the arguments of .It: "Fl m , Fl Fl model Ar MODEL" */
 static void print_flag(FILE *out, const pk_cli_option *o) {
     if (o->letter) fprintf(out, "Fl %c , ", o->letter);
     fprintf(out, "Fl Fl %s", o->name);
@@ -56,6 +57,7 @@ static void print_flag(FILE *out, const pk_cli_option *o) {
     fputc('\n', out);
 }
 
+/* required options bare, others in brackets; operands in brackets lose theirs to .Op */
 static void print_synopsis(FILE *out, const pk_cli_verb *verb) {
     fputs(".Sh SYNOPSIS\n.Nm pronk\n", out);
     if (verb != &pk_cli_program) fprintf(out, ".Cm %s\n", verb->name);

@@ -4,7 +4,8 @@
 #include "cli.h"
 
 int pk_cli_open_model(const pk_cli *c, pk_model **model) {
-    pk_status status = pk_model_open(c->model, PK_OPTIONS(pk_model_options, .type = c->type), model);
+    pk_model_options options = { .size = sizeof options, .type = c->type };
+    pk_status        status = pk_model_open(c->model, &options, model);
     return status == PK_OK ? 0 : pk_cli_fail_status(c, status);
 }
 

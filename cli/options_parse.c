@@ -56,6 +56,7 @@ const char *pk_cli_nearest(const char *name, const void *names, size_t stride) {
     }
 }
 
+/* choices: "one|two|three" */
 static bool is_choice(const char *choices, const char *value) {
     size_t n = strlen(value);
     for (const char *at = choices; at; at = strchr(at, '|')) {
@@ -98,16 +99,19 @@ static int set_with(parser *p, const pk_cli_option *o, const char *attached) {
     return set(p, o, p->argument[p->next++]);
 }
 
+/* name may be followed by =value, hence its length n */
 static int unknown(parser *p, const char *name, size_t n) {
     char        copy[32];
     const char *near;
     snprintf(copy, sizeof copy, "%.*s", (int)(n < 31 ? n : 31), name);
     near = pk_cli_nearest(copy, p->verb->options, sizeof *p->verb->options);
     if (near)
-        return pk_cli_usage(p->c, "unknown option '--%.*s'; did you mean --%s?", (int)n, name, near);
+        return pk_cli_usage(p->c, "unknown option '--%.*s'; did you mean --%s?", (int)n, name,
+                            near);
     return pk_cli_usage(p->c, "unknown option '--%.*s'", (int)n, name);
 }
 
+/* text: what follows the two dashes */
 static int parse_long(parser *p, const char *text) {
     const char *equals = strchr(text, '=');
     size_t      n = equals ? (size_t)(equals - text) : strlen(text);
@@ -120,6 +124,7 @@ static int parse_long(parser *p, const char *text) {
     return unknown(p, text, n);
 }
 
+/* -q, -qi FILE, -qiFILE: flags may stand together, the last letter may take a value */
 static int parse_letters(parser *p, const char *letters) {
     for (; *letters; letters++) {
         const pk_cli_option *o = p->verb->options;
@@ -154,6 +159,7 @@ static int check(parser *p) {
     return 0;
 }
 
+/* numbers only: what is not given else stays NULL, false or empty */
 static void set_defaults(pk_cli *c, const pk_cli_verb *verb) {
     for (const pk_cli_option *o = verb->options; o->name; o++) {
         if (o->kind != PK_CLI_INT || !o->normal) continue;

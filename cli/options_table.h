@@ -23,7 +23,7 @@ typedef struct pk_cli_option {                  /* a table ends with a NULL name
     size_t      offset;                         /* of the field in pk_cli */
     int64_t     lowest, highest;                /* INT */
     const char *choices;                        /* CHOICE: "f32|i8" */
-    const char *normal;                         /* default, in words for help; INT: set if a number */
+    const char *normal;                         /* default, as help says it; INT: set if a number */
     const char *missing;                        /* if not NULL the option must be given; says why */
     const char *help;
 } pk_cli_option;

@@ -20,6 +20,7 @@ void pk_progress_begin(pk_progress *p, const pk_cli *c, const pk_line_reader *in
     p->shown = !c->quiet && isatty(STDERR_FILENO) && (to_file || !isatty(STDOUT_FILENO));
 }
 
+/* part: of the bytes of the input, 0 to 1; time left supposes that the rest goes as fast */
 static void draw_bar(double part, double elapsed) {
     enum { CELLS = 24 };
     char     bar[CELLS + 1];

@@ -9,6 +9,7 @@
 
 #include "options_table.h"
 
+/* "pronk VERB: ..." without a line end */
 static void say(const pk_cli *c, const char *format, va_list arguments) {
     bool program = !c->verb || c->verb == &pk_cli_program;
     fprintf(stderr, "pronk%s%s: ", program ? "" : " ", program ? "" : c->verb->name);
@@ -77,6 +78,7 @@ static int run_program(pk_cli *c, int n, char *const *argument) {
     return PK_EXIT_OK;
 }
 
+/* --help wins over all else, so that nobody needs a valid command line to get it */
 static int run_verb(pk_cli *c, const char *name, int n, char *const *argument) {
     const pk_cli_verb *verb = pk_cli_verb_find(name);
     if (!verb) {

@@ -16,6 +16,7 @@ typedef struct job {
     pk_line_writer output;
 } job;
 
+/* both files whole; they must have as many lines */
 static int read_all(job *j) {
     pk_cli *c = j->c;
     if ((!c->input || !strcmp(c->input, "-")) && !strcmp(c->reference, "-"))
@@ -44,6 +45,7 @@ static int write_scores(job *j, const pk_result *result) {
     return pk_writer_flush(j->c, &j->output);
 }
 
+/* in chunks, so that the results of one chunk only are in memory */
 static int run(job *j) {
     for (size_t at = 0; at < j->source.n; at += PK_CHUNK_LINES) {
         size_t     left = j->source.n - at, n = left < PK_CHUNK_LINES ? left : PK_CHUNK_LINES;

@@ -3,6 +3,7 @@
  * Reads a chunk of lines, translates it, writes it, and so on: memory is that of one chunk. Each
  * output line ends as its input line did, so the output has as many newlines as the input. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "lines.h"
 #include "progress.h"
@@ -49,32 +50,31 @@ static void write_hypothesis(job *j, const pk_hypothesis_view *h, uint64_t numbe
     else if (j->c->scores) pk_writer_print(w, "%.6f ||| ", (double)h->score);
     pk_writer_add(w, h->text, h->text_size);
     if (j->c->alignment) {
-        const char *at = h->alignment ? h->alignment : "";
+        const char *pairs = h->alignment ? h->alignment : "";
         pk_writer_add(w, " ||| ", 5);
-        while (*at) pk_writer_add(w, at++, 1);
+        pk_writer_add(w, pairs, strlen(pairs));
     }
     if (j->c->word_scores) write_word_scores(w, h);
     if (j->c->n_best)
         pk_writer_print(w, " ||| F0= %.6f ||| %.6f", (double)h->log_prob, (double)h->score);
 }
 
+/* n-best lists put a newline between hypotheses also where the input line has none */
 static int write_line(job *j, const pk_result *result, size_t i, uint64_t number) {
     int32_t     n = pk_result_hypotheses(result, i);
     const char *ending = j->input.ending[i];
-    if (n < 1) n = 1;
-    if (!j->c->n_best) n = 1;
+    if (n < 1 || !j->c->n_best) n = 1;
     for (int32_t rank = 0; rank < n; rank++) {
         pk_hypothesis_view h = { .text = "" };
         pk_status          status = pk_result_hypothesis(result, i, rank, &h);
         if (status != PK_OK) return pk_cli_fail_status(j->c, status);
         write_hypothesis(j, &h, number);
-        if (rank + 1 < n) ending = *ending ? ending : "\n";
-        else ending = j->input.ending[i];
-        pk_writer_print(&j->output, "%s", ending);
+        pk_writer_print(&j->output, "%s", rank + 1 < n && !*ending ? "\n" : ending);
     }
     return 0;
 }
 
+/* flushed at the end of each chunk, as somebody may be waiting for it */
 static int write_chunk(job *j, const pk_result *result) {
     uint64_t first = j->input.lines - j->input.n;
     for (size_t i = 0; i < j->input.n; i++) {

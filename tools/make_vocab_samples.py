@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """make_vocab_samples.py - makes the tiny vocabularies in tests/data/vocab and their expected ids.
 
-Needs sentencepiece and transformers. Models are trained on the sentences below; expected ids and texts
-are those of transformers' own tokenizers. Run from the repository root; results are reproducible.
+Needs sentencepiece and transformers. Models are trained on the sentences below; expected ids and
+texts are those of transformers' own tokenizers. Run from the repository root; results are
+reproducible.
 
   source.spm target.spm   unigram, with a few normalisation rules of our own
   mbart.spm               unigram with mBART's special pieces
@@ -74,15 +75,19 @@ Die Steine im Garten sind älter als das Haus.
 Bitte schreiben Sie die Zahl 12345 und das Jahr 1867.
 """
 # code points and what they become: full-width letters, a ligature, odd spaces, a composed accent
-RULES = [("FF21", "41"), ("FF22", "42"), ("FB01", "66 69"), ("A0", "20"), ("3000", "20"), ("9", "20"),
-         ("61 308", "E4"), ("6F 308", "F6"), ("AD", "")]
+RULES = [("FF21", "41"), ("FF22", "42"), ("FB01", "66 69"), ("A0", "20"), ("3000", "20"),
+         ("9", "20"), ("61 308", "E4"), ("6F 308", "F6"), ("AD", "")]
 
 TEXTS = [
-    "The ship leaves the harbour.", "", " ", "  Two  spaces   here  ", "the", "The\u3000ship\u00a0sails",
-    "Der Brief kam im Ma\u0308rz an.", "caf\u00e9 and na\u00efve \u4f60\u597d", "\uff21\uff22C \ufb01ne", "x\u00ady",
+    "The ship leaves the harbour.", "", " ", "  Two  spaces   here  ", "the",
+    "The\u3000ship\u00a0sails",
+    "Der Brief kam im Ma\u0308rz an.", "caf\u00e9 and na\u00efve \u4f60\u597d",
+    "\uff21\uff22C \ufb01ne", "x\u00ady",
     "\U0001f600", "\U0001f600\U0001f601 boats", "1867, 12345!", ">>de<< The ship", ">>de<<The ship",
-    ">>de<<   The ship", ">>fr<<", ">>xx<< The ship", ">> not a tag", ">>a b<< The", " >>de<< The", ">><< x",
-    "the >>de<< boat", "<<de>> boat", "\u2581boat", "boat \u2581 \u2581", "a\u200bb", "\u00dfharp stra\u00dfe",
+    ">>de<<   The ship", ">>fr<<", ">>xx<< The ship", ">> not a tag", ">>a b<< The",
+    " >>de<< The", ">><< x",
+    "the >>de<< boat", "<<de>> boat", "\u2581boat", "boat \u2581 \u2581",
+    "a\u200bb", "\u00dfharp stra\u00dfe",
 ]
 # those without outer spaces, which only transformers' mBART tokenizer keeps
 MBART_TEXTS = [t for t in TEXTS if t == t.strip() and t and "\u2581" not in t]
@@ -90,11 +95,13 @@ MBART_TEXTS = [t for t in TEXTS if t == t.strip() and t and "\u2581" not in t]
 
 def train(name, text, **options):
     model = io.BytesIO()
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):      # the model keeps the path
+    # the model keeps the path of its rules, so that must always be the same
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         pathlib.Path("rules.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in RULES))
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(text.splitlines()), model_writer=model, normalization_rule_tsv="rules.tsv",
-            minloglevel=2, num_threads=1, self_test_sample_size=0, **options)
+            sentence_iterator=iter(text.splitlines()), model_writer=model,
+            normalization_rule_tsv="rules.tsv", minloglevel=2, num_threads=1,
+            self_test_sample_size=0, **options)
     (OUT / name).write_bytes(model.getvalue())
     processor = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
     return [processor.IdToPiece(i) for i in range(processor.GetPieceSize())]
@@ -117,7 +124,8 @@ def marian(source, target, source_tokens, target_tokens=None):
         if target_tokens:
             (path / "target_vocab.json").write_text(numbered(target_tokens))
             extra = dict(target_vocab_file=str(path / "target_vocab.json"), separate_vocabs=True)
-        return transformers.MarianTokenizer(str(OUT / source), str(OUT / target), str(path / "vocab.json"), **extra)
+        return transformers.MarianTokenizer(str(OUT / source), str(OUT / target),
+                                            str(path / "vocab.json"), **extra)
 
 
 def fields(data):
@@ -148,13 +156,15 @@ def mbart(name):
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
     normalizer = dict(fields(dict(fields(model))[3]))
     return transformers.MBart50Tokenizer(
-        vocab=[(processor.IdToPiece(i), processor.GetScore(i)) for i in range(processor.GetPieceSize())],
+        vocab=[(processor.IdToPiece(i), processor.GetScore(i))
+               for i in range(processor.GetPieceSize())],
         src_lang="en_XX", tgt_lang="de_DE", _spm_precompiled_charsmap=normalizer[2])
 
 
 def decode(tokenizer, processor, ids):
     """as transformers, but for unknowns: those it drops, SentencePiece shows"""
-    text = processor.decode_pieces(tokenizer.convert_ids_to_tokens(ids)).replace("\u2581", " ").strip()
+    text = processor.decode_pieces(tokenizer.convert_ids_to_tokens(ids))
+    text = text.replace("\u2581", " ").strip()
     if tokenizer.unk_token_id not in ids:       # mBART's tokenizer alone leaves spaces at the ends
         assert tokenizer.decode(ids, skip_special_tokens=True).strip() == text
     return text
@@ -171,25 +181,29 @@ def rows(name, tokenizer, spm, texts, cut):
 
 def main():
     OUT.mkdir(parents=True, exist_ok=True)
-    plain = dict(model_type="unigram", character_coverage=0.995, bos_id=-1, pad_id=-1, eos_id=0, unk_id=1)
+    plain = dict(model_type="unigram", character_coverage=0.995, bos_id=-1, pad_id=-1, eos_id=0,
+                 unk_id=1)
     source = train("source.spm", ENGLISH, vocab_size=150, **plain)
     target = train("target.spm", GERMAN, vocab_size=150, **plain)
-    fallback = train("bytes.spm", ENGLISH + GERMAN, model_type="bpe", vocab_size=480, byte_fallback=True,
-                     bos_id=1, eos_id=2, unk_id=0, pad_id=-1, user_defined_symbols=["<sep>", "harbour"])
-    train("mbart.spm", ENGLISH + GERMAN, model_type="unigram", vocab_size=200, character_coverage=0.995,
-          bos_id=1, eos_id=2, unk_id=0, pad_id=-1)
+    fallback = train("bytes.spm", ENGLISH + GERMAN, model_type="bpe", vocab_size=480,
+                     byte_fallback=True, bos_id=1, eos_id=2, unk_id=0, pad_id=-1,
+                     user_defined_symbols=["<sep>", "harbour"])
+    train("mbart.spm", ENGLISH + GERMAN, model_type="unigram", vocab_size=200,
+          character_coverage=0.995, bos_id=1, eos_id=2, unk_id=0, pad_id=-1)
     many = mbart("mbart.spm")
     write_tokens("mbart.tokens", sorted(many.get_vocab(), key=many.get_vocab().get))
     shared = unique(source + target) + [">>de<<", ">>fr<<", "<pad>"]
     write_tokens("shared.tokens", shared)
     write_tokens("source.tokens", source + ["<pad>"])
     write_tokens("target.tokens", target + ["<pad>"])
-    write_tokens("bytes.tokens", ["<s>", "<pad>", "</s>", "<unk>"] + fallback[3:] + ["en_XX", "de_DE", "<mask>"])
+    write_tokens("bytes.tokens", ["<s>", "<pad>", "</s>", "<unk>"] + fallback[3:] +
+                 ["en_XX", "de_DE", "<mask>"])
     cut = lambda ids: ids[:-1]                  # the end symbol
-    found = list(rows("shared", marian("source.spm", "target.spm", shared), "target.spm", TEXTS, cut))
-    found += rows("separate", marian("source.spm", "target.spm", source + ["<pad>"], target + ["<pad>"]),
-                  "target.spm", [t for t in TEXTS if not t.startswith(">>")], cut)
-    found += rows("mbart", many, "mbart.spm", MBART_TEXTS, lambda ids: ids[1:-1])     # and the language
+    one = marian("source.spm", "target.spm", shared)
+    two = marian("source.spm", "target.spm", source + ["<pad>"], target + ["<pad>"])
+    found = list(rows("shared", one, "target.spm", TEXTS, cut))
+    found += rows("separate", two, "target.spm", [t for t in TEXTS if not t.startswith(">>")], cut)
+    found += rows("mbart", many, "mbart.spm", MBART_TEXTS, lambda ids: ids[1:-1])  # and language
     with open(OUT / "golden.tsv", "w", encoding="utf-8", newline="\n") as file:
         for name, direction, text, ids, decoded in found:
             assert not set("\t\n\r") & set(text + decoded)

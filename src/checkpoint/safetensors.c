@@ -2,7 +2,7 @@
  *
  * Every claim of the header is checked before anything is returned: types, shapes, lengths and
  * offsets; the tensors must tile the data exactly, without overlap, hole or rest, as the format asks.
- * Data pages are not touched. */
+ * Data pages are not touched. The padding of our own writer is left out of the list. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,6 +121,21 @@ static pk_status take_lists(const json_t *header, pk_stored *out) {
     return PK_TAKE(&out->tensor, json_object_size(header));
 }
 
+/* "padding.N" of safetensors_write.c: U8 tensors that fill the gaps between others */
+static bool is_padding(const pk_stored_tensor *t) {
+    static const char prefix[] = "padding.";
+    const size_t      n = sizeof prefix - 1;
+    return t->type == PK_STORED_U8 && strncmp(t->name, prefix, n) == 0 && t->name[n] &&
+           strspn(t->name + n, "0123456789") == strlen(t->name + n);
+}
+
+static void drop_padding(pk_stored *s) {
+    size_t kept = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (!is_padding(&s->tensor[i])) s->tensor[kept++] = s->tensor[i];
+    s->n = kept;
+}
+
 static pk_status read_header(const json_t *header, const unsigned char *data, size_t size,
                              pk_stored *out) {
     const char *key;
@@ -141,6 +156,7 @@ static pk_status read_header(const json_t *header, const unsigned char *data, si
         out->n++;
     }
     PK_TRY(check_tiling(out, data, size));
+    drop_padding(out);
     return pk_stored_sort(out);
 }
 

@@ -5,8 +5,9 @@
 
 #include "base/memory.h"
 
-#define NAMES_END NULL
-static const char *const type_names[] = { [PK_F32] = "f32", [PK_F16] = "f16", [PK_I8] = "i8", NAMES_END };
+static const char *const type_names[] = { [PK_F32] = "f32", [PK_F16] = "f16", [PK_I8] = "i8", NULL };
+static const char *const family_names[] = { [PK_MARIAN] = "marian", [PK_MBART] = "mbart" };
+static const char *const act_names[] = { [PK_LINEAR] = "linear", [PK_RELU] = "relu", [PK_GELU] = "gelu", [PK_SWISH] = "swish" };
 
 /* "f32" -> PK_F32; NULL -> -1 (as stored) */
 static pk_status parse_type(const char *name, bool allow_f16, int *out) {
@@ -85,13 +86,15 @@ static pk_status add_weight(void *user, const char *name, pk_weight *w, int32_t 
 }
 
 pk_status pk_model_describe(const pk_model *m, char **json) {
-    pk_network net = m->data.network;           /* walk() takes a network it may change */
+    const pk_config *c = &m->data.network.config;
+    pk_network       net = m->data.network;     /* walk() takes a network it may change */
     sums       s = { 0 };
     pk_buffer  b = { 0 };
     pk_network_walk(&net, add_weight, &s);
-    pk_buffer_print(&b, "{\"type\": \"%s\", \"parameters\": %llu, \"weight_bytes\": %llu, \"config\": ",
-                    type_names[m->data.type], (unsigned long long)s.parameters, (unsigned long long)s.bytes);
-    pk_config_write(&m->data.network.config, &b);
+    pk_buffer_print(&b, "{\"type\": \"%s\", \"family\": \"%s\", \"activation\": \"%s\", \"parameters\": %llu, "
+                    "\"weight_bytes\": %llu, \"config\": ", type_names[m->data.type], family_names[c->family],
+                    act_names[c->act], (unsigned long long)s.parameters, (unsigned long long)s.bytes);
+    pk_config_write(c, &b);
     pk_buffer_print(&b, ", \"provenance\": %s}", m->data.provenance ? m->data.provenance : "{}");
     const pk_status status = pk_buffer_take(&b, json, NULL);
     pk_buffer_free(&b);

@@ -87,14 +87,9 @@ static pk_status bind_blobs(binding *b) {
     return PK_OK;
 }
 
-/* what is neither weight nor vocabulary must be the padding that the writer puts in */
 static pk_status check_rest(const binding *b) {
-    const pk_stored *s = &b->m->stored;
-    size_t           padding = 0;
-    for (size_t i = 0; i < s->n; i++)
-        padding += s->tensor[i].type == PK_STORED_U8 && strncmp(s->tensor[i].name, "padding.", 8) == 0;
-    if (b->n_bound + padding != s->n)
-        PK_FAIL(PK_FORMAT, "%zu tensors do not belong to this model", s->n - b->n_bound - padding);
+    if (b->n_bound != b->m->stored.n)
+        PK_FAIL(PK_FORMAT, "%zu tensors do not belong to this model", b->m->stored.n - b->n_bound);
     return PK_OK;
 }
 

@@ -25,7 +25,7 @@ static const pk_language table[] = {
       .always = " dr prof dipl ing hr hrn fr frl st z.b d.h u.a i.d.r u.u v.a s.o s.u o.ä m.e "
                 "i.a z.t z.zt bzw ca vgl sog evtl ggf inkl exkl zzgl abzgl bspw insb mind max "
                 "min geb gest gem lt rd urspr verh vorm mag kath ev stellv allg bes dt engl frz "
-                "ital lat österr schweiz einschl ausschl hrsg gegr reg zit ",
+                "ital lat österr schweiz einschl ausschl hrsg gegr reg zit mr mrs mrd mio tsd ",
       .before_number = " nr nrn art abs s bd kap ziff abb tab lit anm fn rn rz kl tel jan feb "
                        "mär apr jun jul aug sep sept okt nov dez paragr aufl jg str ",
       .starters = " der die das den dem ein eine einen einem einer es er sie wir ich ihr du man "

@@ -14,11 +14,13 @@
 #include "text/boundary.h"
 #include "text/utf8.h"
 
+/* ICU keeps the place it has reached in the iterator: that is why each thread needs its own. */
 struct pk_splitter {
     UBreakIterator *iterator;
     const pk_language *language;
 };
 
+/* ICU's codes as ours. Warnings (a fallback locale, say) are no failures. */
 static pk_status icu_status(UErrorCode code, const char *doing) {
     if (U_SUCCESS(code)) return PK_OK;
     const pk_status status = code == U_MEMORY_ALLOCATION_ERROR ? PK_NO_MEMORY : PK_UNSUPPORTED;
@@ -60,6 +62,7 @@ static pk_status cut_at_boundaries(pk_splitter *s, const char *text, size_t begi
     return add_piece(out, end, true);
 }
 
+/* Hands text[begin, end) to ICU as UTF-8, by length: a NUL byte does not end it. */
 static pk_status split_core(pk_splitter *s, const char *text, size_t begin, size_t end,
                             pk_pieces *out) {
     if (end - begin > INT32_MAX) /* ICU counts in 32 bits */
@@ -85,6 +88,7 @@ static size_t line_end_size(const char *text, size_t size, size_t at) {
     return 0;
 }
 
+/* One line without its end: white space, what is visible, white space. */
 static pk_status split_line(pk_splitter *s, const char *text, size_t begin, size_t end,
                             bool one_sentence, pk_pieces *out) {
     const size_t first = pk_skip_space(text, begin, end);
@@ -102,6 +106,7 @@ pk_status pk_splitter_open(const char *language, pk_splitter **out) {
     char code[ULOC_LANG_CAPACITY] = "";
     UErrorCode error = U_ZERO_ERROR;
     *out = NULL;
+    /* "de_DE", "deu" and "de" are one; what is no language at all is treated as English */
     uloc_getLanguage(language && *language ? language : "en", code, sizeof code, &error);
     if (U_FAILURE(error) || error == U_STRING_NOT_TERMINATED_WARNING) strcpy(code, "en");
     pk_splitter *s;

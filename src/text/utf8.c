@@ -16,6 +16,7 @@ typedef struct lead {
     unsigned char lowest, highest;
 } lead;
 
+/* Rows of the table, most frequent first; ASCII never comes here. */
 static lead lead_of(unsigned char byte) {
     if (byte >= 0xC2 && byte <= 0xDF) return (lead){ 1, 0x80, 0xBF };
     if (byte == 0xE0) return (lead){ 2, 0xA0, 0xBF };
@@ -80,6 +81,7 @@ size_t pk_utf8_next(const char *text, size_t size, int32_t *code_point) {
     return length;
 }
 
+/* Surrogates and what lies beyond U+10FFFF have no UTF-8; U+FFFD is written for them. */
 void pk_utf8_add(pk_buffer *out, int32_t code_point) {
     const bool surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
     const bool good = code_point >= 0 && code_point <= 0x10FFFF && !surrogate;
@@ -107,6 +109,7 @@ void pk_utf8_add(pk_buffer *out, int32_t code_point) {
 bool pk_utf8_valid(const char *text, size_t size) { return valid_run(text, size) == size; }
 
 void pk_utf8_repair(const char *text, size_t size, pk_buffer *out) {
+    /* whole runs of valid text are copied at once, so repairing good text costs one look at it */
     for (size_t at = 0; at < size;) {
         const size_t good = valid_run(text + at, size - at);
         pk_buffer_add(out, text + at, good);

@@ -50,6 +50,7 @@ template <typename Body> static pk_status guarded(Body body) noexcept {
     }
 }
 
+/* The library's own failures; its message names the check that failed. */
 static pk_status status_of(const Status &status, const char *doing) {
     if (status.ok()) return PK_OK;
     PK_FAIL(PK_FORMAT, "SentencePiece could not %s: %s", doing, status.error_message());
@@ -77,6 +78,7 @@ static pk_status load(pk_spm *s) {
     return PK_OK;
 }
 
+/* The object lives in a block of base/memory, so that tests can make its allocation fail. */
 pk_status pk_spm_open(const void *data, size_t size, pk_spm **out) {
     *out = nullptr;
     PK_TRY(pk_spm_check(data, size));

@@ -36,6 +36,7 @@ enum { TYPE_UNKNOWN = 2, TYPE_USER_DEFINED = 4 };
 /* libsentencepiece looks for at most so many user-defined pieces that begin with one another */
 enum { LONGEST_USER_DEFINED = 64 };
 
+/* seven bits a byte, lowest first; the high bit says that more follow */
 static bool read_varint(reader *r, uint64_t *value) {
     *value = 0;
     for (int shift = 0; shift < 64 && r->at < r->end; shift += 7) {
@@ -54,6 +55,7 @@ static bool read_fixed(reader *r, size_t n, uint64_t *value) {
     return true;
 }
 
+/* The key of a field holds its id and, in three bits, how its value is stored. */
 static bool read_field(reader *r, field *f) {
     uint64_t key, size;
     *f = (field){ 0 };
@@ -90,6 +92,7 @@ static bool is_new(totals *t, const void *text, size_t size) {
     return true;
 }
 
+/* One piece: its text is there, new and UTF-8, its score is a number. */
 static pk_status check_piece(reader r, totals *t) {
     field f;
     reader text = { NULL, NULL };
@@ -118,6 +121,7 @@ static pk_status check_piece(reader r, totals *t) {
     return PK_OK;
 }
 
+/* Rules for normalising, and for undoing it: both may hold a compiled table. */
 static pk_status check_normalizer(reader r) {
     field f;
     while (r.at < r.end) {
@@ -174,6 +178,7 @@ pk_status pk_spm_check(const void *data, size_t size) {
     const unsigned char *bytes = data;
     totals t = { .mask = 1 };
     if (size == 0) PK_FAIL(PK_FORMAT, "the SentencePiece model is empty");
+    /* the set of hashes is sized before anything is read into it */
     const size_t n = count_fields((reader){ bytes, bytes + size });
     while (t.mask < 2 * n) t.mask = 2 * t.mask + 1;
     PK_TRY(PK_TAKE(&t.seen, t.mask + 1));

@@ -26,6 +26,7 @@ struct pk_vocab {
     bool no_tags;
 };
 
+/* whether b says the same as a: it is not given at all, or equal byte for byte */
 static bool same_bytes(const void *a, size_t n, const void *b, size_t n_b) {
     return n_b == 0 || (n == n_b && (a == b || memcmp(a, b, n) == 0));
 }
@@ -54,6 +55,8 @@ static pk_status open_lists(const pk_vocab_data *d, pk_vocab *v) {
     return status;
 }
 
+/* Ids of the unknown token and of the end symbol must fit both lists: they are used on both sides.
+ */
 static pk_status open_all(const pk_vocab_data *d, pk_vocab *v) {
     PK_TRY(open_spms(d, v));
     PK_TRY(open_lists(d, v));
@@ -114,6 +117,7 @@ typedef struct sink {
     int32_t unk;
 } sink;
 
+/* One piece from SentencePiece, or a tag: found in the list, or unknown. */
 static pk_status take_piece(void *user, const char *piece, size_t size, size_t begin) {
     sink *s = user;
     int32_t id = pk_token_list_find(s->tokens, piece, size);
@@ -191,6 +195,7 @@ static void tidy(pk_buffer *b, size_t begin) {
 pk_status pk_vocab_decode(const pk_vocab *v, const int32_t *id, size_t n, pk_buffer *out) {
     const size_t begin = out->size;
     const source_ids ids = { v, id };
+    /* all ids are looked at before anything is written: a failure leaves the buffer as it was */
     for (size_t i = 0; i < n; i++)
         if (id[i] < 0 || id[i] >= v->target.tokens->n)
             PK_FAIL(PK_ARGUMENT, "token %d is not among the %d of the vocabulary", id[i],

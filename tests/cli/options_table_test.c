@@ -189,11 +189,12 @@ static void verbs_are_found(void **state) {
     assert_string_equal(pk_cli_verb_find("eval")->name, "eval");
     assert_null(pk_cli_verb_find("evaluate"));
     assert_null(pk_cli_verb_find(""));
-    assert_string_equal(pk_cli_nearest("trasnlate", pk_cli_verbs, sizeof *pk_cli_verbs), "translate");
-    assert_string_equal(pk_cli_nearest("ben", pk_cli_verbs, sizeof *pk_cli_verbs), "bench");
-    assert_null(pk_cli_nearest("xyzzyxyzzy", pk_cli_verbs, sizeof *pk_cli_verbs));
+    size_t stride = sizeof *pk_cli_verbs;
+    assert_string_equal(pk_cli_nearest("trasnlate", pk_cli_verbs, stride), "translate");
+    assert_string_equal(pk_cli_nearest("ben", pk_cli_verbs, stride), "bench");
+    assert_null(pk_cli_nearest("xyzzyxyzzy", pk_cli_verbs, stride));
     assert_null(pk_cli_nearest("a name that is much longer than any verb could ever be",
-                               pk_cli_verbs, sizeof *pk_cli_verbs));
+                               pk_cli_verbs, stride));
 }
 
 int main(void) {

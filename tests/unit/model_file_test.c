@@ -7,6 +7,8 @@
 
 /* ---- A small model made in memory ---- */
 
+static const char provenance[] = "{\"source\":\"test \\\"x\\\"\"}";
+
 static pk_config small_config(void) {
     pk_config c;
     pk_config_defaults(&c);
@@ -69,7 +71,7 @@ static void make_model(pk_dtype type, pk_model_data *m) {
     m->target_spm = (pk_blob){ "spm of the target", 17 };
     m->source_tokens = (pk_blob){ "</s>\0<unk>\0a\0b\0<pad>", 21 };
     m->target_tokens = (pk_blob){ "</s>\0<unk>\0c\0d\0e\0f\0<pad>", 25 };
-    assert_int_equal(pk_memory_copy_text("{\"source\":\"test \\\"x\\\"\"}", 22, &m->provenance), PK_OK);
+    assert_int_equal(pk_memory_copy_text(provenance, strlen(provenance), &m->provenance), PK_OK);
 }
 
 static pk_status check_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
@@ -96,7 +98,7 @@ static void check_model(pk_model_data *m, pk_dtype type) {
     assert_int_equal(m->source_spm.size, 17);
     assert_memory_equal(m->target_spm.data, "spm of the target", 17);
     assert_memory_equal(m->target_tokens.data, "</s>\0<unk>\0c\0d\0e\0f\0<pad>", 25);
-    assert_string_equal(m->provenance, "{\"source\":\"test \\\"x\\\"\"}");
+    assert_string_equal(m->provenance, provenance);
 }
 
 static void save_small(pk_dtype type, char path[256]) {
@@ -173,7 +175,7 @@ static void test_conversion_overflow(void **state) {
 /* saves the tensors of a file again, after a change to the list or to the metadata */
 typedef struct changed_file {
     pk_stored        s;
-    pk_stored_tensor tensor[128];
+    pk_stored_tensor tensor[256];
     size_t           n;
     char             metadata[4096];
 } changed_file;
@@ -183,7 +185,7 @@ static changed_file *open_changed(pk_dtype type) {
     char          path[256];
     save_small(type, path);
     assert_int_equal(pk_safetensors_open(path, &c->s), PK_OK);
-    assert_true(c->s.n < 128);
+    assert_true(c->s.n < 256);
     memcpy(c->tensor, c->s.tensor, c->s.n * sizeof *c->tensor);
     c->n = c->s.n;
     snprintf(c->metadata, sizeof c->metadata, "%s", c->s.metadata);
@@ -213,11 +215,8 @@ static void replace_text(char *text, const char *from, const char *to) {
 static void expect_refused(changed_file *c, pk_status want, const char *says) {
     char          path[256];
     pk_model_data m;
-    size_t        kept = 0;
-    for (size_t i = 0; i < c->n; i++)           /* the writer adds its own padding */
-        if (strncmp(c->tensor[i].name, "padding.", 8) != 0) c->tensor[kept++] = c->tensor[i];
     temporary(path, "changed.pronk");
-    assert_int_equal(pk_safetensors_write(path, c->metadata, c->tensor, kept), PK_OK);
+    assert_int_equal(pk_safetensors_write(path, c->metadata, c->tensor, c->n), PK_OK);
     const int64_t   alive = pk_memory_alive();
     const pk_status status = pk_model_data_open(path, -1, &m);
     if (status != want || !strstr(pk_last_error(), says))
@@ -261,8 +260,7 @@ static void test_vocabulary_refused(void **state) {
     shorten(tensor_of(c, "vocab.source.tokens"), 20);
     expect_refused(c, PK_FORMAT, "source vocabulary");
     c = open_changed(PK_F32);
-    tensor_of(c, "vocab.source.spm")->name = "padding.of.a.kind";
-    tensor_of(c, "padding.of.a.kind")->type = PK_STORED_U8;
+    tensor_of(c, "vocab.source.spm")->name = "padding.99"; /* not a tensor any more */
     expect_refused(c, PK_FORMAT, "no SentencePiece model");
 }
 
@@ -327,9 +325,9 @@ static void test_hostile_bytes(void **state) {
     pk_buffer    file = read_bytes(path);
     const size_t header = 8 + (unsigned char)file.data[0] + 256 * (size_t)(unsigned char)file.data[1];
     unlink(path);
-    for (size_t size = 0; size < file.size; size += 7)
+    for (size_t size = 0; size < file.size; size += 61)
         assert_int_not_equal(read_copy(open_bytes, file.data, size), PK_OK);
-    for (size_t at = 0; at < header; at++) {
+    for (size_t at = 0; at < header; at += 5) {
         file.data[at] ^= 1;
         read_copy(open_bytes, file.data, file.size);
         file.data[at] ^= 1;

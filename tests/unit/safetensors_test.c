@@ -155,6 +155,7 @@ static void test_round_trip(void **state) {
         assert_int_equal(((const unsigned char *)t->data - s.map.data) % 64, 0);
     }
     assert_null(pk_stored_find(&s, "none"));
+    assert_int_equal(s.n, N_SAMPLE);            /* the padding is not listed */
     for (size_t i = 1; i < s.n; i++) assert_true(strcmp(s.tensor[i - 1].name, s.tensor[i].name) < 0);
     pk_stored_close(&s);
     unlink(path);

@@ -88,6 +88,7 @@ static const struct {
     { "de", "\xE2\x80\x9EKomm!\xE2\x80\x9C|\xE2\x80\x9EWohin?\xE2\x80\x9C, fragte er.|\xC2\xBBNach "
             "Haus.\xC2\xAB|Gut." },
     { "de", "Prof. Dr. Weber kam bzw. Frau Dr. Maier ging.|Ende." },
+    { "de", "Es stieg von 32,7 Mrd. Pfund auf 42,6 Mrd. Pfund, Mr. President.|Gut." },
     { "de_DE", "Am 3. Mai.|Gut." },
     { "deu", "Am 3. Mai.|Gut." },
     { "fr", "M. Dupont et Mme. Durand partent.|Ils reviennent." },

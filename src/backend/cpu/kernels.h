@@ -45,9 +45,10 @@ typedef struct pk_attend_job {
     int32_t             width;                  /* of a head */
 } pk_attend_job;
 enum { PK_ATTEND_QUERIES = 4 };                 /* queries that share keys are served together */
-/* floats of scratch that attend needs per thread */
+/* floats of scratch that attend needs per thread: scores of each query, and where the keys are */
 static inline size_t pk_attend_scratch(int32_t keys) {
-    return (size_t)PK_ATTEND_QUERIES * (((size_t)keys + 15) / 16 * 16);
+    const size_t room = ((size_t)keys + 15) / 16 * 16;
+    return room * (PK_ATTEND_QUERIES + 2 * sizeof(size_t) / sizeof(float));
 }
 
 /* best tokens so far, best first; the last of n is the one to beat */

@@ -8,42 +8,41 @@
 
 enum { MAX_Q = PK_ATTEND_QUERIES };
 
-/* the keys of one group of queries, for one head */
+/* one group of queries, for one head */
 typedef struct group {
-    const float   *k, *v;                       /* row 0, at this head's first column */
-    size_t         k_stride, v_stride;
-    const int32_t *index;                       /* (count), or NULL */
-    int32_t        first, count, width;
-    const float   *q[MAX_Q];                    /* at this head's first column */
-    float         *out[MAX_Q], *p[MAX_Q];       /* p (count, padded to 16): scores, then weights */
+    const float  *k, *v;                        /* row 0, at this head's first column */
+    const size_t *k_at, *v_at;                  /* (count, padded to 16) where the rows of the keys are */
+    int32_t       count, width;
+    const float  *q[MAX_Q];                     /* at this head's first column */
+    float        *out[MAX_Q], *p[MAX_Q];        /* p (count, padded to 16): scores, then weights */
 } group;
 
-INLINE size_t key_at(const group *g, int32_t j) {
-    return (size_t)(g->index ? g->index[j] : g->first + j);
-}
 INLINE vf load_columns(const float *x, int32_t left) {
     return left >= 16 ? vf_load(x) : vf_load_part(x, left);
 }
 
-/* scores of n queries x 16 / n keys starting at key j; past the last key they repeat it */
+/* scores of n queries x 16 / n keys starting at key j */
 INLINE void score_block(const group *g, int32_t j, float scale, const int n) {
-    const float *keys[16];
     vf           sums[16];
     float        scores[16];
     const int    m = 16 / n;
-    for (int i = 0; i < m; i++)
-        keys[i] = g->k + key_at(g, j + i < g->count ? j + i : g->count - 1) * g->k_stride;
+    const float *k = g->k;
     UNROLL for (int i = 0; i < 16; i++) sums[i] = vf_all(0);
-    for (int32_t c = 0; c < g->width; c += 16) {
+    for (int32_t c = 0; c < g->width; c += 16, k += 16) {
         const int32_t left = g->width - c;
         vf            q[MAX_Q];
         UNROLL for (int a = 0; a < n; a++) q[a] = load_columns(g->q[a] + c, left);
         UNROLL for (int i = 0; i < m; i++) {
-            const vf k = load_columns(keys[i] + c, left);
-            UNROLL for (int a = 0; a < n; a++) sums[a * m + i] = vf_fma(q[a], k, sums[a * m + i]);
+            const vf key = load_columns(k + g->k_at[j + i], left);
+            UNROLL for (int a = 0; a < n; a++) sums[a * m + i] = vf_fma(q[a], key, sums[a * m + i]);
         }
     }
-    vf_store(scores, vf_mul(vf_sum16(sums), vf_all(scale)));
+    const vf scaled = vf_mul(vf_sum16(sums), vf_all(scale));
+    if (n == 1) {
+        vf_store(g->p[0] + j, scaled);
+        return;
+    }
+    vf_store(scores, scaled);
     UNROLL for (int a = 0; a < n; a++) memcpy(g->p[a] + j, scores + a * m, (size_t)m * sizeof(float));
 }
 
@@ -69,7 +68,7 @@ INLINE void mix_columns(const group *g, int32_t c, const float *factor, const in
     UNROLL for (int a = 0; a < n; a++)
         UNROLL for (int i = 0; i < b; i++) sums[a][i] = vf_all(0);
     for (int32_t j = 0; j < g->count; j++) {
-        const float *row = g->v + key_at(g, j) * g->v_stride + c;
+        const float *row = g->v + g->v_at[j] + c;
         UNROLL for (int i = 0; i < b; i++) {
             const vf v = b > 1 ? vf_load(row + 16 * i) : load_columns(row, left);
             UNROLL for (int a = 0; a < n; a++)
@@ -106,18 +105,38 @@ static int32_t sharing(const pk_attention *see, int32_t i, int32_t end) {
     return n == 3 ? 2 : n;
 }
 
-static group group_of(const pk_attend_job *job, int32_t i, int32_t n, int32_t head, float *scratch) {
-    const pk_attention *see = job->see;
-    const size_t        offset = (size_t)head * (size_t)job->width;
-    const size_t        room = pk_attend_scratch(see->count[i]) / MAX_Q;
-    group               g = { .k = job->k.data + offset, .v = job->v.data + offset,
-                              .k_stride = (size_t)job->k.stride, .v_stride = (size_t)job->v.stride,
-                              .index = see->index ? see->index + see->first[i] : NULL,
-                              .first = see->first[i], .count = see->count[i], .width = job->width };
+/* where the rows of the keys are, in floats; past the last key it is repeated, and its scores unused */
+static void locate(size_t *at, const pk_attention *see, int32_t i, int32_t stride) {
+    const int32_t count = see->count[i], first = see->first[i];
+    for (int32_t j = 0; j < count; j++)
+        at[j] = (size_t)(see->index ? see->index[first + j] : first + j) * (size_t)stride;
+    for (int32_t j = count; j % 16; j++) at[j] = at[count - 1];
+}
+
+/* scratch: k_at and v_at, then the scores of each query */
+static group group_of(const pk_attend_job *job, int32_t i, int32_t n, float *scratch) {
+    const int32_t count = job->see->count[i];
+    const size_t  room = ((size_t)count + 15) / 16 * 16;
+    size_t       *at = (size_t *)(void *)scratch;
+    group         g = { .k = job->k.data, .v = job->v.data, .k_at = at, .v_at = at + room,
+                        .count = count, .width = job->width };
+    if (count > 0) {
+        locate(at, job->see, i, job->k.stride);
+        locate(at + room, job->see, i, job->v.stride);
+    }
     for (int32_t a = 0; a < n; a++) {
-        g.q[a] = job->q.data + (size_t)(i + a) * (size_t)job->q.stride + offset;
-        g.out[a] = job->out.data + (size_t)(i + a) * (size_t)job->out.stride + offset;
-        g.p[a] = scratch + (size_t)a * room;
+        g.q[a] = job->q.data + (size_t)(i + a) * (size_t)job->q.stride;
+        g.out[a] = job->out.data + (size_t)(i + a) * (size_t)job->out.stride;
+        g.p[a] = (float *)(at + 2 * room) + (size_t)a * room;
+    }
+    return g;
+}
+
+/* the same group, `columns` further to the right */
+static group move(group g, size_t columns) {
+    g.k += columns, g.v += columns;
+    for (int a = 0; a < MAX_Q; a++) {
+        if (g.q[a]) g.q[a] += columns, g.out[a] += columns;
     }
     return g;
 }
@@ -133,17 +152,22 @@ static void add_weights(const pk_attention *see, const group *g, int32_t i, int3
     }
 }
 
+static void attend_head(const pk_attend_job *job, const group *g, int32_t i, int32_t n, int32_t head) {
+    float factor[MAX_Q] = { 0 };
+    if (g->count > 0) (n == 4 ? attend_four : n == 2 ? attend_two : attend_one)(g, factor);
+    else for (int32_t a = 0; a < n; a++) memset(g->out[a], 0, (size_t)g->width * sizeof(float));
+    if (job->see->weights) add_weights(job->see, g, i, n, head, factor);
+}
+
 void PK_KERNEL(attend)(const pk_attend_job *job, int32_t first_query, int32_t n_queries,
                        int32_t first_head, int32_t n_heads, float *scratch) {
     const int32_t end = first_query + n_queries;
     for (int32_t i = first_query, n; i < end; i += n) {
         n = sharing(job->see, i, end);
+        const group all = group_of(job, i, n, scratch);
         for (int32_t head = first_head; head < first_head + n_heads; head++) {
-            const group g = group_of(job, i, n, head, scratch);
-            float       factor[MAX_Q] = { 0 };
-            if (g.count > 0) (n == 4 ? attend_four : n == 2 ? attend_two : attend_one)(&g, factor);
-            else for (int32_t a = 0; a < n; a++) memset(g.out[a], 0, (size_t)g.width * sizeof(float));
-            if (job->see->weights) add_weights(job->see, &g, i, n, head, factor);
+            const group g = move(all, (size_t)head * (size_t)job->width);
+            attend_head(job, &g, i, n, head);
         }
     }
 }

@@ -45,18 +45,18 @@ void PK_KERNEL(best)(pk_best *best, const float *logits, int32_t n, int32_t firs
     }
 }
 
+/* sixteen logits; past the end, what changes neither the largest nor the sum */
+INLINE vf load_logits(const float *logits, int32_t left) {
+    return left >= 16 ? vf_load(logits) : vf_first(vf_load_part(logits, left), left, -INFINITY);
+}
+
 void PK_KERNEL(exp_sum)(const float *logits, int32_t n, float *most, float *sum) {
     vf top = vf_all(-INFINITY), total = vf_all(0);
-    for (int32_t i = 0; i < n; i += 16) {
-        const vf v = n - i >= 16 ? vf_load(logits + i) : vf_load_part(logits + i, n - i);
-        top = vf_max(top, vf_first(v, n - i, -INFINITY));
-    }
+    for (int32_t i = 0; i < n; i += 16) top = vf_max(top, load_logits(logits + i, n - i));
     *most = vf_most(top);
     *sum = 0;
     if (*most == -INFINITY) return;
-    for (int32_t i = 0; i < n; i += 16) {
-        const vf v = n - i >= 16 ? vf_load(logits + i) : vf_load_part(logits + i, n - i);
-        total = vf_add(total, vf_exp(vf_sub(vf_first(v, n - i, -INFINITY), vf_all(*most))));
-    }
+    for (int32_t i = 0; i < n; i += 16)
+        total = vf_add(total, vf_exp(vf_sub(load_logits(logits + i, n - i), vf_all(*most))));
     *sum = vf_sum(total);
 }

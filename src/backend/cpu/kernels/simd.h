@@ -3,6 +3,7 @@
  * The same small vocabulary for every instruction set, so that each kernel is written once. Products
  * and sums are fused only where a kernel says vf_fma: the compiler may not, because I8 results must
  * have the same bits on every machine. _part loads and stores touch the first n floats (1 <= n <= 16).
+ * vf_first replaces lanes n .. 15 by a number (0 <= n <= 16).
  * vf_sum16 gives the sums of sixteen vectors at once, each with the same tree of additions. */
 #ifndef PK_CPU_SIMD_H
 #define PK_CPU_SIMD_H
@@ -25,15 +26,6 @@
 #else
 #include "backend/cpu/kernels/simd_generic.h"
 #endif
-
-/* lanes n .. 15 replaced by `fill` (n may be beyond 16) */
-INLINE vf vf_first(vf v, int32_t n, float fill) {
-    float lanes[16];
-    if (n >= 16) return v;
-    vf_store(lanes, vf_all(fill));
-    if (n > 0) vf_store_part(lanes, v, n);
-    return vf_load(lanes);
-}
 
 /* exp(x), 1-2 ulp; 0 below the smallest normal result */
 INLINE vf vf_exp(vf x) {

@@ -30,6 +30,11 @@ INLINE vf vf_load_f16(const uint16_t *p) {
     return (vf){ _mm256_cvtph_ps(_mm_loadu_si128(h)), _mm256_cvtph_ps(_mm_loadu_si128(h + 1)) };
 }
 INLINE vf vf_all(float x) { return (vf){ _mm256_set1_ps(x), _mm256_set1_ps(x) }; }
+INLINE vf vf_first(vf v, int32_t n, float fill) {
+    const __m256 rest = _mm256_set1_ps(fill);
+    return (vf){ _mm256_blendv_ps(rest, v.lo, _mm256_castsi256_ps(first_lanes(n))),
+                 _mm256_blendv_ps(rest, v.hi, _mm256_castsi256_ps(first_lanes(n - 8))) };
+}
 INLINE vf vf_add(vf a, vf b) { return EACH(_mm256_add_ps, a, b); }
 INLINE vf vf_sub(vf a, vf b) { return EACH(_mm256_sub_ps, a, b); }
 INLINE vf vf_mul(vf a, vf b) { return EACH(_mm256_mul_ps, a, b); }

@@ -15,6 +15,9 @@ INLINE vf vf_load_f16(const uint16_t *p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
 }
 INLINE vf       vf_all(float x) { return _mm512_set1_ps(x); }
+INLINE vf       vf_first(vf v, int32_t n, float fill) {
+    return _mm512_mask_mov_ps(_mm512_set1_ps(fill), first_lanes(n), v);
+}
 INLINE vf       vf_add(vf a, vf b) { return _mm512_add_ps(a, b); }
 INLINE vf       vf_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
 INLINE vf       vf_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }

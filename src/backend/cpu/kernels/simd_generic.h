@@ -19,6 +19,10 @@ INLINE vf   vf_load_part(const float *p, int32_t n) {
     return v;
 }
 INLINE void vf_store_part(float *p, vf v, int32_t n) { memcpy(p, &v, (size_t)n * sizeof *p); }
+INLINE vf   vf_first(vf v, int32_t n, float fill) {
+    for (int i = n; i < 16; i++) v[i] = fill;
+    return v;
+}
 INLINE vf   vf_load_f16(const uint16_t *p) {
     vi bits;
     for (int i = 0; i < 16; i++) bits[i] = p[i];
