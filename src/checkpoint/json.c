@@ -34,9 +34,12 @@ pk_status pk_json_open(const char *path, json_t **out) {
 void pk_json_add_string(pk_buffer *out, const char *text) {
     pk_buffer_add(out, "\"", 1);
     for (const char *c = text; *c; c++) {
-        if (*c == '"' || *c == '\\') pk_buffer_print(out, "\\%c", *c);
-        else if ((unsigned char)*c < ' ') pk_buffer_print(out, "\\u%04x", (unsigned)*c);
-        else pk_buffer_add(out, c, 1);
+        if (*c == '"' || *c == '\\')
+            pk_buffer_print(out, "\\%c", *c);
+        else if ((unsigned char)*c < ' ')
+            pk_buffer_print(out, "\\u%04x", (unsigned)*c);
+        else
+            pk_buffer_add(out, c, 1);
     }
     pk_buffer_add(out, "\"", 1);
 }

@@ -1,7 +1,8 @@
-/* pickle.c - the opcodes and the globals that a file of tensors needs; all others are refused by name.
+/* pickle.c - the opcodes and the globals that a file of tensors needs; all others are refused by
+ * name.
  *
- * Opcodes are those of Python's pickletools that torch.save writes with protocols 2 to 4. A global is
- * looked up in a list of four: nothing is imported, nothing is called. */
+ * Opcodes are those of Python's pickletools that torch.save writes with protocols 2 to 4. A global
+ * is looked up in a list of four: nothing is imported, nothing is called. */
 #include "checkpoint/pickle.h"
 
 #include <string.h>
@@ -10,11 +11,12 @@
 
 typedef struct machine_text {
     const char *at;
-    size_t      size;
+    size_t size;
 } machine_text;
 
 int pk_pickle_is_text(const pk_pickle_value *v, const char *text) {
-    return v->kind == PK_PICKLE_TEXT && v->size == strlen(text) && memcmp(v->text, text, v->size) == 0;
+    return v->kind == PK_PICKLE_TEXT && v->size == strlen(text) &&
+           memcmp(v->text, text, v->size) == 0;
 }
 
 /* ---- The bytes ---- */
@@ -47,7 +49,7 @@ static pk_status take_counted(pk_pickle *p, size_t bytes, machine_text *out) {
 
 static pk_status take_line(pk_pickle *p, machine_text *out) {
     const unsigned char *begin = p->data + p->at;
-    const size_t         left = p->size - p->at;
+    const size_t left = p->size - p->at;
     const unsigned char *end = left ? memchr(begin, '\n', left) : NULL;
     if (!end) PK_FAIL(PK_FORMAT, "pickle ends in the middle of a line (truncated file?)");
     PK_TRY(take_raw(p, (size_t)(end - begin), out));
@@ -59,7 +61,7 @@ static pk_status take_line(pk_pickle *p, machine_text *out) {
 
 typedef struct known_global {
     const char *module, *name;
-    int         global;
+    int global;
 } known_global;
 
 static const known_global known[] = {
@@ -123,14 +125,14 @@ static pk_status reduce(pk_pickle *p) {
     if (function->integer >= PK_PICKLE_STORAGE_TYPE)
         PK_FAIL(PK_FORMAT, "broken pickle: a storage type is called at byte %zu", p->at);
     if (function->integer == PK_PICKLE_ORDERED_DICT) {
-        if (arguments->n) PK_FAIL(PK_UNSUPPORTED, "an OrderedDict pickled by Python 2: save it anew");
+        if (arguments->n)
+            PK_FAIL(PK_UNSUPPORTED, "an OrderedDict pickled by Python 2: save it anew");
         return pk_pickle_new(p, PK_PICKLE_DICT, &result);
     }
-    PK_TRY(pk_pickle_new(p,
-                         function->integer == PK_PICKLE_REBUILD_TENSOR ? PK_PICKLE_TENSOR
-                                                                       : PK_PICKLE_PARAMETER,
-                         &result));
-    result->item = arguments->item;             /* a tuple never changes, so it can be shared */
+    PK_TRY(pk_pickle_new(
+        p, function->integer == PK_PICKLE_REBUILD_TENSOR ? PK_PICKLE_TENSOR : PK_PICKLE_PARAMETER,
+        &result));
+    result->item = arguments->item; /* a tuple never changes, so it can be shared */
     result->n = arguments->n;
     return PK_OK;
 }
@@ -168,7 +170,7 @@ static pk_status push_long(pk_pickle *p) {
 }
 
 static pk_status push_text(pk_pickle *p, size_t length_bytes) {
-    machine_text     raw;
+    machine_text raw;
     pk_pickle_value *v;
     PK_TRY(take_counted(p, length_bytes, &raw));
     PK_TRY(pk_pickle_new(p, PK_PICKLE_TEXT, &v));
@@ -180,12 +182,13 @@ static pk_status push_text(pk_pickle *p, size_t length_bytes) {
 static pk_status push_tuple(pk_pickle *p, size_t n, bool marked) {
     pk_pickle_value *v;
     if (marked) PK_TRY(pk_pickle_above_mark(p, &n));
-    if (n > p->n_stack) PK_FAIL(PK_FORMAT, "broken pickle: a tuple of too little at byte %zu", p->at);
+    if (n > p->n_stack)
+        PK_FAIL(PK_FORMAT, "broken pickle: a tuple of too little at byte %zu", p->at);
     for (size_t i = 0; i < n; i++)
         if (!p->stack[p->n_stack - 1 - i])
             PK_FAIL(PK_FORMAT, "broken pickle: a mark inside a tuple at byte %zu", p->at);
     PK_TRY(pk_pickle_new(p, PK_PICKLE_TUPLE, &v));
-    p->n_stack--;                               /* its place is below its items */
+    p->n_stack--; /* its place is below its items */
     PK_TRY(pk_pickle_collect(p, v, n));
     if (marked) p->n_stack--;
     return pk_pickle_push(p, v);
@@ -195,7 +198,8 @@ static pk_status push_tuple(pk_pickle *p, size_t n, bool marked) {
 static pk_status extend(pk_pickle *p, pk_pickle_kind kind, size_t n, bool marked) {
     if (marked) PK_TRY(pk_pickle_above_mark(p, &n));
     const size_t below = n + (marked ? 1 : 0);
-    if (p->n_stack <= below) PK_FAIL(PK_FORMAT, "broken pickle: nothing to add to at byte %zu", p->at);
+    if (p->n_stack <= below)
+        PK_FAIL(PK_FORMAT, "broken pickle: nothing to add to at byte %zu", p->at);
     pk_pickle_value *container = p->stack[p->n_stack - 1 - below];
     for (size_t i = 0; i < n; i++)
         if (!p->stack[p->n_stack - 1 - i]) container = NULL;
@@ -251,43 +255,43 @@ static pk_status push_container(pk_pickle *p, pk_pickle_kind kind) {
 /* one opcode; a table in the shape of a switch, longer than most functions for that reason */
 static pk_status step(pk_pickle *p, unsigned char opcode) {
     switch (opcode) {
-    case 0x80: return skip(p, 1);                                    /* PROTO */
-    case 0x95: return skip(p, 8);                                    /* FRAME */
-    case '(': return pk_pickle_push(p, NULL);                        /* MARK */
-    case 'N': return push_integer(p, PK_PICKLE_NONE, 0);             /* NONE */
-    case 0x88: return push_integer(p, PK_PICKLE_BOOL, 1);            /* NEWTRUE */
-    case 0x89: return push_integer(p, PK_PICKLE_BOOL, 0);            /* NEWFALSE */
-    case 'K': return push_number(p, 1);                              /* BININT1 */
-    case 'M': return push_number(p, 2);                              /* BININT2 */
-    case 'J': return push_number(p, 4);                              /* BININT */
-    case 0x8a: return push_long(p);                                  /* LONG1 */
-    case 'G': return push_float(p);                                  /* BINFLOAT */
-    case 'X': return push_text(p, 4);                                /* BINUNICODE */
-    case 0x8c: return push_text(p, 1);                               /* SHORT_BINUNICODE */
-    case 0x8d: return push_text(p, 8);                               /* BINUNICODE8 */
-    case 'U': return push_text(p, 1);                                /* SHORT_BINSTRING */
-    case 'T': return push_text(p, 4);                                /* BINSTRING */
-    case ')': return push_container(p, PK_PICKLE_TUPLE);             /* EMPTY_TUPLE */
-    case ']': return push_container(p, PK_PICKLE_LIST);              /* EMPTY_LIST */
-    case '}': return push_container(p, PK_PICKLE_DICT);              /* EMPTY_DICT */
-    case 0x85: return push_tuple(p, 1, false);                       /* TUPLE1 */
-    case 0x86: return push_tuple(p, 2, false);                       /* TUPLE2 */
-    case 0x87: return push_tuple(p, 3, false);                       /* TUPLE3 */
-    case 't': return push_tuple(p, 0, true);                         /* TUPLE */
-    case 'a': return extend(p, PK_PICKLE_LIST, 1, false);            /* APPEND */
-    case 'e': return extend(p, PK_PICKLE_LIST, 0, true);             /* APPENDS */
-    case 's': return extend(p, PK_PICKLE_DICT, 2, false);            /* SETITEM */
-    case 'u': return extend(p, PK_PICKLE_DICT, 0, true);             /* SETITEMS */
-    case 'q': return memo(p, 1, true);                               /* BINPUT */
-    case 'r': return memo(p, 4, true);                               /* LONG_BINPUT */
-    case 0x94: return pk_pickle_remember(p, p->n_memo);              /* MEMOIZE */
-    case 'h': return memo(p, 1, false);                              /* BINGET */
-    case 'j': return memo(p, 4, false);                              /* LONG_BINGET */
-    case 'c': return read_global(p);                                 /* GLOBAL */
-    case 0x93: return read_stack_global(p);                          /* STACK_GLOBAL */
-    case 'R': return reduce(p);                                      /* REDUCE */
-    case 'b': return build(p);                                       /* BUILD */
-    case 'Q': return persistent(p);                                  /* BINPERSID */
+    case 0x80: return skip(p, 1);                         /* PROTO */
+    case 0x95: return skip(p, 8);                         /* FRAME */
+    case '(': return pk_pickle_push(p, NULL);             /* MARK */
+    case 'N': return push_integer(p, PK_PICKLE_NONE, 0);  /* NONE */
+    case 0x88: return push_integer(p, PK_PICKLE_BOOL, 1); /* NEWTRUE */
+    case 0x89: return push_integer(p, PK_PICKLE_BOOL, 0); /* NEWFALSE */
+    case 'K': return push_number(p, 1);                   /* BININT1 */
+    case 'M': return push_number(p, 2);                   /* BININT2 */
+    case 'J': return push_number(p, 4);                   /* BININT */
+    case 0x8a: return push_long(p);                       /* LONG1 */
+    case 'G': return push_float(p);                       /* BINFLOAT */
+    case 'X': return push_text(p, 4);                     /* BINUNICODE */
+    case 0x8c: return push_text(p, 1);                    /* SHORT_BINUNICODE */
+    case 0x8d: return push_text(p, 8);                    /* BINUNICODE8 */
+    case 'U': return push_text(p, 1);                     /* SHORT_BINSTRING */
+    case 'T': return push_text(p, 4);                     /* BINSTRING */
+    case ')': return push_container(p, PK_PICKLE_TUPLE);  /* EMPTY_TUPLE */
+    case ']': return push_container(p, PK_PICKLE_LIST);   /* EMPTY_LIST */
+    case '}': return push_container(p, PK_PICKLE_DICT);   /* EMPTY_DICT */
+    case 0x85: return push_tuple(p, 1, false);            /* TUPLE1 */
+    case 0x86: return push_tuple(p, 2, false);            /* TUPLE2 */
+    case 0x87: return push_tuple(p, 3, false);            /* TUPLE3 */
+    case 't': return push_tuple(p, 0, true);              /* TUPLE */
+    case 'a': return extend(p, PK_PICKLE_LIST, 1, false); /* APPEND */
+    case 'e': return extend(p, PK_PICKLE_LIST, 0, true);  /* APPENDS */
+    case 's': return extend(p, PK_PICKLE_DICT, 2, false); /* SETITEM */
+    case 'u': return extend(p, PK_PICKLE_DICT, 0, true);  /* SETITEMS */
+    case 'q': return memo(p, 1, true);                    /* BINPUT */
+    case 'r': return memo(p, 4, true);                    /* LONG_BINPUT */
+    case 0x94: return pk_pickle_remember(p, p->n_memo);   /* MEMOIZE */
+    case 'h': return memo(p, 1, false);                   /* BINGET */
+    case 'j': return memo(p, 4, false);                   /* LONG_BINGET */
+    case 'c': return read_global(p);                      /* GLOBAL */
+    case 0x93: return read_stack_global(p);               /* STACK_GLOBAL */
+    case 'R': return reduce(p);                           /* REDUCE */
+    case 'b': return build(p);                            /* BUILD */
+    case 'Q': return persistent(p);                       /* BINPERSID */
     default:
         PK_FAIL(PK_UNSUPPORTED, "refuses pickle opcode 0x%02x at byte %zu: only tensors are read",
                 opcode, p->at - 1);

@@ -1,7 +1,8 @@
 /* pickle_values.c - the pickle machine's memory: values, stack and memo, with their limits.
  *
- * Values are never freed one by one: they live in blocks that pk_pickle_free() gives back. Containers
- * hold pointers, so a pickle that repeats or contains itself takes no more room than it has bytes. */
+ * Values are never freed one by one: they live in blocks that pk_pickle_free() gives back.
+ * Containers hold pointers, so a pickle that repeats or contains itself takes no more room than it
+ * has bytes. */
 #include <string.h>
 
 #include "checkpoint/pickle.h"
@@ -29,7 +30,8 @@ static pk_status take_bytes(pk_pickle *p, size_t bytes, void **out) {
 pk_status pk_pickle_new(pk_pickle *p, pk_pickle_kind kind, pk_pickle_value **out) {
     void *memory;
     if (p->n_values == PK_PICKLE_MAX_VALUES)
-        PK_FAIL(PK_FORMAT, "pickle with more than %d values: not a state dict", PK_PICKLE_MAX_VALUES);
+        PK_FAIL(PK_FORMAT, "pickle with more than %d values: not a state dict",
+                PK_PICKLE_MAX_VALUES);
     PK_TRY(take_bytes(p, sizeof **out, &memory));
     p->n_values++;
     *out = memory;
@@ -70,7 +72,7 @@ pk_status pk_pickle_collect(pk_pickle *p, pk_pickle_value *container, size_t n) 
     if (container->n + n > container->room) {
         /* the old array stays in its block: all together at most as much again */
         const size_t room = container->n ? 2 * (container->n + n) : n;
-        void        *item;
+        void *item;
         PK_TRY(take_bytes(p, room * sizeof *container->item, &item));
         if (container->n) memcpy(item, container->item, container->n * sizeof *container->item);
         container->item = item;

@@ -66,28 +66,30 @@ static float from_bits(uint32_t bits) {
     return f;
 }
 
-/* Exponent and mantissa move into their float places and 2^112 mends the exponent's bias: exact also
- * for subnormal numbers, and without branches, so that the compiler can do many at a time. */
+/* Exponent and mantissa move into their float places and 2^112 mends the exponent's bias: exact
+ * also for subnormal numbers, and without branches, so that the compiler can do many at a time. */
 static float half_to_float(uint16_t h) {
     const uint32_t magnitude = (uint32_t)(h & 0x7FFF) << 13, sign = (uint32_t)(h & 0x8000) << 16;
-    const float    scaled = from_bits(magnitude) * 0x1p112f;
-    const uint32_t infinite = magnitude >= 0x0F800000u ? 0x7F800000u | (magnitude & 0x007FFFFFu) : 0;
-    uint32_t       bits;
+    const float scaled = from_bits(magnitude) * 0x1p112f;
+    const uint32_t infinite =
+        magnitude >= 0x0F800000u ? 0x7F800000u | (magnitude & 0x007FFFFFu) : 0;
+    uint32_t bits;
     memcpy(&bits, &scaled, sizeof bits);
     return from_bits((infinite ? infinite : bits) | sign);
 }
 
 /* one loop per type: WIDE is how an element lies in the file, CONVERT makes it a float */
-#define CONVERT_ALL(WIDE, CONVERT)                                                                 \
-    for (size_t i = 0; i < n; i++) {                                                               \
-        WIDE e;                                                                                    \
-        memcpy(&e, from + i * sizeof e, sizeof e);                                                 \
-        out[i] = (CONVERT);                                                                        \
-    }                                                                                              \
+#define CONVERT_ALL(WIDE, CONVERT)                 \
+    for (size_t i = 0; i < n; i++) {               \
+        WIDE e;                                    \
+        memcpy(&e, from + i * sizeof e, sizeof e); \
+        out[i] = (CONVERT);                        \
+    }                                              \
     break
 
 void pk_stored_get_many(const pk_stored_tensor *t, size_t first, size_t n, float *out) {
-    const unsigned char *from = (const unsigned char *)t->data + first * pk_stored_type_bytes(t->type);
+    const unsigned char *from =
+        (const unsigned char *)t->data + first * pk_stored_type_bytes(t->type);
     if (n == 0) return;
     switch (t->type) {
     case PK_STORED_F32: memcpy(out, from, n * sizeof *out); break;

@@ -1,8 +1,8 @@
 /* torch.c - tensors from files of torch.save, in both their forms: a zip archive (PyTorch 1.6 and
  * later: data.pkl, data/<key>), and before that a chain of pickles followed by the storages.
  *
- * The pickle only says where each tensor lies (storage key, offset, shape, strides); the numbers stay
- * where they are in the mapping. Tensors may share a storage, as tied weights do. */
+ * The pickle only says where each tensor lies (storage key, offset, shape, strides); the numbers
+ * stay where they are in the mapping. Tensors may share a storage, as tied weights do. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,20 +13,20 @@
 /* a block of numbers in the file */
 typedef struct storage {
     const pk_pickle_value *key;
-    pk_stored_type         type;
-    const unsigned char   *data;
-    size_t                 bytes;
+    pk_stored_type type;
+    const unsigned char *data;
+    size_t bytes;
 } storage;
 
 typedef struct reader {
-    pk_pickle            pickle;
-    pk_zip               zip;                   /* zip form */
-    const char          *folder;                /* "archive/", borrowed, in front of every entry */
-    size_t               folder_size;
-    storage             *storages;              /* older form: sorted by key */
-    size_t               n_storages;
-    const unsigned char *data;                  /* the whole file */
-    size_t               size;
+    pk_pickle pickle;
+    pk_zip zip;         /* zip form */
+    const char *folder; /* "archive/", borrowed, in front of every entry */
+    size_t folder_size;
+    storage *storages; /* older form: sorted by key */
+    size_t n_storages;
+    const unsigned char *data; /* the whole file */
+    size_t size;
 } reader;
 
 enum { MAX_NAME = 256 };
@@ -42,7 +42,8 @@ static pk_status read_storage_id(const pk_pickle_value *v, storage *out, size_t 
         PK_FAIL(PK_FORMAT, "a storage with a broken description");
     if (v->n > 5 && v->item[5]->kind != PK_PICKLE_NONE)
         PK_FAIL(PK_UNSUPPORTED, "a storage that is a view of another: save it anew");
-    *out = (storage){ .key = key, .type = (pk_stored_type)(type->integer - PK_PICKLE_STORAGE_TYPE) };
+    *out =
+        (storage){ .key = key, .type = (pk_stored_type)(type->integer - PK_PICKLE_STORAGE_TYPE) };
     if (__builtin_mul_overflow((size_t)count->integer, pk_stored_type_bytes(out->type), bytes))
         PK_FAIL(PK_FORMAT, "a storage of impossible size");
     return PK_OK;
@@ -70,7 +71,7 @@ static storage *find_listed(const reader *r, const pk_pickle_value *key) {
 }
 
 static pk_status find_storage(const reader *r, const pk_pickle_value *id, storage *out) {
-    char   name[MAX_NAME] = "data/";
+    char name[MAX_NAME] = "data/";
     size_t bytes;
     PK_TRY(read_storage_id(id, out, &bytes));
     if (r->zip.entry) {
@@ -104,7 +105,7 @@ static pk_status read_tensor(const reader *r, const pk_pickle_value *v, pk_store
         t->dim[i] = shape->item[i]->integer;
     }
     storage s;
-    size_t  n, begin;
+    size_t n, begin;
     PK_TRY(find_storage(r, v->item[0], &s));
     t->type = s.type;
     const size_t each = pk_stored_type_bytes(s.type);
@@ -158,7 +159,7 @@ static pk_status read_state_dict(const reader *r, const pk_pickle_value *dict, p
 
 static pk_status find_folder(reader *r) {
     static const char wanted[] = "/data.pkl";
-    const size_t      length = sizeof wanted - 1;
+    const size_t length = sizeof wanted - 1;
     for (size_t i = 0; i < r->zip.n; i++) {
         const pk_zip_entry *e = &r->zip.entry[i];
         if (e->name_size <= length || e->name_size > MAX_NAME) continue;
@@ -182,7 +183,8 @@ static pk_status read_zip(reader *r, pk_stored *out) {
     return read_state_dict(r, top, out);
 }
 
-/* ---- The form before PyTorch 1.6: magic number, version, system, state dict, keys, storages ---- */
+/* ---- The form before PyTorch 1.6: magic number, version, system, state dict, keys, storages ----
+ */
 
 static pk_status next_pickle(reader *r, size_t *at, const pk_pickle_value **out) {
     size_t used = 0;
@@ -192,9 +194,9 @@ static pk_status next_pickle(reader *r, size_t *at, const pk_pickle_value **out)
 }
 
 static pk_status read_preamble(reader *r, size_t *at) {
-    static const char      magic[] = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
+    static const char magic[] = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
     const pk_pickle_value *v;
-    const pk_status        first = next_pickle(r, at, &v);
+    const pk_status first = next_pickle(r, at, &v);
     if (first == PK_NO_MEMORY) return first;
     if (first != PK_OK || v->kind != PK_PICKLE_LONG || v->size != 10 ||
         memcmp(v->text, magic, 10) != 0)
@@ -209,13 +211,13 @@ static pk_status read_preamble(reader *r, size_t *at) {
     return PK_OK;
 }
 
-/* The type of a storage is only told by the tensors that lie in it: one entry for each tensor, sorted
- * by key, then without repetitions. */
+/* The type of a storage is only told by the tensors that lie in it: one entry for each tensor,
+ * sorted by key, then without repetitions. */
 static pk_status list_storages(reader *r, const pk_pickle_value *dict) {
     PK_TRY(PK_TAKE(&r->storages, dict->n / 2));
     for (size_t i = 1; i < dict->n; i += 2) {
         const pk_pickle_value *v = dict->item[i];
-        size_t                 bytes;
+        size_t bytes;
         if (v->kind == PK_PICKLE_PARAMETER && v->n) v = v->item[0];
         if (v->kind != PK_PICKLE_TENSOR || v->n == 0) continue;
         PK_TRY(read_storage_id(v->item[0], &r->storages[r->n_storages], &bytes));
@@ -256,7 +258,7 @@ static pk_status place_storages(reader *r, const pk_pickle_value *keys, size_t a
 
 static pk_status read_chain(reader *r, pk_stored *out) {
     const pk_pickle_value *dict, *keys;
-    size_t                 at = 0;
+    size_t at = 0;
     PK_TRY(read_preamble(r, &at));
     PK_TRY(next_pickle(r, &at, &dict));
     if (dict->kind != PK_PICKLE_DICT)

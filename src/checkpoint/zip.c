@@ -1,7 +1,7 @@
 /* zip.c - reads a zip archive's central directory (APPNOTE.TXT 4.3) and checks every offset in it.
  *
- * Entries may lie anywhere in the archive: they are only ever read, so overlaps do no harm. Checksums
- * are not verified; that would read every page of a large model before its first use. */
+ * Entries may lie anywhere in the archive: they are only ever read, so overlaps do no harm.
+ * Checksums are not verified; that would read every page of a large model before its first use. */
 #include "checkpoint/zip.h"
 
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 #include "base/memory.h"
 
 enum {
-    END_SIZE = 22,                              /* end of central directory, without its comment */
-    LOCATOR_SIZE = 20,                          /* zip64: where the zip64 end record is */
+    END_SIZE = 22,     /* end of central directory, without its comment */
+    LOCATOR_SIZE = 20, /* zip64: where the zip64 end record is */
     END64_SIZE = 56,
-    CENTRAL_SIZE = 46,                          /* central directory entry, without its name */
+    CENTRAL_SIZE = 46, /* central directory entry, without its name */
     LOCAL_SIZE = 30,
     MAX_COMMENT = 65535
 };
@@ -25,7 +25,7 @@ enum {
 
 typedef struct archive {
     const unsigned char *data;
-    size_t               size;
+    size_t size;
 } archive;
 
 typedef struct directory {
@@ -78,7 +78,7 @@ static pk_status read_end(const archive *a, directory *out) {
 /* zip64 extra field: the values that did not fit 32 bits, in this order */
 static pk_status read_wide(const unsigned char *extra, size_t size, uint64_t *value[3]) {
     while (size >= 4) {
-        const size_t         id = (size_t)number(extra, 2), length = (size_t)number(extra + 2, 2);
+        const size_t id = (size_t)number(extra, 2), length = (size_t)number(extra + 2, 2);
         const unsigned char *p = extra + 4;
         if (length > size - 4) break;
         for (size_t i = 0, left = length; id == 1 && i < 3; i++) {
@@ -98,7 +98,7 @@ static pk_status locate(const archive *a, uint64_t local, uint64_t size, pk_zip_
     if (!inside(a, local, LOCAL_SIZE) || number(a->data + local, 4) != LOCAL_MAGIC)
         PK_FAIL(PK_FORMAT, "zip entry whose header lies outside the file");
     const unsigned char *p = a->data + local;
-    const uint64_t       data = local + LOCAL_SIZE + number(p + 26, 2) + number(p + 28, 2);
+    const uint64_t data = local + LOCAL_SIZE + number(p + 26, 2) + number(p + 28, 2);
     if (!inside(a, data, size)) PK_FAIL(PK_FORMAT, "zip entry whose data lies outside the file");
     out->data = a->data + data;
     out->size = (size_t)size;
@@ -117,8 +117,9 @@ static pk_status read_entry(const archive *a, const directory *d, uint64_t *at, 
     out->name = (const char *)p + CENTRAL_SIZE;
     out->name_size = name;
     if (number(p + 8, 2) & 1) PK_FAIL(PK_UNSUPPORTED, "zip entry is encrypted");
-    if (number(p + 10, 2) != 0) PK_FAIL(PK_UNSUPPORTED, "zip entry is compressed: torch stores it plain");
-    uint64_t  packed = number(p + 20, 4), size = number(p + 24, 4), local = number(p + 42, 4);
+    if (number(p + 10, 2) != 0)
+        PK_FAIL(PK_UNSUPPORTED, "zip entry is compressed: torch stores it plain");
+    uint64_t packed = number(p + 20, 4), size = number(p + 24, 4), local = number(p + 42, 4);
     uint64_t *wide[3] = { &size, &packed, &local };
     PK_TRY(read_wide(p + CENTRAL_SIZE + name, extra, wide));
     if (packed != size) PK_FAIL(PK_FORMAT, "zip entry with two sizes");
@@ -128,8 +129,8 @@ static pk_status read_entry(const archive *a, const directory *d, uint64_t *at, 
 
 static int by_name(const void *a, const void *b) {
     const pk_zip_entry *x = a, *y = b;
-    const size_t        shorter = x->name_size < y->name_size ? x->name_size : y->name_size;
-    const int           order = shorter ? memcmp(x->name, y->name, shorter) : 0;
+    const size_t shorter = x->name_size < y->name_size ? x->name_size : y->name_size;
+    const int order = shorter ? memcmp(x->name, y->name, shorter) : 0;
     if (order) return order;
     return (x->name_size > y->name_size) - (x->name_size < y->name_size);
 }
@@ -147,7 +148,7 @@ static pk_status read_entries(const archive *a, const directory *d, pk_zip *out)
 
 pk_status pk_zip_open(const unsigned char *data, size_t size, pk_zip *out) {
     const archive a = { data, size };
-    directory     d;
+    directory d;
     *out = (pk_zip){ 0 };
     PK_TRY(read_end(&a, &d));
     const pk_status status = read_entries(&a, &d, out);

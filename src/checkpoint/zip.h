@@ -1,5 +1,6 @@
 /* zip.h - finds the files inside a zip archive that lies in memory. Only what torch.save writes:
- * entries stored as they are, not compressed, not encrypted; archives beyond 4 GB (zip64) included. */
+ * entries stored as they are, not compressed, not encrypted; archives beyond 4 GB (zip64) included.
+ */
 #ifndef PK_CHECKPOINT_ZIP_H
 #define PK_CHECKPOINT_ZIP_H
 #include <stdbool.h>
@@ -7,19 +8,20 @@
 #include "base/status.h"
 
 typedef struct pk_zip_entry {
-    const char          *name;                  /* borrowed from the archive, not NUL-terminated */
-    size_t               name_size;
-    const unsigned char *data;                  /* inside the archive */
-    size_t               size;
+    const char *name; /* borrowed from the archive, not NUL-terminated */
+    size_t name_size;
+    const unsigned char *data; /* inside the archive */
+    size_t size;
 } pk_zip_entry;
 
 typedef struct pk_zip {
-    pk_zip_entry *entry;                        /* sorted by name */
-    size_t        n;
+    pk_zip_entry *entry; /* sorted by name */
+    size_t n;
 } pk_zip;
 
-bool      pk_zip_is(const unsigned char *data, size_t size);
+bool pk_zip_is(const unsigned char *data, size_t size);
 pk_status pk_zip_open(const unsigned char *data, size_t size, pk_zip *out);
-void      pk_zip_close(pk_zip *z);
-const pk_zip_entry *pk_zip_find(const pk_zip *z, const char *name, size_t name_size);  /* NULL: none */
+void pk_zip_close(pk_zip *z);
+const pk_zip_entry *pk_zip_find(const pk_zip *z, const char *name,
+                                size_t name_size); /* NULL: none */
 #endif

@@ -55,30 +55,28 @@ static pk_status fitting_start(const pk_reader *r, const char *text, size_t size
     return status;
 }
 
-static size_t leading_space(const char *text, size_t size) {
-    size_t  at = 0;
+/* bytes up to the last character that is not white space */
+static size_t content_size(const char *text, size_t size) {
+    size_t  content = 0;
     int32_t code;
-    while (at < size) {
-        const size_t n = pk_utf8_next(text + at, size - at, &code);
-        if (!pk_utf8_is_space(code)) break;
-        at += n;
+    for (size_t at = 0; at < size;) {
+        at += pk_utf8_next(text + at, size - at, &code);
+        if (!pk_utf8_is_space(code)) content = at;
     }
-    return at;
+    return content;
 }
 
-/* adds one sentence piece to `out`, cut where it is too long */
+/* adds one sentence piece to `out`, cut where it is too long; space at a cut is copied, not translated */
 static pk_status add_sentence(pk_document *d, const pk_reader *r, pk_piece p, pk_pieces *out) {
     for (bool first = true; p.size; first = false) {
         size_t bytes;
         PK_TRY(fitting_start(r, d->text + p.begin, p.size, &bytes));
         if (first && bytes < p.size) d->n_wrapped++;
-        PK_TRY(add_piece(out, (pk_piece){ p.begin, bytes, true }));
+        const size_t content = content_size(d->text + p.begin, bytes);
+        if (content) PK_TRY(add_piece(out, (pk_piece){ p.begin, content, true }));
+        if (content < bytes) PK_TRY(add_piece(out, (pk_piece){ p.begin + content, bytes - content, false }));
         p.begin += bytes;
         p.size -= bytes;
-        const size_t space = leading_space(d->text + p.begin, p.size);
-        if (space) PK_TRY(add_piece(out, (pk_piece){ p.begin, space, false }));
-        p.begin += space;
-        p.size -= space;
     }
     return PK_OK;
 }

@@ -29,6 +29,7 @@ static pk_status open_vocab(pk_model *m) {
          .source_tokens = d->source_tokens.data, .source_tokens_size = d->source_tokens.size,
          .target_tokens = d->target_tokens.data, .target_tokens_size = d->target_tokens.size,
          .unk = c->unk,                          .eos = c->eos,
+         .no_tags = c->family != PK_MARIAN,
     };
     PK_TRY(pk_vocab_open(&data, &m->vocab));
     const int32_t source = pk_vocab_source_size(m->vocab), target = pk_vocab_target_size(m->vocab);

@@ -22,7 +22,7 @@ void pk_config_defaults(pk_config *c) {
 
 typedef struct range {
     const char *name;
-    int32_t     value, lowest, highest;
+    int32_t value, lowest, highest;
 } range;
 
 static pk_status check_ranges(const range *r, size_t n) {
@@ -33,7 +33,8 @@ static pk_status check_ranges(const range *r, size_t n) {
     return PK_OK;
 }
 
-#define RANGE(field, lowest, highest) { #field, c->field, lowest, highest }
+#define RANGE(field, lowest, highest) \
+    { #field, c->field, lowest, highest }
 
 static pk_status check_sizes(const pk_config *c) {
     const range r[] = {
@@ -63,7 +64,7 @@ static pk_status check_conventions(const pk_config *c) {
     const int32_t last = c->target_vocab - 1;
     /* the end symbol closes source and target alike */
     const int32_t last_both = c->source_vocab < c->target_vocab ? c->source_vocab - 1 : last;
-    const range   r[] = {
+    const range r[] = {
         RANGE(start, -1, last),
         RANGE(eos, 0, last_both),
         RANGE(unk, -1, c->source_vocab - 1),
@@ -118,9 +119,9 @@ static void write_FLOAT(pk_buffer *out, float value) { pk_json_add_float(out, va
 
 void pk_config_write(const pk_config *c, pk_buffer *json) {
     pk_buffer_add_text(json, "{");
-#define WRITE(kind, field, normal)                                                                 \
-    pk_buffer_add_text(json, "\"" #field "\":");                                                   \
-    write_##kind(json, c->field);                                                                  \
+#define WRITE(kind, field, normal)               \
+    pk_buffer_add_text(json, "\"" #field "\":"); \
+    write_##kind(json, c->field);                \
     pk_buffer_add_text(json, ",");
     PK_CONFIG_MAP(WRITE)
 #undef WRITE
@@ -174,8 +175,8 @@ static pk_status read_suppressed(const json_t *list, pk_config *c) {
 
 static pk_status read_object(const json_t *object, pk_config *c) {
     size_t n_fields = 3; /* suppressed and the two languages */
-#define READ(kind, field, normal)                                                                  \
-    PK_TRY(read_##kind(json_object_get(object, #field), #field, &c->field));                       \
+#define READ(kind, field, normal)                                            \
+    PK_TRY(read_##kind(json_object_get(object, #field), #field, &c->field)); \
     n_fields++;
     PK_CONFIG_MAP(READ)
 #undef READ

@@ -1,10 +1,10 @@
 /* import_hf_config.c - config.json and generation_config.json as a pk_config.
  *
- * What counts is what transformers (5.x) does with a key, not what its name promises: MarianMT models
- * are post-norm without extra norms whatever normalize_before, normalize_embedding and
- * add_final_layer_norm say; mBART models are always pre-norm with a norm on the embeddings and one at
- * the top. Generation settings come from generation_config.json alone when it is there, else from
- * config.json. Keys that are absent have the defaults of the configuration classes. */
+ * What counts is what transformers (5.x) does with a key, not what its name promises: MarianMT
+ * models are post-norm without extra norms whatever normalize_before, normalize_embedding and
+ * add_final_layer_norm say; mBART models are always pre-norm with a norm on the embeddings and one
+ * at the top. Generation settings come from generation_config.json alone when it is there, else
+ * from config.json. Keys that are absent have the defaults of the configuration classes. */
 #include <math.h>
 #include <string.h>
 
@@ -67,15 +67,18 @@ static pk_status read_family(const json_t *config, int32_t *family) {
 static pk_status read_activation(const json_t *config, int32_t *act) {
     static const struct {
         const char *name;
-        pk_act      act;
-    } known[] = { { "relu", PK_RELU }, { "gelu", PK_GELU }, { "swish", PK_SWISH }, { "silu", PK_SWISH } };
+        pk_act act;
+    } known[] = {
+        { "relu", PK_RELU }, { "gelu", PK_GELU }, { "swish", PK_SWISH }, { "silu", PK_SWISH }
+    };
     const char *name = json_string_value(json_object_get(config, "activation_function"));
     if (!name) name = "gelu";
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         *act = (int32_t)known[i].act;
         if (strcmp(name, known[i].name) == 0) return PK_OK;
     }
-    PK_FAIL(PK_UNSUPPORTED, "activation_function \"%s\" is not supported: relu, gelu, swish are", name);
+    PK_FAIL(PK_UNSUPPORTED, "activation_function \"%s\" is not supported: relu, gelu, swish are",
+            name);
 }
 
 static pk_status read_vocab_sizes(const json_t *config, pk_config *c) {
@@ -105,7 +108,7 @@ static pk_status read_network(const json_t *config, pk_config *c) {
     PK_TRY(get_bool(config, "scale_embedding", false, &scaled));
     c->max_target = c->max_source;
     c->embed_scale = scaled ? (float)sqrt((double)c->dim) : 1;
-    c->epsilon = 1e-5f;                         /* torch.nn.LayerNorm's own */
+    c->epsilon = 1e-5f; /* torch.nn.LayerNorm's own */
     c->pre_norm = c->embed_norm = c->final_norm = c->family == PK_MBART;
     return PK_OK;
 }
@@ -120,13 +123,14 @@ static pk_status suppress(pk_config *c, const json_t *token, const char *key) {
     for (int32_t i = 0; i < c->n_suppressed; i++)
         if (c->suppressed[i] == id) return PK_OK;
     if (c->n_suppressed == PK_MAX_SUPPRESSED)
-        PK_FAIL(PK_UNSUPPORTED, "\"%s\": at most %d tokens can be suppressed", key, PK_MAX_SUPPRESSED);
+        PK_FAIL(PK_UNSUPPORTED, "\"%s\": at most %d tokens can be suppressed", key,
+                PK_MAX_SUPPRESSED);
     c->suppressed[c->n_suppressed++] = id;
     return PK_OK;
 }
 
 static pk_status read_suppressed(const json_t *g, pk_config *c) {
-    size_t  i;
+    size_t i;
     json_t *entry;
     json_array_foreach(json_object_get(g, "bad_words_ids"), i, entry) {
         if (json_array_size(entry) != 1)
@@ -145,7 +149,7 @@ static pk_status read_suppressed(const json_t *g, pk_config *c) {
 static pk_status refuse_unknown(const json_t *g) {
     static const struct {
         const char *key;
-        double      neutral;
+        double neutral;
     } unknown[] = { { "min_length", 0 },
                     { "min_new_tokens", 0 },
                     { "encoder_no_repeat_ngram_size", 0 },
@@ -165,7 +169,7 @@ static pk_status refuse_unknown(const json_t *g) {
 
 static pk_status read_search(const json_t *g, pk_config *c) {
     const json_t *stop = json_object_get(g, "early_stopping");
-    int32_t       max_length, max_new;
+    int32_t max_length, max_new;
     c->early_stopping = json_is_string(stop) ? 2 : json_is_true(stop) ? 1 : 0;
     PK_TRY(get_bool(g, "renormalize_logits", false, &c->renormalise));
     PK_TRY(get_int(g, "num_beams", 1, &c->beams));

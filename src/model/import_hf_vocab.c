@@ -1,8 +1,8 @@
-/* import_hf_vocab.c - the vocabulary of a Hugging Face folder: SentencePiece models as they are, and
- * the list of tokens by id, each followed by a NUL.
+/* import_hf_vocab.c - the vocabulary of a Hugging Face folder: SentencePiece models as they are,
+ * and the list of tokens by id, each followed by a NUL.
  *
- * MarianMT names its ids in vocab.json. mBART-50 derives them from the pieces: <s> <pad> </s> <unk>,
- * the pieces after SentencePiece's own three specials, 52 languages, <mask>. */
+ * MarianMT names its ids in vocab.json. mBART-50 derives them from the pieces: <s> <pad> </s>
+ * <unk>, the pieces after SentencePiece's own three specials, 52 languages, <mask>. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -10,11 +10,12 @@
 
 /* fairseq's order; ids follow from it */
 static const char *const languages[] = {
-    "ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN", "hi_IN", "it_IT",
-    "ja_XX", "kk_KZ", "ko_KR", "lt_LT", "lv_LV", "my_MM", "ne_NP", "nl_XX", "ro_RO", "ru_RU", "si_LK",
-    "tr_TR", "vi_VN", "zh_CN", "af_ZA", "az_AZ", "bn_IN", "fa_IR", "he_IL", "hr_HR", "id_ID", "ka_GE",
-    "km_KH", "mk_MK", "ml_IN", "mn_MN", "mr_IN", "pl_PL", "ps_AF", "pt_XX", "sv_SE", "sw_KE", "ta_IN",
-    "te_IN", "th_TH", "tl_XX", "uk_UA", "ur_PK", "xh_ZA", "gl_ES", "sl_SI",
+    "ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN",
+    "hi_IN", "it_IT", "ja_XX", "kk_KZ", "ko_KR", "lt_LT", "lv_LV", "my_MM", "ne_NP",
+    "nl_XX", "ro_RO", "ru_RU", "si_LK", "tr_TR", "vi_VN", "zh_CN", "af_ZA", "az_AZ",
+    "bn_IN", "fa_IR", "he_IL", "hr_HR", "id_ID", "ka_GE", "km_KH", "mk_MK", "ml_IN",
+    "mn_MN", "mr_IN", "pl_PL", "ps_AF", "pt_XX", "sv_SE", "sw_KE", "ta_IN", "te_IN",
+    "th_TH", "tl_XX", "uk_UA", "ur_PK", "xh_ZA", "gl_ES", "sl_SI",
 };
 enum { N_LANGUAGES = sizeof languages / sizeof *languages, N_LANGUAGES_25 = 25 };
 
@@ -26,8 +27,9 @@ static pk_status copy_blob(pk_model_data *m, const void *data, size_t size, pk_b
     return PK_OK;
 }
 
-static pk_status copy_file(const pk_hf_folder *f, const char *name, pk_model_data *m, pk_blob *out) {
-    char        path[PK_HF_PATH];
+static pk_status copy_file(const pk_hf_folder *f, const char *name, pk_model_data *m,
+                           pk_blob *out) {
+    char path[PK_HF_PATH];
     pk_file_map map;
     PK_TRY(pk_hf_path(f, name, path));
     PK_TRY(pk_file_map_open(path, &map));
@@ -42,12 +44,12 @@ static pk_status copy_file(const pk_hf_folder *f, const char *name, pk_model_dat
 /* token -> id turned round: name[id]; ids must be 0 .. n-1, each once */
 static pk_status invert(const json_t *object, const char **name, size_t n) {
     const char *token;
-    json_t     *id;
+    json_t *id;
     json_object_foreach((json_t *)object, token, id) {
         const json_int_t at = json_integer_value(id);
         if (!json_is_integer(id) || at < 0 || (uint64_t)at >= n)
-            PK_FAIL(PK_FORMAT, "token \"%.60s\" has no id between 0 and %zu: there are holes", token,
-                    n - 1);
+            PK_FAIL(PK_FORMAT, "token \"%.60s\" has no id between 0 and %zu: there are holes",
+                    token, n - 1);
         if (name[at]) PK_FAIL(PK_FORMAT, "two tokens have the id %lld", (long long)at);
         name[at] = token;
     }
@@ -57,7 +59,7 @@ static pk_status invert(const json_t *object, const char **name, size_t n) {
 static pk_status list_tokens(const json_t *object, pk_model_data *m, pk_blob *out) {
     const size_t n = json_object_size(object);
     const char **name;
-    pk_buffer    list = { 0 };
+    pk_buffer list = { 0 };
     PK_TRY(PK_TAKE(&name, n));
     pk_status status = invert(object, name, n);
     for (size_t i = 0; status == PK_OK && i < n; i++)
@@ -69,8 +71,9 @@ static pk_status list_tokens(const json_t *object, pk_model_data *m, pk_blob *ou
     return status;
 }
 
-static pk_status read_tokens(const pk_hf_folder *f, const char *file, pk_model_data *m, pk_blob *out) {
-    char    path[PK_HF_PATH];
+static pk_status read_tokens(const pk_hf_folder *f, const char *file, pk_model_data *m,
+                             pk_blob *out) {
+    char path[PK_HF_PATH];
     json_t *object;
     PK_TRY(pk_hf_path(f, file, path));
     PK_TRY(pk_json_open(path, &object));
@@ -141,9 +144,9 @@ static bool take_field(wire *w, uint64_t *field, wire *inside) {
 /* ModelProto.pieces (field 1), each with its text (field 1) */
 static pk_status add_pieces(pk_blob spm, pk_buffer *list, int64_t *n_pieces) {
     static const char *const specials[] = { "<unk>", "<s>", "</s>" };
-    wire                     model = { spm.data, (const unsigned char *)spm.data + spm.size };
-    wire                     piece, text;
-    uint64_t                 field, inner;
+    wire model = { spm.data, (const unsigned char *)spm.data + spm.size };
+    wire piece, text;
+    uint64_t field, inner;
     *n_pieces = 0;
     while (model.at < model.end) {
         if (!take_field(&model, &field, &piece)) PK_FAIL(PK_FORMAT, "a broken SentencePiece model");
@@ -166,7 +169,7 @@ static pk_status add_pieces(pk_blob spm, pk_buffer *list, int64_t *n_pieces) {
 
 static pk_status add_mbart_tokens(pk_blob spm, int32_t vocab, pk_buffer *list) {
     static const char specials[] = "<s>\0<pad>\0</s>\0<unk>";
-    int64_t           n;
+    int64_t n;
     pk_buffer_add(list, specials, sizeof specials);
     PK_TRY(add_pieces(spm, list, &n));
     if (n + 1 + N_LANGUAGES_25 + 1 == vocab)
@@ -192,8 +195,10 @@ static pk_status read_mbart(const pk_hf_folder *f, pk_model_data *m) {
 }
 
 pk_status pk_hf_read_vocab(const pk_hf_folder *f, pk_model_data *out) {
-    if (out->network.config.family == PK_MBART) PK_TRY(read_mbart(f, out));
-    else PK_TRY(read_marian(f, out));
+    if (out->network.config.family == PK_MBART)
+        PK_TRY(read_mbart(f, out));
+    else
+        PK_TRY(read_marian(f, out));
     const pk_status status = pk_model_data_check_vocab(out);
     if (status != PK_OK) pk_fail_context("%s", f->path);
     return status;

@@ -11,10 +11,10 @@ pk_status pk_model_data_take_matrix(pk_model_data *m, int32_t rows, int32_t cols
 pk_status pk_model_data_take_plain(pk_model_data *m, int32_t rows, int32_t cols, pk_weight *out,
                                    float **data);
 /* whether n values are finite, and still are in this type (F16 ends at 65504) */
-bool      pk_values_fit(const float *value, size_t n, pk_dtype type);
+bool pk_values_fit(const float *value, size_t n, pk_dtype type);
 /* how many tokens the list holds; -1 when it is broken (does not end with a NUL) */
-int64_t   pk_token_count(pk_blob tokens);
+int64_t pk_token_count(pk_blob tokens);
 /* the vocabulary against the configuration */
 pk_status pk_model_data_check_vocab(const pk_model_data *m);
-const char *pk_dtype_name(pk_dtype type);                    /* "f32", "f16", "i8" */
+const char *pk_dtype_name(pk_dtype type); /* "f32", "f16", "i8" */
 #endif

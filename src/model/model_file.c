@@ -16,8 +16,8 @@ enum { MAX_NAME = 128 };
 
 typedef struct shape {
     pk_stored_type type;
-    int32_t        n_dims;
-    int64_t        dim[4];
+    int32_t n_dims;
+    int64_t dim[4];
 } shape;
 
 /* how a weight lies in the file */
@@ -31,20 +31,22 @@ static shape stored_shape(int32_t rows, int32_t cols, bool matrix, pk_dtype type
 /* the four blobs of a vocabulary, by name */
 typedef struct blob_name {
     const char *name;
-    pk_blob    *blob;
+    pk_blob *blob;
 } blob_name;
 
-#define BLOB_NAMES(m)                                                                              \
-    {                                                                                              \
-        { "vocab.source.spm", &(m)->source_spm }, { "vocab.source.tokens", &(m)->source_tokens },  \
-            { "vocab.target.spm", &(m)->target_spm }, { "vocab.target.tokens", &(m)->target_tokens } \
+#define BLOB_NAMES(m)                                                                             \
+    {                                                                                             \
+        { "vocab.source.spm", &(m)->source_spm }, { "vocab.source.tokens", &(m)->source_tokens }, \
+            { "vocab.target.spm", &(m)->target_spm }, {                                           \
+            "vocab.target.tokens", &(m)->target_tokens                                            \
+        }                                                                                         \
     }
 
 /* ---- Opening ---- */
 
 typedef struct binding {
     pk_model_data *m;
-    size_t         n_bound;                     /* tensors that have found their place */
+    size_t n_bound; /* tensors that have found their place */
 } binding;
 
 static pk_status find_tensor(binding *b, const char *name, shape want, const void **data) {
@@ -52,8 +54,9 @@ static pk_status find_tensor(binding *b, const char *name, shape want, const voi
     if (!t) PK_FAIL(PK_FORMAT, "tensor \"%s\" is missing", name);
     if (t->type != want.type || t->n_dims != want.n_dims ||
         memcmp(t->dim, want.dim, (size_t)want.n_dims * sizeof *want.dim) != 0)
-        PK_FAIL(PK_FORMAT, "tensor \"%s\" is not what the configuration says (type or shape)", name);
-    if ((uintptr_t)t->data % 16)                /* our own writer gives 64 */
+        PK_FAIL(PK_FORMAT, "tensor \"%s\" is not what the configuration says (type or shape)",
+                name);
+    if ((uintptr_t)t->data % 16) /* our own writer gives 64 */
         PK_FAIL(PK_FORMAT, "tensor \"%s\" is not aligned: convert the model anew", name);
     *data = t->data;
     b->n_bound++;
@@ -62,10 +65,10 @@ static pk_status find_tensor(binding *b, const char *name, shape want, const voi
 
 static pk_status bind_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
                              bool matrix) {
-    binding       *b = user;
+    binding *b = user;
     const pk_dtype type = matrix ? b->m->type : PK_F32;
-    const void    *scale = NULL;
-    char           scale_name[MAX_NAME];
+    const void *scale = NULL;
+    char scale_name[MAX_NAME];
     *w = (pk_weight){ .rows = rows, .cols = cols, .type = type, .plain = !matrix };
     PK_TRY(find_tensor(b, name, stored_shape(rows, cols, matrix, type), &w->data));
     if (type != PK_I8) return PK_OK;
@@ -109,7 +112,8 @@ static pk_status read_metadata(const json_t *metadata, pk_model_data *m) {
     if (!format || strcmp(format, "pronk") != 0)
         PK_FAIL(PK_FORMAT, "not a Pronk model: convert it first (pronk convert)");
     if (!version || strcmp(version, FORMAT_VERSION) != 0)
-        PK_FAIL(PK_UNSUPPORTED, "written in version %.20s of the format, this reads " FORMAT_VERSION,
+        PK_FAIL(PK_UNSUPPORTED,
+                "written in version %.20s of the format, this reads " FORMAT_VERSION,
                 version ? version : "?");
     if (!config || !provenance) PK_FAIL(PK_FORMAT, "no configuration in the file");
     PK_TRY(read_type(json_string_value(json_object_get(metadata, "type")), &m->type));
@@ -147,10 +151,10 @@ pk_status pk_pronk_file_open(const char *path, pk_model_data *out) {
 /* ---- Saving ---- */
 
 typedef struct listing {
-    pk_dtype          type;
+    pk_dtype type;
     pk_stored_tensor *tensor;
-    size_t            n, room;
-    char            **name;                     /* n of them, owned */
+    size_t n, room;
+    char **name; /* n of them, owned */
 } listing;
 
 static pk_status list_tensor(listing *l, const char *name, shape as, const void *data) {
@@ -160,8 +164,9 @@ static pk_status list_tensor(listing *l, const char *name, shape as, const void 
         PK_TRY(PK_GROW(&l->name, room));
         l->room = room;
     }
-    pk_stored_tensor t = { .type = as.type, .n_dims = as.n_dims, .data = data,
-                           .bytes = pk_stored_type_bytes(as.type) };
+    pk_stored_tensor t = {
+        .type = as.type, .n_dims = as.n_dims, .data = data, .bytes = pk_stored_type_bytes(as.type)
+    };
     PK_TRY(pk_memory_copy_text(name, strlen(name), &l->name[l->n]));
     t.name = l->name[l->n];
     for (int32_t i = 0; i < as.n_dims; i++) {
@@ -175,7 +180,7 @@ static pk_status list_tensor(listing *l, const char *name, shape as, const void 
 static pk_status list_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
                              bool matrix) {
     listing *l = user;
-    char     scale_name[MAX_NAME];
+    char scale_name[MAX_NAME];
     PK_TRY(list_tensor(l, name, stored_shape(rows, cols, matrix, l->type), w->data));
     if (!matrix || l->type != PK_I8) return PK_OK;
     snprintf(scale_name, sizeof scale_name, "%s.scale", name);
@@ -183,13 +188,14 @@ static pk_status list_weight(void *user, const char *name, pk_weight *w, int32_t
 }
 
 static pk_status list_model(const pk_model_data *m, listing *l) {
-    pk_model_data   view = *m;                  /* walking wants to write; listing does not */
+    pk_model_data view = *m; /* walking wants to write; listing does not */
     const blob_name blobs[] = BLOB_NAMES(&view);
     PK_TRY(pk_network_walk(&view.network, list_weight, l));
     for (size_t i = 0; i < sizeof blobs / sizeof *blobs; i++) {
         const pk_blob *b = blobs[i].blob;
         if (b->size == 0) continue;
-        PK_TRY(list_tensor(l, blobs[i].name, (shape){ PK_STORED_U8, 1, { (int64_t)b->size } }, b->data));
+        PK_TRY(list_tensor(l, blobs[i].name, (shape){ PK_STORED_U8, 1, { (int64_t)b->size } },
+                           b->data));
     }
     return PK_OK;
 }
@@ -210,7 +216,7 @@ static pk_status build_metadata(const pk_model_data *m, pk_buffer *out) {
 }
 
 pk_status pk_model_data_save(const pk_model_data *m, const char *path) {
-    listing   l = { .type = m->type };
+    listing l = { .type = m->type };
     pk_buffer metadata = { 0 };
     pk_status status = list_model(m, &l);
     if (status == PK_OK) status = build_metadata(m, &metadata);

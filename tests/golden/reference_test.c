@@ -1,9 +1,10 @@
 /* reference_test.c - a real model translates real text as transformers does, and the same way always.
  *
- * Needs $PRONK_SHARED (default ../shared) with models/en-de-base-hf and testsets/en-de; skips loudly
- * without. $PRONK_REFERENCE_LINES lines are compared (default 200; 0: all there are). Greedy outputs must be equal on 99.9 % of
- * lines, beam outputs on 99.5 %, and what differs must be a tie. Then exactness: tokens and scores are
- * bitwise the same at every batch size and number of threads, and from folder and file. */
+ * Needs $PRONK_SHARED (default ../shared) with models/en-de-base-hf and testsets/en-de; skips
+ * loudly without. $PRONK_REFERENCE_LINES lines are compared (default 200; 0: all there are). Greedy
+ * outputs must be equal on 99.9 % of lines, beam outputs on 99.5 %, and what differs must be a tie.
+ * Then exactness: tokens and scores are bitwise the same at every batch size and number of threads,
+ * and from folder and file. */
 #include <jansson.h>
 #include <math.h>
 #include <stdbool.h>

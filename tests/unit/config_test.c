@@ -6,14 +6,43 @@
 /* a configuration that passes, with every field different from its default */
 static pk_config good(void) {
     pk_config c = {
-        .family = PK_MBART, .source_vocab = 60, .target_vocab = 50, .dim = 12, .encoder_layers = 3,
-        .decoder_layers = 2, .encoder_heads = 4, .decoder_heads = 6, .encoder_ffn = 20,
-        .decoder_ffn = 24, .act = PK_GELU, .pre_norm = 1, .embed_norm = 1, .final_norm = 1,
-        .share_embeddings = 0, .tie_output = 0, .embed_scale = 3.4641016f, .epsilon = 1e-6f,
-        .max_source = 100, .max_target = 90, .start = 7, .eos = 2, .unk = 3, .pad = 1, .forced_bos = 8,
-        .forced_eos = 2, .renormalise = 1, .beams = 4, .length_penalty = 0.6f, .early_stopping = 2,
-        .max_output = 80, .no_repeat_ngram = 3, .repetition_penalty = 1.1f, .n_suppressed = 2,
-        .suppressed = { 1, 49 }, .source_language = "en_XX", .target_language = "de\"\\\n",
+        .family = PK_MBART,
+        .source_vocab = 60,
+        .target_vocab = 50,
+        .dim = 12,
+        .encoder_layers = 3,
+        .decoder_layers = 2,
+        .encoder_heads = 4,
+        .decoder_heads = 6,
+        .encoder_ffn = 20,
+        .decoder_ffn = 24,
+        .act = PK_GELU,
+        .pre_norm = 1,
+        .embed_norm = 1,
+        .final_norm = 1,
+        .share_embeddings = 0,
+        .tie_output = 0,
+        .embed_scale = 3.4641016f,
+        .epsilon = 1e-6f,
+        .max_source = 100,
+        .max_target = 90,
+        .start = 7,
+        .eos = 2,
+        .unk = 3,
+        .pad = 1,
+        .forced_bos = 8,
+        .forced_eos = 2,
+        .renormalise = 1,
+        .beams = 4,
+        .length_penalty = 0.6f,
+        .early_stopping = 2,
+        .max_output = 80,
+        .no_repeat_ngram = 3,
+        .repetition_penalty = 1.1f,
+        .n_suppressed = 2,
+        .suppressed = { 1, 49 },
+        .source_language = "en_XX",
+        .target_language = "de\"\\\n",
     };
     return c;
 }
@@ -38,13 +67,13 @@ static void test_defaults(void **state) {
     assert_int_equal(c.start, -1);
     assert_int_equal(c.n_suppressed, 0);
     assert_true(c.epsilon == 1e-5f && c.length_penalty == 1);
-    assert_int_not_equal(pk_config_check(&c), PK_OK);        /* sizes have no defaults */
+    assert_int_not_equal(pk_config_check(&c), PK_OK); /* sizes have no defaults */
 }
 
 static void test_round_trip(void **state) {
     const pk_config c = good();
-    pk_config       back, normal;
-    pk_buffer       json = { 0 };
+    pk_config back, normal;
+    pk_buffer json = { 0 };
     (void)state;
     pk_config_defaults(&normal);
 #define DIFFERS(kind, field, value) assert_true(c.field != normal.field);
@@ -62,12 +91,12 @@ static void test_round_trip(void **state) {
 /* each assignment breaks a good configuration; the error must name the field */
 static void test_check(void **state) {
     (void)state;
-#define BREAK(field, value)                                                                        \
-    do {                                                                                           \
-        pk_config c = good();                                                                      \
-        c.field = value;                                                                           \
-        assert_int_equal(pk_config_check(&c), PK_FORMAT);                                          \
-        assert_non_null(strstr(pk_last_error(), #field));                                          \
+#define BREAK(field, value)                               \
+    do {                                                  \
+        pk_config c = good();                             \
+        c.field = value;                                  \
+        assert_int_equal(pk_config_check(&c), PK_FORMAT); \
+        assert_non_null(strstr(pk_last_error(), #field)); \
     } while (0)
     BREAK(family, 2);
     BREAK(source_vocab, 0);
@@ -127,8 +156,8 @@ static void test_check_together(void **state) {
 /* writes the good configuration with `from` replaced by `to`, and reads it */
 static pk_status read_changed(const char *from, const char *to) {
     const pk_config c = good();
-    pk_config       back;
-    pk_buffer       json = { 0 }, changed = { 0 };
+    pk_config back;
+    pk_buffer json = { 0 }, changed = { 0 };
     pk_config_write(&c, &json);
     const char *at = strstr(json.data, from);
     assert_non_null(at);
@@ -151,7 +180,8 @@ static void test_read_fails(void **state) {
     assert_int_equal(read_changed("\"dim\":12,", "\"dim\":12.5,"), PK_FORMAT);
     assert_int_equal(read_changed("\"dim\":12,", "\"dim\":99999999999,"), PK_FORMAT);
     assert_int_equal(read_changed("\"dim\":12,", "\"dim\":13,"), PK_FORMAT);
-    assert_int_equal(read_changed("\"epsilon\":9.99999997e-07", "\"epsilon\":\"small\""), PK_FORMAT);
+    assert_int_equal(read_changed("\"epsilon\":9.99999997e-07", "\"epsilon\":\"small\""),
+                     PK_FORMAT);
     assert_int_equal(read_changed("\"epsilon\":9.99999997e-07", "\"epsilon\":1e300"), PK_FORMAT);
     assert_int_equal(read_changed("\"epsilon\":9.99999997e-07", "\"epsilon\":1"), PK_OK);
     assert_int_equal(read_changed("[1,49]", "[1,\"x\"]"), PK_FORMAT);
@@ -166,8 +196,8 @@ static void test_read_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_check),    cmocka_unit_test(test_check_together),
+        cmocka_unit_test(test_defaults),   cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_check),      cmocka_unit_test(test_check_together),
         cmocka_unit_test(test_read_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* pickle_test.c - the pickle machine: what it builds, what it refuses, how it ends when attacked. */
+/* pickle_test.c - the pickle machine: what it builds, what it refuses, how it ends when attacked.
+ */
 #include "checkpoint/pickle.h"
 #include "checkpoint_help.h"
 
@@ -16,8 +17,8 @@ static pk_status run(pk_pickle *p, const char *text, size_t size) {
 /* the status of a pickle in an exact copy, and that nothing is left behind */
 static pk_status status_of(const char *text, size_t size) {
     const int64_t alive = pk_memory_alive();
-    char         *copy = malloc(size ? size : 1);
-    pk_pickle     p;
+    char *copy = malloc(size ? size : 1);
+    pk_pickle p;
     if (size) memcpy(copy, text, size);
     const pk_status status = run(&p, copy, size);
     pk_pickle_free(&p);
@@ -30,9 +31,10 @@ static pk_status status_of(const char *text, size_t size) {
 static void test_values(void **state) {
     pk_pickle p;
     (void)state;
-    assert_int_equal(RUN(&p, "\x80\x02(K\x05M\x01\x02J\xff\xff\xff\xff\x8a\x01\x80\x8a\x00X\x02\x00\x00\x00hi"
-                             "\x88\x89NG12345678t."),
-                     PK_OK);
+    assert_int_equal(
+        RUN(&p, "\x80\x02(K\x05M\x01\x02J\xff\xff\xff\xff\x8a\x01\x80\x8a\x00X\x02\x00\x00\x00hi"
+                "\x88\x89NG12345678t."),
+        PK_OK);
     assert_int_equal(value->kind, PK_PICKLE_TUPLE);
     assert_int_equal(value->n, 10);
     assert_int_equal(value->item[0]->integer, 5);
@@ -53,7 +55,10 @@ static void test_containers(void **state) {
     pk_pickle p;
     (void)state;
     /* {1: [2, 3, 4]} with APPEND, APPENDS, SETITEM */
-    assert_int_equal(RUN(&p, "}K\x01]K\x02" "a(K\x03K\x04" "es."), PK_OK);
+    assert_int_equal(RUN(&p, "}K\x01]K\x02"
+                             "a(K\x03K\x04"
+                             "es."),
+                     PK_OK);
     assert_int_equal(value->kind, PK_PICKLE_DICT);
     assert_int_equal(value->n, 2);
     assert_int_equal(value->item[1]->n, 3);
@@ -73,11 +78,15 @@ static void test_objects(void **state) {
     assert_int_equal(RUN(&p, "ccollections\nOrderedDict\n)R}b."), PK_OK);
     assert_int_equal(value->kind, PK_PICKLE_DICT);
     pk_pickle_free(&p);
-    assert_int_equal(RUN(&p, "\x8c\x0ctorch._utils\x8c\x12_rebuild_tensor_v2\x93K\x01\x85R."), PK_OK);
+    assert_int_equal(RUN(&p, "\x8c\x0ctorch._utils\x8c\x12_rebuild_tensor_v2\x93K\x01\x85R."),
+                     PK_OK);
     assert_int_equal(value->kind, PK_PICKLE_TENSOR);
     assert_int_equal(value->n, 1);
     pk_pickle_free(&p);
-    assert_int_equal(RUN(&p, "(U\x07storagectorch\nHalfStorage\nU\x01" "0U\x03" "cpuK\x04tQ."), PK_OK);
+    assert_int_equal(RUN(&p, "(U\x07storagectorch\nHalfStorage\nU\x01"
+                             "0U\x03"
+                             "cpuK\x04tQ."),
+                     PK_OK);
     assert_int_equal(value->kind, PK_PICKLE_STORAGE);
     assert_int_equal(value->item[1]->integer, PK_PICKLE_STORAGE_TYPE + PK_STORED_F16);
     pk_pickle_free(&p);
@@ -94,11 +103,11 @@ static void test_forbidden(void **state) {
     assert_int_equal(STATUS("ctorch\nload\n."), PK_UNSUPPORTED);
     assert_int_equal(STATUS("ctorch\nFloatStorageX\n."), PK_UNSUPPORTED);
     assert_int_equal(STATUS("ctorch\nFloatStorage\n)R."), PK_FORMAT);
-    assert_int_equal(STATUS("(cos\nsystem\nU\x02lso."), PK_UNSUPPORTED);        /* OBJ */
-    assert_int_equal(STATUS("(U\x02lsios\nsystem\n."), PK_UNSUPPORTED);         /* INST */
-    assert_int_equal(STATUS("\x82\x01."), PK_UNSUPPORTED);                      /* EXT1 */
-    assert_int_equal(STATUS("ccollections\nOrderedDict\n)\x81."), PK_UNSUPPORTED);  /* NEWOBJ */
-    assert_int_equal(STATUS("Pmodule\n."), PK_UNSUPPORTED);                     /* PERSID */
+    assert_int_equal(STATUS("(cos\nsystem\nU\x02lso."), PK_UNSUPPORTED);           /* OBJ */
+    assert_int_equal(STATUS("(U\x02lsios\nsystem\n."), PK_UNSUPPORTED);            /* INST */
+    assert_int_equal(STATUS("\x82\x01."), PK_UNSUPPORTED);                         /* EXT1 */
+    assert_int_equal(STATUS("ccollections\nOrderedDict\n)\x81."), PK_UNSUPPORTED); /* NEWOBJ */
+    assert_int_equal(STATUS("Pmodule\n."), PK_UNSUPPORTED);                        /* PERSID */
     assert_int_equal(STATUS("(U\x06moduleNNNNtQ."), PK_UNSUPPORTED);
     assert_int_equal(STATUS("K\x01Q."), PK_UNSUPPORTED);
     assert_int_equal(STATUS("]}b."), PK_UNSUPPORTED);
@@ -141,16 +150,26 @@ static void test_broken(void **state) {
     assert_int_equal(STATUS("(q\x00."), PK_FORMAT);
     assert_int_equal(STATUS("Nq\x01h\x00."), PK_FORMAT);
     assert_int_equal(STATUS("cno newline"), PK_FORMAT);
-    assert_int_equal(STATUS("X\xff\xff\xff\xff" "a."), PK_FORMAT);
-    assert_int_equal(STATUS("\x8d\xff\xff\xff\xff\xff\xff\xff\xff" "a."), PK_FORMAT);
+    assert_int_equal(STATUS("X\xff\xff\xff\xff"
+                            "a."),
+                     PK_FORMAT);
+    assert_int_equal(STATUS("\x8d\xff\xff\xff\xff\xff\xff\xff\xff"
+                            "a."),
+                     PK_FORMAT);
 }
 
 /* a list in itself, a dict in itself: no walk goes round in them */
 static void test_cyclic(void **state) {
     (void)state;
-    assert_int_equal(STATUS("]q\x00h\x00" "a."), PK_OK);
-    assert_int_equal(STATUS("}q\x00U\x01" "ah\x00s."), PK_OK);
-    assert_int_equal(STATUS("]q\x00(h\x00h\x00h\x00" "e."), PK_OK);
+    assert_int_equal(STATUS("]q\x00h\x00"
+                            "a."),
+                     PK_OK);
+    assert_int_equal(STATUS("}q\x00U\x01"
+                            "ah\x00s."),
+                     PK_OK);
+    assert_int_equal(STATUS("]q\x00(h\x00h\x00h\x00"
+                            "e."),
+                     PK_OK);
 }
 
 static void repeat(pk_buffer *b, const char *text, size_t n, int times) {
@@ -214,10 +233,10 @@ static void test_growth(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),    cmocka_unit_test(test_containers),
-        cmocka_unit_test(test_objects),   cmocka_unit_test(test_forbidden),
-        cmocka_unit_test(test_broken),    cmocka_unit_test(test_cyclic),
-        cmocka_unit_test(test_bombs),     cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_values),  cmocka_unit_test(test_containers),
+        cmocka_unit_test(test_objects), cmocka_unit_test(test_forbidden),
+        cmocka_unit_test(test_broken),  cmocka_unit_test(test_cyclic),
+        cmocka_unit_test(test_bombs),   cmocka_unit_test(test_growth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

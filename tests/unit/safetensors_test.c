@@ -5,7 +5,7 @@
 
 /* header text and data as one file in memory */
 static pk_buffer make_file(const char *header, size_t data_size) {
-    pk_buffer    out = { 0 };
+    pk_buffer out = { 0 };
     const size_t n = strlen(header);
     for (int i = 0; i < 8; i++) pk_buffer_print(&out, "%c", (int)(n >> (8 * i) & 255));
     pk_buffer_add_text(&out, header);
@@ -14,7 +14,7 @@ static pk_buffer make_file(const char *header, size_t data_size) {
 }
 
 static pk_status read_header(const char *header, size_t data_size) {
-    pk_buffer       file = make_file(header, data_size);
+    pk_buffer file = make_file(header, data_size);
     const pk_status status = read_copy(pk_safetensors_read, file.data, file.size);
     pk_buffer_free(&file);
     return status;
@@ -36,7 +36,7 @@ static void test_accepts(void **state) {
 static void test_refuses(void **state) {
     static const struct {
         const char *header;
-        size_t      data_size;
+        size_t data_size;
         const char *says;
     } bad[] = {
         { "[]", 0, "not a safetensors" },
@@ -47,7 +47,8 @@ static void test_refuses(void **state) {
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[NaN],\"data_offsets\":[0,4]}}", 4, "JSON" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4],\"x\":1}}", 4, "needs" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
-          "\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}", 8, "JSON" },
+          "\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}",
+          8, "JSON" },
         { "{\"a\":{\"dtype\":\"F8\",\"shape\":[1],\"data_offsets\":[0,1]}}", 1, "F8" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,4]}}", 4, "count" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1.5],\"data_offsets\":[0,4]}}", 4, "count" },
@@ -60,7 +61,8 @@ static void test_refuses(void **state) {
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,8]}}", 4, "outside" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,0]}}", 4, "outside" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[-4,0]}}", 4, "outside" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0.0,4.0]}}", 4, "data_offsets" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0.0,4.0]}}", 4,
+          "data_offsets" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4,8]}}", 4, "data_offsets" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":{}}}", 4, "data_offsets" },
         /* products that overflow 64 bits, to 0 and to 4 bytes */
@@ -69,9 +71,11 @@ static void test_refuses(void **state) {
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[4611686018427387905],\"data_offsets\":[0,4]}}", 4,
           "fit" },
         { "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},"
-          "\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[2,6]}}", 6, "overlaps" },
+          "\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[2,6]}}",
+          6, "overlaps" },
         { "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},"
-          "\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}", 4, "overlaps" },
+          "\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}",
+          4, "overlaps" },
         { "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[1,5]}}", 5, "no tensor" },
         { "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}", 5, "no tensor" },
         { "{}", 1, "no tensor" },
@@ -112,9 +116,11 @@ static void test_deep_nesting(void **state) {
 
 static const uint32_t bytes_of_data[16] = { 0x3F800000, 0xC0000000, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
 
-#define TENSOR(text, kind, size, ...)                                                              \
-    { .name = text, .type = PK_STORED_##kind, .n_dims = sizeof((int64_t[])__VA_ARGS__) / 8,        \
-      .dim = __VA_ARGS__, .data = bytes_of_data, .bytes = size }
+#define TENSOR(text, kind, size, ...)                                                         \
+    {                                                                                         \
+        .name = text, .type = PK_STORED_##kind, .n_dims = sizeof((int64_t[])__VA_ARGS__) / 8, \
+        .dim = __VA_ARGS__, .data = bytes_of_data, .bytes = size                              \
+    }
 
 static const pk_stored_tensor sample[] = {
     TENSOR("z.f32", F32, 24, { 2, 3 }),
@@ -137,7 +143,7 @@ static pk_buffer sample_file(const char *name) {
 }
 
 static void test_round_trip(void **state) {
-    char      path[256];
+    char path[256];
     pk_stored s;
     (void)state;
     temporary(path, "round");
@@ -155,15 +161,16 @@ static void test_round_trip(void **state) {
         assert_int_equal(((const unsigned char *)t->data - s.map.data) % 64, 0);
     }
     assert_null(pk_stored_find(&s, "none"));
-    assert_int_equal(s.n, N_SAMPLE);            /* the padding is not listed */
-    for (size_t i = 1; i < s.n; i++) assert_true(strcmp(s.tensor[i - 1].name, s.tensor[i].name) < 0);
+    assert_int_equal(s.n, N_SAMPLE); /* the padding is not listed */
+    for (size_t i = 1; i < s.n; i++)
+        assert_true(strcmp(s.tensor[i - 1].name, s.tensor[i].name) < 0);
     pk_stored_close(&s);
     unlink(path);
 }
 
 static void test_write_fails(void **state) {
     pk_stored_tensor wrong = sample[0];
-    char             path[256];
+    char path[256];
     (void)state;
     assert_int_equal(pk_safetensors_write("/nowhere/at/all", NULL, sample, N_SAMPLE), PK_IO);
     wrong.dim[0] = 7;
@@ -178,14 +185,14 @@ static void test_write_fails(void **state) {
         assert_int_equal(pk_memory_alive(), alive);
         if (status == PK_OK) break;
         assert_int_equal(status, PK_NO_MEMORY);
-        assert_int_not_equal(access(path, F_OK), 0);        /* nothing half-written appears */
+        assert_int_not_equal(access(path, F_OK), 0); /* nothing half-written appears */
     }
     assert_int_equal(unlink(path), 0);
     assert_int_equal(pk_safetensors_write("/dev/full/x", NULL, sample, 1), PK_IO);
 }
 
 static void test_open_fails(void **state) {
-    char      path[256];
+    char path[256];
     pk_stored s;
     (void)state;
     assert_int_equal(pk_safetensors_open("/nowhere/at/all", &s), PK_IO);
@@ -197,8 +204,9 @@ static void test_open_fails(void **state) {
 }
 
 static void test_hostile_bytes(void **state) {
-    pk_buffer    file = sample_file("hostile");
-    const size_t header = 8 + (unsigned char)file.data[0] + 256 * (size_t)(unsigned char)file.data[1];
+    pk_buffer file = sample_file("hostile");
+    const size_t header =
+        8 + (unsigned char)file.data[0] + 256 * (size_t)(unsigned char)file.data[1];
     (void)state;
     assert_int_equal(header % 64, 0);
     try_truncations(pk_safetensors_read, &file, 0);
@@ -211,14 +219,14 @@ static void test_hostile_bytes(void **state) {
 
 static double half_by_definition(unsigned h) {
     const double sign = h & 0x8000 ? -1 : 1, mantissa = h & 0x3FF;
-    const int    exponent = h >> 10 & 31;
+    const int exponent = h >> 10 & 31;
     if (exponent == 31) return mantissa != 0 ? NAN : sign * INFINITY;
     return sign * (exponent ? ldexp(1 + mantissa / 1024, exponent - 15) : ldexp(mantissa, -24));
 }
 
 static void test_every_half(void **state) {
     static uint16_t all[65536];
-    static float    out[65536];
+    static float out[65536];
     (void)state;
     for (unsigned i = 0; i < 65536; i++) all[i] = (uint16_t)i;
     const pk_stored_tensor t = { .type = PK_STORED_F16, .data = all, .bytes = sizeof all };
@@ -232,20 +240,20 @@ static void test_every_half(void **state) {
 
 static void test_elements(void **state) {
     static const union {
-        double   f64[2];
-        int64_t  i64[2];
-        int32_t  i32[4];
-        int16_t  i16[8];
-        int8_t   i8[16];
+        double f64[2];
+        int64_t i64[2];
+        int32_t i32[4];
+        int16_t i16[8];
+        int8_t i8[16];
         uint16_t u16[8];
-    } data[] = { { .f64 = { 0, 1.5 } }, { .i64 = { 0, -5 } },  { .i32 = { 0, 7 } }, { .i16 = { 0, -8 } },
-                 { .i8 = { 0, -9 } },   { .i8 = { 0, (int8_t)200 } }, { .i8 = { 0, 3 } },
-                 { .u16 = { 0, 0xC049 } } };
+    } data[] = { { .f64 = { 0, 1.5 } }, { .i64 = { 0, -5 } },    { .i32 = { 0, 7 } },
+                 { .i16 = { 0, -8 } },  { .i8 = { 0, -9 } },     { .i8 = { 0, (int8_t)200 } },
+                 { .i8 = { 0, 3 } },    { .u16 = { 0, 0xC049 } } };
     static const struct {
         pk_stored_type type;
-        float          want;
-    } cases[] = { { PK_STORED_F64, 1.5f }, { PK_STORED_I64, -5 }, { PK_STORED_I32, 7 },
-                  { PK_STORED_I16, -8 },   { PK_STORED_I8, -9 },  { PK_STORED_U8, 200 },
+        float want;
+    } cases[] = { { PK_STORED_F64, 1.5f }, { PK_STORED_I64, -5 },         { PK_STORED_I32, 7 },
+                  { PK_STORED_I16, -8 },   { PK_STORED_I8, -9 },          { PK_STORED_U8, 200 },
                   { PK_STORED_BOOL, 1 },   { PK_STORED_BF16, -3.140625f } };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -1,24 +1,25 @@
-/* torch_test.c - PyTorch checkpoints of both forms, as torch wrote them (tools/make_torch_samples.py)
- * and as an attacker might. */
+/* torch_test.c - PyTorch checkpoints of both forms, as torch wrote them
+ * (tools/make_torch_samples.py) and as an attacker might. */
 #include "checkpoint_help.h"
 
 #define FOLDER "tests/data/torch/"
 
-static void expect(const pk_stored *s, const char *name, pk_stored_type type, size_t n, const float *want) {
+static void expect(const pk_stored *s, const char *name, pk_stored_type type, size_t n,
+                   const float *want) {
     const pk_stored_tensor *t = pk_stored_find(s, name);
     if (!t) fail_msg("%s is missing", name);
     assert_int_equal(t->type, type);
     assert_int_equal(t->bytes, n * pk_stored_type_bytes(type));
     for (size_t i = 0; i < n; i++) assert_true(pk_stored_get(t, i) == want[i]);
 }
-#define EXPECT(name, type, ...)                                                                    \
-    expect(&s, name, PK_STORED_##type, sizeof((float[])__VA_ARGS__) / sizeof(float),               \
+#define EXPECT(name, type, ...)                                                      \
+    expect(&s, name, PK_STORED_##type, sizeof((float[])__VA_ARGS__) / sizeof(float), \
            (const float[])__VA_ARGS__)
 
 /* the tensors of state() in tools/make_torch_samples.py */
 static void check_sample(const char *path) {
     pk_stored s;
-    float     counted[24], eighths[24];
+    float counted[24], eighths[24];
     if (pk_torch_open(path, &s) != PK_OK) fail_msg("%s", pk_last_error());
     for (int i = 0; i < 24; i++) counted[i] = (float)i, eighths[i] = (float)i / 8;
     assert_int_equal(s.n, 15);
@@ -86,8 +87,8 @@ static void test_hostile_old(void **state) { (void)state, attack(FOLDER "old.bin
 
 typedef struct made {
     pk_buffer file, directory;
-    int       n, flags, method;
-    bool      wide;                             /* zip64 */
+    int n, flags, method;
+    bool wide; /* zip64 */
 } made;
 
 static void add_number(pk_buffer *b, uint64_t n, int bytes) {
@@ -104,7 +105,7 @@ static void add_entry(made *z, const char *name, const char *data, size_t size) 
     add_number(&z->file, strlen(name), 2);
     add_number(&z->file, 3, 2);
     pk_buffer_add_text(&z->file, name);
-    pk_buffer_add(&z->file, "FBZ", 3);          /* an extra field, to be skipped */
+    pk_buffer_add(&z->file, "FBZ", 3); /* an extra field, to be skipped */
     pk_buffer_add(&z->file, data, size);
     pk_buffer *d = &z->directory;
     add_number(d, 0x02014B50, 4);
@@ -162,10 +163,10 @@ static pk_status finish(made *z) {
 }
 
 /* {"w": tensor of `shape` in the storage "0" of four floats}; texts are pickle opcodes */
-#define PICKLE(offset, shape, stride, count)                                                       \
-    "}X\1\0\0\0wctorch._utils\n_rebuild_tensor_v2\n((U\7storagectorch\nFloatStorage\nU\1" "0U\3cpu" \
-    count "tQ" offset shape stride "\x89NtRs."
-#define GOOD PICKLE("K\1", "K\3\x85", "K\1\x85", "K\4")
+#define PICKLE(offset, shape, stride, count)                                              \
+    "}X\1\0\0\0wctorch._utils\n_rebuild_tensor_v2\n((U\7storagectorch\nFloatStorage\nU\1" \
+    "0U\3cpu" count "tQ" offset shape stride "\x89NtRs."
+#define GOOD                PICKLE("K\1", "K\3\x85", "K\1\x85", "K\4")
 #define ADD_PICKLE(z, text) add_entry(z, "x/data.pkl", text, sizeof(text) - 1)
 
 static const char floats[16] = { 0 };
@@ -201,10 +202,10 @@ static void test_made_zip(void **state) {
     ADD_PICKLE(&z, GOOD);
     assert_int_equal(finish(&z), PK_FORMAT);
     assert_non_null(strstr(pk_last_error(), "one name"));
-    ADD_PICKLE(&z, GOOD);                       /* no storage */
+    ADD_PICKLE(&z, GOOD); /* no storage */
     assert_int_equal(finish(&z), PK_FORMAT);
     ADD_PICKLE(&z, GOOD);
-    add_entry(&z, "x/data/0", floats, 15);      /* too short */
+    add_entry(&z, "x/data/0", floats, 15); /* too short */
     assert_int_equal(finish(&z), PK_FORMAT);
     add_entry(&z, "x/other", floats, 15);
     assert_int_equal(finish(&z), PK_FORMAT);
@@ -231,13 +232,16 @@ static void test_shapes(void **state) {
     assert_int_equal(TRY_PICKLE("K\0", "N\x85", "K\1\x85", "K\4"), PK_FORMAT);
     assert_int_equal(TRY_PICKLE("N", "K\4\x85", "K\1\x85", "K\4"), PK_FORMAT);
     /* 2^62 elements, offsets of 2^62: products that overflow */
-    assert_int_equal(TRY_PICKLE("K\0", "\x8a\x08\0\0\0\0\0\0\0\x40\x85", "K\1\x85", "K\4"), PK_FORMAT);
-    assert_int_equal(TRY_PICKLE("\x8a\x08\0\0\0\0\0\0\0\x40", "K\1\x85", "K\1\x85", "K\4"), PK_FORMAT);
-    assert_int_equal(TRY_PICKLE("K\0", "K\1\x85", "K\1\x85", "\x8a\x08\0\0\0\0\0\0\0\x40"), PK_FORMAT);
-    /* nine dimensions */
-    assert_int_equal(TRY_PICKLE("K\0", "(K\1K\1K\1K\1K\1K\1K\1K\1K\1t", "(K\1K\1K\1K\1K\1K\1K\1K\1K\1t",
-                                "K\4"),
+    assert_int_equal(TRY_PICKLE("K\0", "\x8a\x08\0\0\0\0\0\0\0\x40\x85", "K\1\x85", "K\4"),
                      PK_FORMAT);
+    assert_int_equal(TRY_PICKLE("\x8a\x08\0\0\0\0\0\0\0\x40", "K\1\x85", "K\1\x85", "K\4"),
+                     PK_FORMAT);
+    assert_int_equal(TRY_PICKLE("K\0", "K\1\x85", "K\1\x85", "\x8a\x08\0\0\0\0\0\0\0\x40"),
+                     PK_FORMAT);
+    /* nine dimensions */
+    assert_int_equal(
+        TRY_PICKLE("K\0", "(K\1K\1K\1K\1K\1K\1K\1K\1K\1t", "(K\1K\1K\1K\1K\1K\1K\1K\1K\1t", "K\4"),
+        PK_FORMAT);
 }
 
 #define TRY(text) try_pickle(text, sizeof(text) - 1)
@@ -246,7 +250,7 @@ static void test_not_state_dicts(void **state) {
     (void)state;
     assert_int_equal(TRY("]."), PK_UNSUPPORTED);
     assert_int_equal(TRY("}."), PK_OK);
-    assert_int_equal(TRY("}q\0U\1ah\0s."), PK_UNSUPPORTED);                 /* itself inside */
+    assert_int_equal(TRY("}q\0U\1ah\0s."), PK_UNSUPPORTED); /* itself inside */
     assert_int_equal(TRY("}K\1K\1s."), PK_FORMAT);
     assert_int_equal(TRY("}U\1aK\1s."), PK_UNSUPPORTED);
     assert_int_equal(TRY("}U\3a\0bK\1s."), PK_FORMAT);
@@ -270,11 +274,16 @@ static void test_name_bomb(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_zip),         cmocka_unit_test(test_protocol4),
-        cmocka_unit_test(test_old),         cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_hostile_zip), cmocka_unit_test(test_hostile_old),
-        cmocka_unit_test(test_made_zip),    cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_not_state_dicts), cmocka_unit_test(test_name_bomb),
+        cmocka_unit_test(test_zip),
+        cmocka_unit_test(test_protocol4),
+        cmocka_unit_test(test_old),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_hostile_zip),
+        cmocka_unit_test(test_hostile_old),
+        cmocka_unit_test(test_made_zip),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_not_state_dicts),
+        cmocka_unit_test(test_name_bomb),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
