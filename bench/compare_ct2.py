@@ -87,7 +87,7 @@ def run_pronk(cell, options, cache):
     model = os.path.join(cache, "pronk-%s.pronk" % cell["type"])
     command = [options.pronk, "bench", "-m", model, "-i", options.input, "--decode", decode, "--limit",
                str(options.lines), "--threads", str(cell["threads"]), "--batch", str(cell["batch"]), "--warm-up",
-               str(WARM_UP), "--quiet", "--json"]
+               str(WARM_UP), "--json"]
     if cell["batch"] > 1 and cell["threads"] > 1 and options.workers:
         command += ["--workers", str(options.workers)]
     out = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()[0])

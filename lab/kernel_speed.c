@@ -22,6 +22,13 @@ static const int32_t heights[] = { 1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 256 };
 static const char   *type_names[] = { "f32", "f16", "i8" };
 enum { N_SHAPES = 5, N_HEIGHTS = 11 };
 
+static void *zeroed(size_t n, size_t each) {    /* aligned as the library's own blocks are */
+    const size_t bytes = (n * each + 63) / 64 * 64;
+    void        *block = aligned_alloc(64, bytes);
+    memset(block, 0, bytes);
+    return block;
+}
+
 static double clock_hertz(void) {
     double best = 0;
     for (int round = 0; round < 50; round++) {
@@ -79,7 +86,7 @@ static void one_shape(pk_backend *b, int32_t threads, const int32_t *shape, pk_d
                       double peak, double seconds) {
     static pk_weight list[2048];
     const int32_t    rows = shape[0], cols = shape[1], n = fill(list, rows, cols, type, 2048);
-    float           *x = calloc((size_t)MOST_M * 2048 + 20000, 4), *out = calloc((size_t)MOST_M * (size_t)rows, 4);
+    float           *x = zeroed((size_t)MOST_M * 2048 + 20000, 4), *out = zeroed((size_t)MOST_M * (size_t)rows, 4);
     for (int i = 0; i < MOST_M * 2048; i++) x[i] = (float)(i % 17) - 8;
     printf("%-3s %d thr (%5d,%4d)", type_names[type], threads, rows, cols);
     for (int h = 0; h < N_HEIGHTS; h++) {
@@ -99,8 +106,8 @@ static void one_shape(pk_backend *b, int32_t threads, const int32_t *shape, pk_d
 /* microseconds of one attention op: 8 heads of 64, each query with its own list of keys */
 static void attention(pk_backend *b, int32_t threads, int32_t queries, int32_t keys, bool shared) {
     const int32_t cols = 512;
-    float   *data = calloc((size_t)(2 * queries + 2 * queries * keys) * (size_t)cols, 4);
-    int32_t *first = calloc((size_t)queries, 4), *count = calloc((size_t)queries, 4), *index = calloc((size_t)(queries * keys), 4);
+    float   *data = zeroed((size_t)(2 * queries + 2 * queries * keys) * (size_t)cols, 4);
+    int32_t *first = zeroed((size_t)queries, 4), *count = zeroed((size_t)queries, 4), *index = zeroed((size_t)(queries * keys), 4);
     for (int32_t i = 0; i < queries; i++) first[i] = shared ? 0 : i * keys, count[i] = keys;
     for (int32_t i = 0; i < queries * keys; i++) index[i] = i;
     pk_tensor q = { data, queries, cols, cols }, out = { data + queries * cols, queries, cols, cols };
@@ -124,7 +131,7 @@ static void attention(pk_backend *b, int32_t threads, int32_t queries, int32_t k
 static void answer(pk_backend *b, int32_t threads, int32_t m, int32_t top_k, bool log_sum, pk_dtype type) {
     static pk_weight  list[16];
     const int32_t     vocab = 16001, n = fill(list, vocab, 512, type, 16);
-    static float      hidden[256 * 512], bias_values[16001], sums[256];
+    static _Alignas(64) float hidden[256 * 512], bias_values[16001], sums[256];
     static pk_scored  top[256 * 8];
     static pk_question question[256];
     for (int i = 0; i < 256 * 512; i++) hidden[i] = (float)(i % 13) - 6;
@@ -148,7 +155,7 @@ static void answer(pk_backend *b, int32_t threads, int32_t m, int32_t top_k, boo
 static void sweep(pk_backend *b, int32_t threads) {
     static const int32_t layer[][2] = { { 1536, 512 }, { 512, 512 }, { 512, 512 }, { 512, 512 }, { 2048, 512 }, { 512, 2048 } };
     static pk_weight w[2][6][6], table[2];
-    float *x = calloc(20000, 4), *out = calloc(20000, 4);
+    float *x = zeroed(20000, 4), *out = zeroed(20000, 4);
     double bytes = 0, best = 1e9;
     for (int copy = 0; copy < 2; copy++) {
         for (int l = 0; l < 6; l++)

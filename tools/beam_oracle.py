@@ -205,7 +205,7 @@ def ct2(case, model):
                 if k == 0:
                     top_beam_finished = True
                 if score > -1e9:
-                    results.append((float(score) / len([t for t in tokens if t != EOS]) ** lp, tokens))
+                    results.append((float(score) / len(tokens) ** lp, tokens))
                 for j in range(offset, 2 * size):
                     if top[j][1][-1] != EOS:
                         chosen, offset = j, j + 1

@@ -472,6 +472,14 @@ def tensors_of(model, tokenizer, sentences, targets):
     return kept
 
 
+def short_prefix(tokenizer, text):
+    """The beginning of a text and its ids, short enough to leave room for NEW_TOKENS."""
+    pieces = lambda: tokenizer(text_target=text, add_special_tokens=False).input_ids
+    while len(pieces()) > POSITIONS - NEW_TOKENS - 2:
+        text = text[:-1].strip()
+    return text, pieces()
+
+
 def attempt(model, spec, tokenizer, seed, language):
     fill(model, spec, seed)
     learn(model, spec, tokenizer, language)
@@ -485,8 +493,7 @@ def attempt(model, spec, tokenizer, seed, language):
         return None
     prefixes = []
     for i in range(len(sentences)):
-        text = " ".join(GERMAN[i].split()[:PREFIX_WORDS])
-        prefixes.append((text, tokenizer(text_target=text, add_special_tokens=False).input_ids))
+        prefixes.append(short_prefix(tokenizer, " ".join(GERMAN[i].split()[:PREFIX_WORDS])))
     wide = copy.deepcopy(model).double()
     cases = decode_all(model, wide, tokenizer, sentences, prefixes, language)
     if cases is None:

@@ -27,6 +27,7 @@ static pk_status take_bytes(pk_pickle *p, size_t bytes, void **out) {
     return PK_OK;
 }
 
+/* A new value, already on the stack; zeroed, as blocks are. */
 pk_status pk_pickle_new(pk_pickle *p, pk_pickle_kind kind, pk_pickle_value **out) {
     void *memory;
     if (p->n_values == PK_PICKLE_MAX_VALUES)
@@ -39,6 +40,7 @@ pk_status pk_pickle_new(pk_pickle *p, pk_pickle_kind kind, pk_pickle_value **out
     return pk_pickle_push(p, *out);
 }
 
+/* for stack and memo: doubles, so that growing is linear in the end */
 static pk_status make_room(pk_pickle_value ***list, size_t *room, size_t need) {
     if (need <= *room) return PK_OK;
     size_t larger = *room ? 2 * *room : 64;
@@ -55,6 +57,7 @@ pk_status pk_pickle_push(pk_pickle *p, pk_pickle_value *v) {
     return PK_OK;
 }
 
+/* A mark is no value: meeting one here means that the pickle is broken. */
 pk_status pk_pickle_pop(pk_pickle *p, pk_pickle_value **out) {
     if (p->n_stack == 0 || !p->stack[p->n_stack - 1])
         PK_FAIL(PK_FORMAT, "broken pickle: nothing on the stack at byte %zu", p->at);
@@ -84,6 +87,7 @@ pk_status pk_pickle_collect(pk_pickle *p, pk_pickle_value *container, size_t n) 
     return PK_OK;
 }
 
+/* Indices are the pickle's own choice, hence the limit; gaps stay empty. */
 pk_status pk_pickle_remember(pk_pickle *p, size_t index) {
     if (p->n_stack == 0 || !p->stack[p->n_stack - 1])
         PK_FAIL(PK_FORMAT, "broken pickle: nothing to remember at byte %zu", p->at);

@@ -11,8 +11,10 @@
 #include "checkpoint/json.h"
 #include "checkpoint/stored_list.h"
 
+/* the header's own limit is that of the reference implementation */
 enum { HEADER_AT = 8, MAX_HEADER = 100 * 1000 * 1000 };
 
+/* "F32", "BF16" ... -> type; false: none that we know */
 static bool find_type(const char *text, pk_stored_type *out) {
     for (int i = 0; i < PK_STORED_N_TYPES; i++) {
         *out = (pk_stored_type)i;
@@ -21,6 +23,7 @@ static bool find_type(const char *text, pk_stored_type *out) {
     return false;
 }
 
+/* a list of counts; whether their product makes sense is for read_range() to say */
 static pk_status read_shape(const json_t *shape, pk_stored_tensor *t) {
     if (!json_is_array(shape)) PK_FAIL(PK_FORMAT, "tensor \"%s\": no shape", t->name);
     const size_t n = json_array_size(shape);
@@ -56,6 +59,7 @@ static pk_status read_range(const json_t *offsets, const unsigned char *data, si
     return PK_OK;
 }
 
+/* one entry of the header: exactly the three keys that the format has, in any order */
 static pk_status read_tensor(const json_t *entry, const unsigned char *data, size_t size,
                              pk_stored_tensor *t) {
     const char *type = json_string_value(json_object_get(entry, "dtype"));
@@ -67,6 +71,7 @@ static pk_status read_tensor(const json_t *entry, const unsigned char *data, siz
     return read_range(json_object_get(entry, "data_offsets"), data, size, t);
 }
 
+/* kept as text: what is in it is the business of whoever opened the file */
 static pk_status read_metadata(const json_t *metadata, pk_stored *out) {
     const char *key;
     json_t *value;
@@ -81,6 +86,7 @@ static pk_status read_metadata(const json_t *metadata, pk_stored *out) {
     return status;
 }
 
+/* by address; of two that begin together the empty one comes first, so that both can tile */
 static int by_place(const void *a, const void *b) {
     const pk_stored_tensor *x = *(const pk_stored_tensor *const *)a;
     const pk_stored_tensor *y = *(const pk_stored_tensor *const *)b;
@@ -136,6 +142,8 @@ static void drop_padding(pk_stored *s) {
     s->n = kept;
 }
 
+/* Fills the list in three steps: every tensor on its own, then all together, then sorted by name.
+ * On failure the caller closes what is half filled. */
 static pk_status read_header(const json_t *header, const unsigned char *data, size_t size,
                              pk_stored *out) {
     const char *key;

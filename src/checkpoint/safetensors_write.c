@@ -15,6 +15,7 @@
 
 enum { ALIGN = 64, HEADER_AT = 8 };
 
+/* bytes from the end of a tensor to the next multiple of ALIGN */
 static size_t gap_after(size_t bytes) { return (ALIGN - bytes % ALIGN) % ALIGN; }
 
 /* tensors that need no padding first; otherwise as given */
@@ -26,6 +27,7 @@ static void order_tensors(const pk_stored_tensor *tensor, size_t n,
             if ((gap_after(tensor[i].bytes) != 0) == padded) order[filled++] = &tensor[i];
 }
 
+/* "name":{"dtype":...,"shape":[...],"data_offsets":[begin,end]} */
 static void add_entry(pk_buffer *out, const char *name, const char *type, const int64_t *dim,
                       int32_t n_dims, size_t begin, size_t end) {
     if (out->size > HEADER_AT + 1) pk_buffer_add_text(out, ",");
@@ -67,6 +69,7 @@ static pk_status build_header(const char *metadata, const pk_stored_tensor **ord
     return PK_OK;
 }
 
+/* a header that lies about its data could be written, but never read again: refuse at once */
 static pk_status check_tensors(const pk_stored_tensor *tensor, size_t n) {
     for (size_t i = 0; i < n; i++) {
         size_t elements, bytes;
@@ -78,6 +81,7 @@ static pk_status check_tensors(const pk_stored_tensor *tensor, size_t n) {
     return PK_OK;
 }
 
+/* the order here must be that of the header; errors stick in the writer until the end */
 static pk_status write_file(const char *path, const pk_buffer *header,
                             const pk_stored_tensor **order, size_t n) {
     static const char zeros[ALIGN];

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "checkpoint/stored_list.h"
 
+/* Both tables come from PK_STORED_TYPE_MAP, so that they cannot disagree. */
 size_t pk_stored_type_bytes(pk_stored_type type) {
 #define BYTES(name, bytes, text) bytes,
     static const unsigned char table[] = { PK_STORED_TYPE_MAP(BYTES) };
@@ -24,6 +25,7 @@ const char *pk_stored_type_name(pk_stored_type type) {
     return (unsigned)type < PK_STORED_N_TYPES ? table[type] : "?";
 }
 
+/* Checked at every step: a shape such as (2^32, 2^32) must not wrap round to something small. */
 bool pk_stored_elements(const int64_t *dim, int32_t n_dims, size_t each, size_t *n, size_t *bytes) {
     size_t product = 1;
     for (int32_t i = 0; i < n_dims; i++)
@@ -36,6 +38,7 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const pk_stored_tensor *)a)->name, ((const pk_stored_tensor *)b)->name);
 }
 
+/* Sorting brings equal names together, so one sweep finds duplicates. */
 pk_status pk_stored_sort(pk_stored *s) {
     if (s->n) qsort(s->tensor, s->n, sizeof *s->tensor, by_name);
     for (size_t i = 1; i < s->n; i++)

@@ -49,6 +49,7 @@ static pk_status read_storage_id(const pk_pickle_value *v, storage *out, size_t 
     return PK_OK;
 }
 
+/* an entry of the checkpoint's folder inside the archive; NULL: none */
 static const pk_zip_entry *find_entry(const reader *r, const char *name, size_t size) {
     char full[2 * MAX_NAME];
     if (r->folder_size + size > sizeof full) return NULL;
@@ -70,6 +71,7 @@ static storage *find_listed(const reader *r, const pk_pickle_value *key) {
     return bsearch(&wanted, r->storages, r->n_storages, sizeof wanted, by_key);
 }
 
+/* Where a tensor's storage lies, and that it is as long as the pickle says. */
 static pk_status find_storage(const reader *r, const pk_pickle_value *id, storage *out) {
     char name[MAX_NAME] = "data/";
     size_t bytes;
@@ -123,6 +125,7 @@ static pk_status read_tensor(const reader *r, const pk_pickle_value *v, pk_store
     return PK_OK;
 }
 
+/* names are borrowed from the file without a NUL: copy them behind each other */
 static pk_status copy_name(const pk_pickle_value *key, char **at, const char **name) {
     if (memchr(key->text, 0, key->size)) PK_FAIL(PK_FORMAT, "a tensor's name with a NUL in it");
     memcpy(*at, key->text, key->size);
@@ -131,6 +134,8 @@ static pk_status copy_name(const pk_pickle_value *key, char **at, const char **n
     return PK_OK;
 }
 
+/* The whole dict, name -> tensor. No walk into values goes deeper than a tensor's arguments, so a
+ * pickle that contains itself cannot lead anywhere. */
 static pk_status read_state_dict(const reader *r, const pk_pickle_value *dict, pk_stored *out) {
     if (dict->kind != PK_PICKLE_DICT)
         PK_FAIL(PK_UNSUPPORTED, "not a state dict: save model.state_dict() alone");
@@ -157,6 +162,7 @@ static pk_status read_state_dict(const reader *r, const pk_pickle_value *dict, p
 
 /* ---- The zip form ---- */
 
+/* the folder's name is that of the file when it was saved: find it by what must be in it */
 static pk_status find_folder(reader *r) {
     static const char wanted[] = "/data.pkl";
     const size_t length = sizeof wanted - 1;
@@ -193,6 +199,7 @@ static pk_status next_pickle(reader *r, size_t *at, const pk_pickle_value **out)
     return PK_OK;
 }
 
+/* magic number, version and the byte order of the machine that wrote the file */
 static pk_status read_preamble(reader *r, size_t *at) {
     static const char magic[] = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
     const pk_pickle_value *v;
@@ -246,6 +253,7 @@ static pk_status place_storage(const reader *r, storage *s, size_t *at) {
     return PK_OK;
 }
 
+/* storages follow one another in the order of the list of keys */
 static pk_status place_storages(reader *r, const pk_pickle_value *keys, size_t at) {
     if (keys->kind != PK_PICKLE_LIST) PK_FAIL(PK_FORMAT, "broken list of storages");
     for (size_t i = 0; i < keys->n; i++) {

@@ -32,12 +32,14 @@ typedef struct directory {
     uint64_t n, size, at;
 } directory;
 
+/* little-endian, as everything in a zip archive */
 static uint64_t number(const unsigned char *p, int bytes) {
     uint64_t n = 0;
     for (int i = 0; i < bytes; i++) n |= (uint64_t)p[i] << (8 * i);
     return n;
 }
 
+/* whether [at, at + bytes) lies in the archive; written so that nothing can overflow */
 static bool inside(const archive *a, uint64_t at, uint64_t bytes) {
     return at <= a->size && bytes <= a->size - at;
 }
@@ -58,6 +60,7 @@ static pk_status find_end(const archive *a, size_t *at) {
     PK_FAIL(PK_FORMAT, "zip archive without its directory (truncated file?)");
 }
 
+/* Where the directory is. The 32-bit fields are full of ones when a zip64 record has the truth. */
 static pk_status read_end(const archive *a, directory *out) {
     size_t at = 0;
     PK_TRY(find_end(a, &at));
@@ -94,6 +97,8 @@ static pk_status read_wide(const unsigned char *extra, size_t size, uint64_t *va
     return PK_OK;
 }
 
+/* The local header repeats the name with an extra field of its own length, so the data's place is
+ * only known from there. */
 static pk_status locate(const archive *a, uint64_t local, uint64_t size, pk_zip_entry *out) {
     if (!inside(a, local, LOCAL_SIZE) || number(a->data + local, 4) != LOCAL_MAGIC)
         PK_FAIL(PK_FORMAT, "zip entry whose header lies outside the file");
@@ -127,6 +132,7 @@ static pk_status read_entry(const archive *a, const directory *d, uint64_t *at, 
     return locate(a, local, size, out);
 }
 
+/* names are not NUL-terminated: compare what both have, then lengths */
 static int by_name(const void *a, const void *b) {
     const pk_zip_entry *x = a, *y = b;
     const size_t shorter = x->name_size < y->name_size ? x->name_size : y->name_size;

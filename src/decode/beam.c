@@ -86,7 +86,7 @@ static pk_beam_standing standing(const pk_beam *s, const pk_source *src, int32_t
     return (pk_beam_standing){
         .size = size,
         .n_best = s->src.n_best,
-        .longest = pk_beam_length(s->by, src, s->constraint.max_length, false),
+        .longest = pk_beam_length(s->by, src, s->constraint.max_length),
         .length_penalty = s->length_penalty > UNSET ? s->length_penalty : normal,
         .patience = s->patience,
         .early_stopping = s->early_stopping ? s->early_stopping - 1 : src->early_stopping,
@@ -193,7 +193,7 @@ static int32_t advance(pk_beam *s, pk_verdict *verdict) {
         } else if (eos || last) {
             if (i >= s->width) continue; /* only the best of the candidates may end */
             s->now.best_ended |= i == 0;
-            pk_beam_finish(s, pk_beam_add_node(s, c), c->score, s->n + 1, eos);
+            pk_beam_finish(s, pk_beam_add_node(s, c), c->score, s->n + 1);
         } else if (kept < places) {
             s->next[kept++] = (pk_beam_row){ pk_beam_add_node(s, c), c->score };
             pk_keep(verdict, s->first_ask + c->row);
@@ -215,7 +215,7 @@ static bool absorb_prefix(pk_beam *s, const pk_pass *pass) {
 static bool stops(pk_beam *s, int32_t kept) {
     const int32_t n_finished = s->now.n_finished;
     if (kept == 0) return true;
-    s->now.length = pk_beam_length(s->by, &s->src, s->n + 1, false);
+    s->now.length = pk_beam_length(s->by, &s->src, s->n + 1);
     s->now.best_running = s->next[0].score;
     s->now.worst_finished = n_finished ? s->finished[n_finished - 1].score : -INFINITY;
     return pk_beam_stops(s->by, &s->now);

@@ -17,7 +17,6 @@ static const pk_beam_rules table[] = {
         .candidates = 2,
         .may_force = true,
         .forced_is_free = true,
-        .counts_eos = true,
         .prompt_is_apart = true,
         .length_penalty = 1,
         .constraint = { .of_model = true, .with_start = true },
@@ -27,7 +26,6 @@ static const pk_beam_rules table[] = {
         .candidates = 1,
         .shrinks = true,
         .scores_prefix = true,
-        .counts_eos = true,
         .length_penalty = 0,
         .constraint = { .ban_unk = true, .with_start = true },
     },
@@ -44,7 +42,6 @@ static const pk_beam_rules table[] = {
         .stops_taking = true,
         .always_ends = true,
         .scores_prefix = true,
-        .counts_eos = true,
         .length_penalty = 1,
         .constraint = { .min_length = 2, .with_start = true },
     },
@@ -52,8 +49,7 @@ static const pk_beam_rules table[] = {
 
 const pk_beam_rules *pk_beam_rules_of(int32_t kind) { return &table[kind]; }
 
-int32_t pk_beam_length(const pk_beam_rules *r, const pk_source *src, int32_t n, bool ends_in_eos) {
-    if (ends_in_eos && !r->counts_eos) n--;
+int32_t pk_beam_length(const pk_beam_rules *r, const pk_source *src, int32_t n) {
     /* a language token alone is generated under force and counts; with a user's prefix behind it,
        both are the prompt */
     if (r->prompt_is_apart && src->n_prefix > src->n_free_prefix) n -= src->n_prefix;
@@ -62,7 +58,7 @@ int32_t pk_beam_length(const pk_beam_rules *r, const pk_source *src, int32_t n, 
 
 float pk_beam_score(float sum, int32_t length, float length_penalty) {
     if (length_penalty == 0) return sum;
-    if (length <= 0) return -FLT_MAX; /* an empty output ranks last where it has no length */
+    if (length <= 0) return -FLT_MAX; /* nothing but the prompt: ranks last */
     return sum / (float)pow((double)length, (double)length_penalty);
 }
 

@@ -17,7 +17,6 @@ typedef struct pk_beam_rules {
     bool may_force;       /* ... or if it is the model's convention */
     bool forced_is_free;  /* a forced end costs nothing */
     bool scores_prefix;   /* the user's prefix is part of the score */
-    bool counts_eos;      /* the end symbol is part of the length */
     bool prompt_is_apart; /* the user's prefix is no part of the length */
     float length_penalty; /* default; hf: the model's */
     pk_constraint_rules constraint;
@@ -36,8 +35,8 @@ typedef struct pk_beam_standing { /* what a stop rule looks at, after a step */
 
 extern const char *const pk_beam_rule_names[];
 const pk_beam_rules *pk_beam_rules_of(int32_t kind);
-/* tokens that count for the score of an output of n tokens */
-int32_t pk_beam_length(const pk_beam_rules *r, const pk_source *src, int32_t n, bool ends_in_eos);
+/* tokens that count for the score of an output of n tokens; the end symbol does, in all four */
+int32_t pk_beam_length(const pk_beam_rules *r, const pk_source *src, int32_t n);
 /* sum of log-probabilities -> what ranks hypotheses */
 float pk_beam_score(float sum, int32_t length, float length_penalty);
 bool pk_beam_stops(const pk_beam_rules *r, const pk_beam_standing *now);

@@ -99,8 +99,8 @@ int32_t pk_beam_add_node(pk_beam *s, const pk_beam_candidate *c) {
     return s->n_nodes++;
 }
 
-void pk_beam_finish(pk_beam *s, int32_t tip, float sum, int32_t n, bool ends_in_eos) {
-    const int32_t length = pk_beam_length(s->by, &s->src, n, ends_in_eos);
+void pk_beam_finish(pk_beam *s, int32_t tip, float sum, int32_t n) {
+    const int32_t length = pk_beam_length(s->by, &s->src, n);
     const float score = pk_beam_score(sum, length, s->now.length_penalty);
     int32_t i = s->now.n_finished;
     s->now.n_ended++;
@@ -148,7 +148,7 @@ static void write_output(const pk_beam *s, const pk_beam_ending *e, pk_output *o
 void pk_beam_write_outputs(pk_beam *s) {
     if (s->now.n_finished == 0) /* nothing was allowed to follow: end as they stand */
         for (int32_t i = 0; i < s->n_rows; i++)
-            pk_beam_finish(s, s->rows[i].tip, s->rows[i].score, s->n, false);
+            pk_beam_finish(s, s->rows[i].tip, s->rows[i].score, s->n);
     for (; s->n_outputs < s->src.n_best && s->n_outputs < s->now.n_finished; s->n_outputs++)
         write_output(s, &s->finished[s->n_outputs], &s->outputs[s->n_outputs]);
 }

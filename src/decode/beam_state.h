@@ -62,7 +62,7 @@ const int32_t *pk_beam_trace(pk_beam *s, const pk_beam_row *r, int32_t n);
 bool pk_beam_offer(pk_beam *s, pk_beam_candidate c, int32_t room);
 int32_t pk_beam_add_node(pk_beam *s, const pk_beam_candidate *c);
 /* into the sorted list of finished hypotheses; the worst falls out when it is full */
-void pk_beam_finish(pk_beam *s, int32_t tip, float sum, int32_t n, bool ends_in_eos);
+void pk_beam_finish(pk_beam *s, int32_t tip, float sum, int32_t n);
 void pk_beam_remember_looks(pk_beam *s, const pk_pass *pass);
 void pk_beam_write_outputs(pk_beam *s); /* the n_best finished ones */
 #endif

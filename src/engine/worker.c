@@ -96,11 +96,14 @@ void pk_worker_close(pk_worker *w) {
 
 static pk_source source_of(const pk_worker *w, const pk_job *job) {
     const pk_config *c = &w->net->config;
-    const int32_t    n = (int32_t)job->source.n, by_source = 3 * n + 32;
+    const int32_t    n = (int32_t)job->source.n;
+    int32_t          most = 3 * n + 32;         /* longer is a loop, not a translation */
+    if (c->max_output && most > c->max_output) most = c->max_output;
+    if (most > c->max_target) most = c->max_target;
     return (pk_source){
         .n_tokens = n, .token = job->source.id, .vocab = c->target_vocab, .start = c->start, .eos = c->eos,
         .unk = c->unk, .mask = PK_NO_TOKEN, .suppressed = c->suppressed, .n_suppressed = c->n_suppressed,
-        .max_length = by_source < c->max_target ? by_source : c->max_target,
+        .max_length = most,
         .max_positions = c->max_target, .prefix = job->prefix.id, .n_prefix = (int32_t)job->prefix.n,
         .n_free_prefix = job->n_free_prefix, .forced = job->forced.n ? job->forced.id : NULL,
         .n_forced = (int32_t)job->forced.n, .n_best = w->plan->n_best, .want_scores = w->plan->scores,

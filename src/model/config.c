@@ -9,6 +9,7 @@
 
 #include "checkpoint/json.h"
 
+/* far beyond any real model, and small enough that no product of two overflows 64 bits */
 enum { MAX_DIM = 1 << 16, MAX_VOCAB = 1 << 24, MAX_LAYERS = 256, MAX_POSITIONS = 1 << 20 };
 
 void pk_config_defaults(pk_config *c) {
@@ -36,6 +37,7 @@ static pk_status check_ranges(const range *r, size_t n) {
 #define RANGE(field, lowest, highest) \
     { #field, c->field, lowest, highest }
 
+/* what decides how large the weights are */
 static pk_status check_sizes(const pk_config *c) {
     const range r[] = {
         RANGE(family, PK_MARIAN, PK_MBART),
@@ -60,6 +62,7 @@ static pk_status check_sizes(const pk_config *c) {
     return check_ranges(r, sizeof r / sizeof *r);
 }
 
+/* tokens with a meaning, and what the checkpoint recommends for decoding */
 static pk_status check_conventions(const pk_config *c) {
     const int32_t last = c->target_vocab - 1;
     /* the end symbol closes source and target alike */
@@ -137,6 +140,7 @@ void pk_config_write(const pk_config *c, pk_buffer *json) {
 
 /* ---- JSON in ---- */
 
+/* one reader per kind of field, named after it, for the macro below */
 static pk_status read_INT(const json_t *value, const char *name, int32_t *out) {
     if (!json_is_integer(value))
         PK_FAIL(PK_FORMAT, "configuration: %s is missing or not an integer", name);
@@ -173,6 +177,7 @@ static pk_status read_suppressed(const json_t *list, pk_config *c) {
     return PK_OK;
 }
 
+/* Every field of the list must be there, and nothing else. */
 static pk_status read_object(const json_t *object, pk_config *c) {
     size_t n_fields = 3; /* suppressed and the two languages */
 #define READ(kind, field, normal)                                            \

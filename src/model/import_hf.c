@@ -29,6 +29,7 @@ bool pk_hf_has(const pk_hf_folder *f, const char *name) {
     return pk_hf_path(f, name, path) == PK_OK && stat(path, &info) == 0;
 }
 
+/* Looking for a tensor is needing it: what nobody looked for is unexpected in the end. */
 const pk_stored_tensor *pk_hf_find(pk_hf_folder *f, const char *name) {
     for (size_t i = 0; i < f->n_shards; i++) {
         const pk_stored_tensor *t = pk_stored_find(&f->shard[i], name);
@@ -53,6 +54,7 @@ static const pk_stored_tensor *find_table(pk_hf_folder *f, int table, bool share
     return t;
 }
 
+/* one tensor, two views of one storage (torch), or two copies (safetensors) */
 static bool same_table(const pk_stored_tensor *a, const pk_stored_tensor *b) {
     return a == b || (a->type == b->type && a->bytes == b->bytes &&
                       (a->data == b->data || memcmp(a->data, b->data, a->bytes) == 0));
@@ -76,6 +78,7 @@ pk_status pk_hf_find_tables(pk_hf_folder *f, pk_config *c) {
 
 /* ---- Opening the checkpoint ---- */
 
+/* maps one file of the checkpoint, by its ending */
 static pk_status open_shard(pk_hf_folder *f, const char *name) {
     char path[PK_HF_PATH];
     struct stat info;
@@ -128,6 +131,7 @@ static pk_status open_index(pk_hf_folder *f, const char *name) {
     return status;
 }
 
+/* the order in which transformers looks */
 static pk_status open_checkpoint(pk_hf_folder *f) {
     if (pk_hf_has(f, "model.safetensors")) return open_shard(f, "model.safetensors");
     if (pk_hf_has(f, "model.safetensors.index.json"))
@@ -208,6 +212,8 @@ static pk_status write_provenance(const pk_hf_folder *f, pk_model_data *m) {
     return status;
 }
 
+/* Order matters: tables decide what is shared, the vocabulary knows <unk>, and only then is the
+ * configuration whole and can be checked before anything large is taken. */
 static pk_status import(pk_hf_folder *f, int type, pk_model_data *out) {
     pk_config *c = &out->network.config;
     PK_TRY(open_folder(f));

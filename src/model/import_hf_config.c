@@ -10,6 +10,7 @@
 
 #include "model/import_hf.h"
 
+/* A key that is absent or null has its default; one of another kind is an error that names it. */
 static pk_status get_int(const json_t *object, const char *key, int32_t normal, int32_t *out) {
     const json_t *value = json_object_get(object, key);
     *out = normal;
@@ -81,6 +82,7 @@ static pk_status read_activation(const json_t *config, int32_t *act) {
             name);
 }
 
+/* MarianMT may have a vocabulary per side; then the embeddings are not shared */
 static pk_status read_vocab_sizes(const json_t *config, pk_config *c) {
     int32_t share = 1, decoder;
     PK_TRY(get_int(config, "vocab_size", c->family == PK_MBART ? 50265 : 58101, &c->source_vocab));
@@ -115,6 +117,7 @@ static pk_status read_network(const json_t *config, pk_config *c) {
 
 /* ---- Generation ---- */
 
+/* one token, once */
 static pk_status suppress(pk_config *c, const json_t *token, const char *key) {
     if (!json_is_integer(token) || json_integer_value(token) < 0 ||
         json_integer_value(token) >= c->target_vocab)
@@ -183,6 +186,7 @@ static pk_status read_search(const json_t *g, pk_config *c) {
     return PK_OK;
 }
 
+/* g: where generation settings come from, config.json for what it does not say of the tokens */
 static pk_status read_generation(const json_t *config, const json_t *g, pk_config *c) {
     int32_t bos;
     PK_TRY(get_token(config, "eos_token_id", c->family == PK_MBART ? 2 : 0, &c->eos));
@@ -201,6 +205,7 @@ static pk_status read_generation(const json_t *config, const json_t *g, pk_confi
     return refuse_unknown(g);
 }
 
+/* languages are a help, not a need: what does not fit is left out */
 static void read_language(const json_t *tokenizer, const char *key, char *out, size_t room) {
     const char *text = json_string_value(json_object_get(tokenizer, key));
     if (text && strlen(text) < room) memcpy(out, text, strlen(text) + 1);

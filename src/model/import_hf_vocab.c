@@ -27,6 +27,7 @@ static pk_status copy_blob(pk_model_data *m, const void *data, size_t size, pk_b
     return PK_OK;
 }
 
+/* a file of the folder as it is; an empty one cannot be right */
 static pk_status copy_file(const pk_hf_folder *f, const char *name, pk_model_data *m,
                            pk_blob *out) {
     char path[PK_HF_PATH];
@@ -56,6 +57,7 @@ static pk_status invert(const json_t *object, const char **name, size_t n) {
     return PK_OK;
 }
 
+/* names in the order of their ids, each with its NUL */
 static pk_status list_tokens(const json_t *object, pk_model_data *m, pk_blob *out) {
     const size_t n = json_object_size(object);
     const char **name;
@@ -91,6 +93,7 @@ static int32_t find_token(pk_blob tokens, const char *wanted) {
     return -1;
 }
 
+/* target.spm is mostly the same file: then it is kept once */
 static pk_status read_marian(const pk_hf_folder *f, pk_model_data *m) {
     PK_TRY(copy_file(f, "source.spm", m, &m->source_spm));
     PK_TRY(copy_file(f, "target.spm", m, &m->target_spm));
@@ -110,6 +113,7 @@ typedef struct wire {
     const unsigned char *at, *end;
 } wire;
 
+/* seven bits a byte, lowest first */
 static bool take_varint(wire *w, uint64_t *out) {
     *out = 0;
     for (int shift = 0; shift < 64 && w->at < w->end; shift += 7) {

@@ -77,6 +77,7 @@ static int translate_name(const char *ours, char theirs[MAX_PARTS][MAX_NAME]) {
 
 /* ---- Checks ---- */
 
+/* integers would need scales that these checkpoints do not have */
 static bool is_float(pk_stored_type type) {
     return type == PK_STORED_F32 || type == PK_STORED_F16 || type == PK_STORED_BF16 ||
            type == PK_STORED_F64;
@@ -143,6 +144,7 @@ static pk_status pack_part(const importer *in, const pk_stored_tensor *t, int32_
 
 /* ---- Plain weights ---- */
 
+/* n elements as floats, which must be finite */
 static pk_status copy_plain(const pk_stored_tensor *t, size_t first, size_t n, float *out) {
     pk_stored_get_many(t, first, n, out);
     return pk_values_fit(out, n, PK_F32) ? PK_OK : not_finite(t, PK_F32);
@@ -185,6 +187,7 @@ static pk_status read_output_bias(importer *in, int32_t cols, float *out) {
     return copy_plain(t, 0, (size_t)cols, out);
 }
 
+/* vectors: biases and norms, fused like the matrices they belong to */
 static pk_status read_plain(importer *in, const char *name, int32_t rows, int32_t cols,
                             float *out) {
     char theirs[MAX_PARTS][MAX_NAME];
@@ -204,6 +207,7 @@ static pk_status read_plain(importer *in, const char *name, int32_t rows, int32_
 
 /* ---- The walk ---- */
 
+/* which of the three (V, D) tables a weight is; -1: none */
 static int table_of(const char *name) {
     static const char *const tables[PK_HF_TABLES] = { "source_embed", "target_embed", "output" };
     for (int i = 0; i < PK_HF_TABLES; i++)
@@ -211,6 +215,7 @@ static int table_of(const char *name) {
     return -1;
 }
 
+/* one weight of the network, from one tensor or from several, end to end */
 static pk_status read_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
                              bool matrix) {
     importer *in = user;

@@ -14,6 +14,7 @@ const char *pk_dtype_name(pk_dtype type) {
     return type == PK_F32 ? "f32" : type == PK_F16 ? "f16" : "i8";
 }
 
+/* The list of blocks grows first: a block that could not be listed would be lost. */
 pk_status pk_model_data_take(pk_model_data *m, size_t bytes, void **out) {
     if (m->n_blocks == m->block_room) {
         const size_t room = m->block_room ? 2 * m->block_room : 64;
@@ -106,6 +107,7 @@ static void unpack_panel(const pk_weight *w, size_t panel, float *lanes, float *
             rows[lane * cols + col] = lanes[col * PK_PANEL + lane];
 }
 
+/* panel by panel, so that scratch memory is small; PK_FORMAT: values that the type cannot hold */
 static pk_status convert_matrix(const pk_weight *w, pk_dtype type, void *data, float *scale) {
     float *rows;
     const size_t panel = (size_t)w->cols * PK_PANEL;
@@ -138,6 +140,7 @@ static pk_status convert_weight(void *user, const char *name, pk_weight *w, int3
     return PK_OK;
 }
 
+/* Quantising is a one-way street; between F32 and F16 nothing is done that would gain nothing. */
 static pk_status convert(pk_model_data *m, int type) {
     if (type < 0 || m->type == (pk_dtype)type) return PK_OK;
     if (m->type == PK_F16 && type == PK_F32) return PK_OK; /* nothing to gain, see model_file.h */
@@ -164,6 +167,7 @@ pk_status pk_model_data_open(const char *path, int type, pk_model_data *out) {
     return status;
 }
 
+/* Also for a half-opened model: everything is NULL until it is there. */
 void pk_model_data_close(pk_model_data *m) {
     for (size_t i = 0; i < m->n_blocks; i++) pk_memory_give(m->block[i]);
     pk_memory_give(m->block);

@@ -49,6 +49,7 @@ typedef struct binding {
     size_t n_bound; /* tensors that have found their place */
 } binding;
 
+/* type, shape and alignment must be what the configuration implies; kernels trust them */
 static pk_status find_tensor(binding *b, const char *name, shape want, const void **data) {
     const pk_stored_tensor *t = pk_stored_find(&b->m->stored, name);
     if (!t) PK_FAIL(PK_FORMAT, "tensor \"%s\" is missing", name);
@@ -63,6 +64,7 @@ static pk_status find_tensor(binding *b, const char *name, shape want, const voi
     return PK_OK;
 }
 
+/* points a weight at its place in the mapping */
 static pk_status bind_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
                              bool matrix) {
     binding *b = user;
@@ -78,6 +80,7 @@ static pk_status bind_weight(void *user, const char *name, pk_weight *w, int32_t
     return PK_OK;
 }
 
+/* which of them must be there is checked with the vocabulary */
 static pk_status bind_blobs(binding *b) {
     const blob_name blobs[] = BLOB_NAMES(b->m);
     for (size_t i = 0; i < sizeof blobs / sizeof *blobs; i++) {
@@ -90,6 +93,7 @@ static pk_status bind_blobs(binding *b) {
     return PK_OK;
 }
 
+/* a tensor too many means that this is not the model that the configuration speaks of */
 static pk_status check_rest(const binding *b) {
     if (b->n_bound != b->m->stored.n)
         PK_FAIL(PK_FORMAT, "%zu tensors do not belong to this model", b->m->stored.n - b->n_bound);
@@ -121,6 +125,7 @@ static pk_status read_metadata(const json_t *metadata, pk_model_data *m) {
     return pk_config_read(config, strlen(config), &m->network.config);
 }
 
+/* metadata first: it says what to expect of the tensors */
 static pk_status read_file(const char *path, pk_model_data *m) {
     json_t *metadata;
     binding b = { .m = m };
@@ -157,6 +162,7 @@ typedef struct listing {
     char **name; /* n of them, owned */
 } listing;
 
+/* names are made up during the walk, so the list keeps copies of them */
 static pk_status list_tensor(listing *l, const char *name, shape as, const void *data) {
     if (l->n == l->room) {
         const size_t room = l->room ? 2 * l->room : 64;

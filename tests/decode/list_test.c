@@ -99,8 +99,8 @@ static void test_lengths(void **unused) {
     for (int32_t kind = PK_BEAM_HF; kind <= PK_BEAM_FAIRSEQ; kind++) {
         const pk_beam_rules *r = pk_beam_rules_of(kind);
         assert_int_equal(r->kind, kind);
-        assert_int_equal(pk_beam_length(r, &language, 7, true), kind == PK_BEAM_CT2 ? 6 : 7);
-        assert_int_equal(pk_beam_length(r, &both, 7, false), kind == PK_BEAM_HF ? 4 : 7);
+        assert_int_equal(pk_beam_length(r, &language, 7), 7);
+        assert_int_equal(pk_beam_length(r, &both, 7), kind == PK_BEAM_HF ? 4 : 7);
     }
     assert_true(pk_beam_score(-6, 3, 1) == -2 && pk_beam_score(-6, 3, 0) == -6);
     assert_true(pk_beam_score(-6, 4, -0.5f) == -12);

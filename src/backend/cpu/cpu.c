@@ -80,17 +80,30 @@ static void place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slo
 typedef struct attend_run {
     const pk_cpu *cpu;
     pk_attend_job job;
-    int32_t       per_query;                    /* tasks per group of queries: heads, or 1 */
     int32_t       at_once;                      /* queries of one task */
+    int32_t       head_parts;                   /* tasks that share the heads of those */
 } attend_run;
 
 static void attend_task(void *context, int32_t task, int32_t worker) {
     const attend_run *run = context;
-    const int32_t     first = task / run->per_query * run->at_once, left = run->job.q.rows - first;
-    const bool        all = run->per_query == 1;
-    run->cpu->kernels->attend(&run->job, first, left < run->at_once ? left : run->at_once,
-                              all ? 0 : task % run->per_query, all ? run->job.see->heads : 1,
+    const int32_t     first = task / run->head_parts * run->at_once, left = run->job.q.rows - first;
+    const int32_t     part = task % run->head_parts, heads = run->job.see->heads;
+    const int32_t     head = heads * part / run->head_parts;
+    run->cpu->kernels->attend(&run->job, first, left < run->at_once ? left : run->at_once, head,
+                              heads * (part + 1) / run->head_parts - head,
                               run->cpu->attention + (size_t)worker * pk_attend_scratch(run->cpu->max.keys));
+}
+
+/* Many queries: some of them per task. Few: all of them, and some heads; but attention weights are
+ * summed over the heads in order, so then one task has all heads. */
+static void share_out(attend_run *run, int32_t threads) {
+    const int32_t queries = run->job.q.rows, heads = run->job.see->heads;
+    run->at_once = QUERIES_AT_ONCE;
+    while (run->at_once > PK_ATTEND_QUERIES && queries / run->at_once < 4 * threads) run->at_once /= 2;
+    while (queries / run->at_once >= PK_POOL_TASKS / threads) run->at_once *= 2;
+    if (queries > run->at_once * (threads - 1) || run->job.see->weights) return;
+    run->at_once = queries;
+    run->head_parts = heads < threads ? heads : threads;
 }
 
 /* all keys seen by all queries; -1 when a query sees more than was reserved */
@@ -111,17 +124,12 @@ static void attend(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tenso
     if (cpu->status != PK_OK) return;
     const int64_t keys = keys_seen(cpu, see, q.rows);
     if (keys < 0) return;
-    attend_run run = { .cpu = cpu, .per_query = 1, .at_once = q.rows };
+    attend_run run = { .cpu = cpu, .at_once = q.rows, .head_parts = 1 };
     run.job = (pk_attend_job){ out, q, k, v, see, q.cols / see->heads };
-    if (keys * q.cols * 2 > ATTEND_ALONE && pk_pool_threads(cpu->pool) > 1) {
-        /* attention weights are summed over the heads in order, so one task has them all */
-        run.per_query = see->weights ? 1 : see->heads;
-        run.at_once = see->weights ? PK_ATTEND_QUERIES : QUERIES_AT_ONCE;
-        while ((int64_t)q.rows / run.at_once * run.per_query >= PK_POOL_TASKS - see->heads)
-            run.at_once *= 2;
-    }
+    if (keys * q.cols * 2 > ATTEND_ALONE && pk_pool_threads(cpu->pool) > 1)
+        share_out(&run, pk_pool_threads(cpu->pool));
     const int32_t groups = q.rows ? (q.rows + run.at_once - 1) / run.at_once : 0;
-    pk_pool_run(cpu->pool, attend_task, &run, groups * run.per_query);
+    pk_pool_run(cpu->pool, attend_task, &run, groups * run.head_parts);
 }
 
 /* ---- state ---- */

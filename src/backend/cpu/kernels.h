@@ -44,11 +44,11 @@ typedef struct pk_attend_job {
     const pk_attention *see;
     int32_t             width;                  /* of a head */
 } pk_attend_job;
-enum { PK_ATTEND_QUERIES = 4 };                 /* queries that share keys are served together */
+enum { PK_ATTEND_QUERIES = 4, PK_ATTEND_HEADS = 8 };         /* served together at most */
 /* floats of scratch that attend needs per thread: scores of each query, and where the keys are */
 static inline size_t pk_attend_scratch(int32_t keys) {
     const size_t room = ((size_t)keys + 15) / 16 * 16;
-    return room * (PK_ATTEND_QUERIES + 2 * sizeof(size_t) / sizeof(float));
+    return room * (PK_ATTEND_QUERIES * PK_ATTEND_HEADS + 2 * sizeof(size_t) / sizeof(float));
 }
 
 /* best tokens so far, best first; the last of n is the one to beat */

@@ -1,54 +1,77 @@
-/* attend_part.c - attention of some queries over the keys they see, head by head.
+/* attend_part.c - attention of some queries and heads over the keys they see.
  *
- * Up to four neighbouring queries that see the same keys are served together, each key and value being
- * loaded once. The numbers are those of a query served alone: a score is a sum lane by lane over the
- * head's width and then a fixed tree (vf_sum16), a softmax sum goes lane by lane over the keys, and an
- * output is a chain over the keys in order. */
+ * Rows of keys and values are often a power of two apart, so that one head's columns of many rows fall
+ * into few sets of the nearest cache. Hence the order: four keys at a time, all heads of each, which
+ * reads whole rows. Up to four neighbouring queries that see the same keys are served together. The
+ * numbers are those of a query served alone: a score is a sum lane by lane over the head's width and
+ * then a fixed tree (vf_sum16), a softmax sum goes lane by lane over the keys, and an output is a chain
+ * over the keys in order. */
 #include "backend/cpu/kernels/kernel_list.h"
 
-enum { MAX_Q = PK_ATTEND_QUERIES };
+enum { MAX_Q = PK_ATTEND_QUERIES, MAX_H = PK_ATTEND_HEADS, KEYS = 4, MIX_KEYS = 8 };
 
-/* one group of queries, for one head */
+/* one group of queries and up to MAX_H heads */
 typedef struct group {
-    const float  *k, *v;                        /* row 0, at this head's first column */
+    const float  *k, *v;                        /* row 0, at the first head's first column */
     const size_t *k_at, *v_at;                  /* (count, padded to 16) where the rows of the keys are */
-    int32_t       count, width;
-    const float  *q[MAX_Q];                     /* at this head's first column */
-    float        *out[MAX_Q], *p[MAX_Q];        /* p (count, padded to 16): scores, then weights */
+    int32_t       count, width, heads;
+    size_t        room;                         /* count, padded to 16 */
+    const float  *q[MAX_Q];                     /* at the first head's first column */
+    float        *out[MAX_Q];
+    float        *p[MAX_Q];                     /* (heads, room): scores, then weights */
+    float         factor[MAX_Q][MAX_H];         /* 1 / sum of the weights */
 } group;
 
-INLINE vf load_columns(const float *x, int32_t left) {
-    return left >= 16 ? vf_load(x) : vf_load_part(x, left);
+/* Kernels exist for three kinds of head: 64 wide, a multiple of 16 wide, and the rest. */
+enum kind { WIDTH_64, WIDTH_16S, WIDTH_ANY };
+
+INLINE int32_t width_of(const group *g, const enum kind kind) { return kind == WIDTH_64 ? 64 : g->width; }
+INLINE vf      load_columns(const float *x, int32_t left, const enum kind kind) {
+    return kind != WIDTH_ANY || left >= 16 ? vf_load(x) : vf_load_part(x, left);
+}
+INLINE void store_columns(float *x, vf v, int32_t left, const enum kind kind) {
+    if (kind != WIDTH_ANY || left >= 16) vf_store(x, v);
+    else vf_store_part(x, v, left);
 }
 
-/* scores of n queries x 16 / n keys starting at key j */
-INLINE void score_block(const group *g, int32_t j, float scale, const int n) {
-    vf           sums[16];
-    float        scores[16];
-    const int    m = 16 / n;
-    const float *k = g->k;
-    UNROLL for (int i = 0; i < 16; i++) sums[i] = vf_all(0);
-    for (int32_t c = 0; c < g->width; c += 16, k += 16) {
-        const int32_t left = g->width - c;
+/* sums[a * step + i]: products of head columns of n queries and KEYS keys, lane by lane */
+INLINE void dot_head(const group *g, int32_t j, size_t column, vf *sums, const int n, const int step,
+                     const enum kind kind) {
+    const int32_t width = width_of(g, kind);
+    const float  *k[KEYS];
+    UNROLL for (int i = 0; i < KEYS; i++) k[i] = g->k + g->k_at[j + i] + column;
+    UNROLL for (int32_t c = 0; c < width; c += 16) {
+        const int32_t left = width - c;
         vf            q[MAX_Q];
-        UNROLL for (int a = 0; a < n; a++) q[a] = load_columns(g->q[a] + c, left);
-        UNROLL for (int i = 0; i < m; i++) {
-            const vf key = load_columns(k + g->k_at[j + i], left);
-            UNROLL for (int a = 0; a < n; a++) sums[a * m + i] = vf_fma(q[a], key, sums[a * m + i]);
+        UNROLL for (int a = 0; a < n; a++) q[a] = load_columns(g->q[a] + column + c, left, kind);
+        UNROLL for (int i = 0; i < KEYS; i++) {
+            const vf key = load_columns(k[i] + c, left, kind);
+            UNROLL for (int a = 0; a < n; a++) sums[a * step + i] = vf_fma(q[a], key, sums[a * step + i]);
         }
     }
-    const vf scaled = vf_mul(vf_sum16(sums), vf_all(scale));
-    if (n == 1) {
-        vf_store(g->p[0] + j, scaled);
-        return;
+}
+
+/* scores of n queries, 4 / n heads and KEYS keys starting at key j: sixteen sums at once */
+INLINE void score_block(const group *g, int32_t j, int32_t head, vf scale, const int n, const enum kind kind) {
+    const int heads = 4 / n;
+    vf        sums[16];
+    float     scores[16];
+    UNROLL for (int i = 0; i < 16; i++) sums[i] = vf_all(0);
+    UNROLL for (int h = 0; h < heads; h++) {
+        const int32_t here = head + h < g->heads ? head + h : g->heads - 1;
+        dot_head(g, j, (size_t)here * (size_t)width_of(g, kind), sums + h * KEYS, n, heads * KEYS, kind);
     }
-    vf_store(scores, scaled);
-    UNROLL for (int a = 0; a < n; a++) memcpy(g->p[a] + j, scores + a * m, (size_t)m * sizeof(float));
+    vf_store(scores, vf_mul(vf_sum16(sums), scale));
+    UNROLL for (int a = 0; a < n; a++)
+        UNROLL for (int h = 0; h < heads; h++)
+            if (head + h < g->heads)
+                memcpy(g->p[a] + (size_t)(head + h) * g->room + j, scores + (a * heads + h) * KEYS,
+                       KEYS * sizeof(float));
 }
 
 /* scores to exp(score - largest); returns 1 / their sum. Lanes past the end become zero. */
-static float soften(float *p, int32_t count) {
-    vf top = vf_all(-INFINITY), total = vf_all(0);
+INLINE float soften(float *p, int32_t count) {
+    vf            top = vf_all(-INFINITY), total = vf_all(0);
     const int32_t tail = count / 16 * 16;
     if (tail < count) vf_store(p + tail, vf_first(vf_load(p + tail), count - tail, -INFINITY));
     for (int32_t j = 0; j < count; j += 16) top = vf_max(top, vf_load(p + j));
@@ -61,40 +84,76 @@ static float soften(float *p, int32_t count) {
     return 1.0f / vf_sum(total);
 }
 
-/* columns c .. c + 16 b - 1 (the last vector may be shorter) of the outputs of n queries */
-INLINE void mix_columns(const group *g, int32_t c, const float *factor, const int n, const int b) {
+/* Adds m weighted values, from key j on, to b vectors of output columns of one head. The first keys
+ * find nothing to add to. */
+INLINE void mix_columns(const group *g, int32_t j, int32_t head, int32_t c, const int n, const int b,
+                        const int m, const enum kind kind) {
     const int32_t left = g->width - c;
+    const size_t  column = (size_t)head * (size_t)width_of(g, kind) + (size_t)c;
+    const size_t *at = g->v_at + j;
+    const float  *v = g->v + column, *p[MAX_Q];
+    float        *out[MAX_Q];
     vf            sums[MAX_Q][4];
-    UNROLL for (int a = 0; a < n; a++)
-        UNROLL for (int i = 0; i < b; i++) sums[a][i] = vf_all(0);
-    for (int32_t j = 0; j < g->count; j++) {
-        const float *row = g->v + g->v_at[j] + c;
+    UNROLL for (int a = 0; a < n; a++) {
+        p[a] = g->p[a] + (size_t)head * g->room + (size_t)j;
+        out[a] = g->out[a] + column;
+        UNROLL for (int i = 0; i < b; i++)
+            sums[a][i] = j ? load_columns(out[a] + 16 * i, left, kind) : vf_all(0);
+    }
+    UNROLL for (int key = 0; key < m; key++) {
+        const float *row = v + at[key];
         UNROLL for (int i = 0; i < b; i++) {
-            const vf v = b > 1 ? vf_load(row + 16 * i) : load_columns(row, left);
-            UNROLL for (int a = 0; a < n; a++)
-                sums[a][i] = vf_fma(vf_all(g->p[a][j]), v, sums[a][i]);
+            const vf value = load_columns(row + 16 * i, left, kind);
+            UNROLL for (int a = 0; a < n; a++) sums[a][i] = vf_fma(vf_all(p[a][key]), value, sums[a][i]);
         }
     }
     UNROLL for (int a = 0; a < n; a++)
-        UNROLL for (int i = 0; i < b; i++) {
-            const vf y = vf_mul(sums[a][i], vf_all(factor[a]));
-            if (b > 1 || left >= 16) vf_store(g->out[a] + c + 16 * i, y);
-            else vf_store_part(g->out[a] + c, y, left);
+        UNROLL for (int i = 0; i < b; i++) store_columns(out[a] + 16 * i, sums[a][i], left, kind);
+}
+
+/* m keys from j on: all heads */
+INLINE void mix_block(const group *g, int32_t j, const int n, const int m, const enum kind kind) {
+    const int32_t width = width_of(g, kind);
+    for (int32_t head = 0; head < g->heads; head++) {
+        int32_t c = 0;
+        for (; c + 64 <= width; c += 64) mix_columns(g, j, head, c, n, 4, m, kind);
+        for (; c < width; c += 16) mix_columns(g, j, head, c, n, 1, m, kind);
+    }
+}
+
+INLINE void divide(const group *g, const int n, const enum kind kind) {
+    const int32_t width = width_of(g, kind);
+    for (int a = 0; a < n; a++)
+        for (int32_t head = 0; head < g->heads; head++) {
+            float   *out = g->out[a] + (size_t)head * (size_t)width;
+            const vf factor = vf_all(g->factor[a][head]);
+            for (int32_t c = 0; c < width; c += 16)
+                store_columns(out + c, vf_mul(load_columns(out + c, width - c, kind), factor), width - c, kind);
         }
 }
 
-INLINE void attend_group(const group *g, float *factor, const int n) {
-    const float scale = 1.0f / sqrtf((float)g->width);
-    int32_t     c = 0;
-    for (int32_t j = 0; j < g->count; j += 16 / n) score_block(g, j, scale, n);
-    UNROLL for (int a = 0; a < n; a++) factor[a] = soften(g->p[a], g->count);
-    for (; c + 64 <= g->width; c += 64) mix_columns(g, c, factor, n, 4);
-    for (; c < g->width; c += 16) mix_columns(g, c, factor, n, 1);
+INLINE void attend_group(group *g, const int n, const enum kind kind) {
+    const vf scale = vf_all(1.0f / sqrtf((float)width_of(g, kind)));
+    for (int32_t j = 0; j < g->count; j += KEYS)
+        for (int32_t head = 0; head < g->heads; head += 4 / n) score_block(g, j, head, scale, n, kind);
+    for (int a = 0; a < n; a++)
+        for (int32_t head = 0; head < g->heads; head++)
+            g->factor[a][head] = soften(g->p[a] + (size_t)head * g->room, g->count);
+    int32_t j = 0;
+    for (; j + MIX_KEYS <= g->count; j += MIX_KEYS) mix_block(g, j, n, MIX_KEYS, kind);
+    if (g->count - j >= 4) mix_block(g, j, n, 4, kind), j += 4;
+    if (g->count - j >= 2) mix_block(g, j, n, 2, kind), j += 2;
+    if (g->count - j >= 1) mix_block(g, j, n, 1, kind);
+    divide(g, n, kind);
 }
 
-static void attend_one(const group *g, float *factor) { attend_group(g, factor, 1); }
-static void attend_two(const group *g, float *factor) { attend_group(g, factor, 2); }
-static void attend_four(const group *g, float *factor) { attend_group(g, factor, 4); }
+#define DEFINE_KIND(n)                                                                             \
+    static void attend_##n##_64(group *g) { attend_group(g, n, WIDTH_64); }                        \
+    static void attend_##n##_16s(group *g) { attend_group(g, n, WIDTH_16S); }                      \
+    static void attend_##n##_any(group *g) { attend_group(g, n, WIDTH_ANY); }
+DEFINE_KIND(1)
+DEFINE_KIND(2)
+DEFINE_KIND(4)
 
 /* how many queries from i on see the same keys: 1, 2 or 4 */
 static int32_t sharing(const pk_attention *see, int32_t i, int32_t end) {
@@ -114,60 +173,69 @@ static void locate(size_t *at, const pk_attention *see, int32_t i, int32_t strid
 }
 
 /* scratch: k_at and v_at, then the scores of each query */
-static group group_of(const pk_attend_job *job, int32_t i, int32_t n, float *scratch) {
-    const int32_t count = job->see->count[i];
-    const size_t  room = ((size_t)count + 15) / 16 * 16;
-    size_t       *at = (size_t *)(void *)scratch;
-    group         g = { .k = job->k.data, .v = job->v.data, .k_at = at, .v_at = at + room,
-                        .count = count, .width = job->width };
-    if (count > 0) {
+static void begin_group(group *g, const pk_attend_job *job, int32_t i, float *scratch) {
+    size_t *at = (size_t *)(void *)scratch;
+    g->count = job->see->count[i];
+    g->width = job->width;
+    g->room = ((size_t)g->count + 15) / 16 * 16;
+    g->k_at = at, g->v_at = at + g->room;
+    if (g->count > 0) {
         locate(at, job->see, i, job->k.stride);
-        locate(at + room, job->see, i, job->v.stride);
+        locate(at + g->room, job->see, i, job->v.stride);
     }
+    for (int a = 0; a < MAX_Q; a++) g->p[a] = (float *)(at + 2 * g->room) + (size_t)a * MAX_H * g->room;
+}
+
+static void choose_heads(group *g, const pk_attend_job *job, int32_t i, int32_t n, int32_t head,
+                         int32_t heads) {
+    const size_t column = (size_t)head * (size_t)job->width;
+    g->heads = heads;
+    g->k = job->k.data + column, g->v = job->v.data + column;
     for (int32_t a = 0; a < n; a++) {
-        g.q[a] = job->q.data + (size_t)(i + a) * (size_t)job->q.stride;
-        g.out[a] = job->out.data + (size_t)(i + a) * (size_t)job->out.stride;
-        g.p[a] = (float *)(at + 2 * room) + (size_t)a * room;
+        g->q[a] = job->q.data + (size_t)(i + a) * (size_t)job->q.stride + column;
+        g->out[a] = job->out.data + (size_t)(i + a) * (size_t)job->out.stride + column;
     }
-    return g;
 }
 
-/* the same group, `columns` further to the right */
-static group move(group g, size_t columns) {
-    g.k += columns, g.v += columns;
-    for (int a = 0; a < MAX_Q; a++) {
-        if (g.q[a]) g.q[a] += columns, g.out[a] += columns;
-    }
-    return g;
-}
-
-/* adds this head's share to the attention weights of the group; the first head clears them */
-static void add_weights(const pk_attention *see, const group *g, int32_t i, int32_t n, int32_t head,
-                        const float *factor) {
+/* adds these heads' share to the attention weights of the group; the first head clears them */
+static void add_weights(const pk_attention *see, const group *g, int32_t i, int32_t n, int32_t first) {
     for (int32_t a = 0; a < n; a++) {
         float *weights = see->weights + (size_t)(i + a) * (size_t)see->weights_stride;
-        if (head == 0) memset(weights, 0, (size_t)see->weights_stride * sizeof *weights);
-        for (int32_t j = 0; j < g->count; j++)
-            weights[j] += g->p[a][j] * (factor[a] / (float)see->heads);
+        if (first == 0) memset(weights, 0, (size_t)see->weights_stride * sizeof *weights);
+        for (int32_t head = 0; head < g->heads; head++) {
+            const float *p = g->p[a] + (size_t)head * g->room;
+            for (int32_t j = 0; j < g->count; j++)
+                weights[j] += p[j] * (g->factor[a][head] / (float)see->heads);
+        }
     }
 }
 
-static void attend_head(const pk_attend_job *job, const group *g, int32_t i, int32_t n, int32_t head) {
-    float factor[MAX_Q] = { 0 };
-    if (g->count > 0) (n == 4 ? attend_four : n == 2 ? attend_two : attend_one)(g, factor);
-    else for (int32_t a = 0; a < n; a++) memset(g->out[a], 0, (size_t)g->width * sizeof(float));
-    if (job->see->weights) add_weights(job->see, g, i, n, head, factor);
+static void run_group(group *g, int32_t n) {
+    static void (*const table[3][3])(group *g) = {
+        { attend_1_64, attend_1_16s, attend_1_any },
+        { attend_2_64, attend_2_16s, attend_2_any },
+        { attend_4_64, attend_4_16s, attend_4_any },
+    };
+    const enum kind kind = g->width == 64 ? WIDTH_64 : g->width % 16 ? WIDTH_ANY : WIDTH_16S;
+    if (g->count > 0) {
+        table[n / 2][kind](g);
+        return;
+    }
+    const size_t bytes = (size_t)g->heads * (size_t)g->width * sizeof(float);
+    for (int32_t a = 0; a < n; a++) memset(g->out[a], 0, bytes);
 }
 
 void PK_KERNEL(attend)(const pk_attend_job *job, int32_t first_query, int32_t n_queries,
                        int32_t first_head, int32_t n_heads, float *scratch) {
-    const int32_t end = first_query + n_queries;
+    const int32_t end = first_query + n_queries, last = first_head + n_heads;
+    group         g = { 0 };
     for (int32_t i = first_query, n; i < end; i += n) {
         n = sharing(job->see, i, end);
-        const group all = group_of(job, i, n, scratch);
-        for (int32_t head = first_head; head < first_head + n_heads; head++) {
-            const group g = move(all, (size_t)head * (size_t)job->width);
-            attend_head(job, &g, i, n, head);
+        begin_group(&g, job, i, scratch);
+        for (int32_t head = first_head; head < last; head += MAX_H) {
+            choose_heads(&g, job, i, n, head, last - head < MAX_H ? last - head : MAX_H);
+            run_group(&g, n);
+            if (job->see->weights) add_weights(job->see, &g, i, n, head);
         }
     }
 }
