@@ -255,7 +255,7 @@ def read_options():
     parser.add_argument("--output", default=os.path.join(ROOT, "build", "bench", "compare_ct2.jsonl"))
     parser.add_argument("--lines", type=int, default=500)
     parser.add_argument("--all", action="store_true", help="every line of the input")
-    parser.add_argument("--quick", action="store_true", help="60 lines, 2 repeats: about three minutes")
+    parser.add_argument("--quick", action="store_true", help="40 lines, 2 repeats: a few minutes")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--workers", type=int, default=0, help="of Pronk at batch 32 on two threads; 0: its choice")
     parser.add_argument("--batches", default="1,32")
@@ -266,7 +266,7 @@ def read_options():
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.quick:
-        options.lines, options.repeats = 60, 2
+        options.lines, options.repeats = 40, 2
     if options.all:
         options.lines = 10 ** 9
     if options.peer_only:

@@ -38,14 +38,14 @@ void pk_session_question(pk_session *s, const pk_request *request, int32_t n, pk
                            s->target_score };
 }
 
-static pk_answer answer_to(pk_session *s, const pk_ask *a, int32_t g, int32_t q) {
+static pk_answer answer_to(pk_session *s, const pk_ask *a, int32_t q) {
     const float   shift = a->logp ? s->log_sum[q] : 0;
     pk_candidate *top = s->candidate + (size_t)q * (size_t)s->max.top_k;
     const pk_scored *raw = s->top + (size_t)q * (size_t)s->max.top_k;
     for (int32_t k = 0; k < a->top_k; k++) top[k] = (pk_candidate){ raw[k].token, raw[k].score - shift };
     float *target = s->target_score + s->question[q].target;
     for (int32_t k = 0; k < a->n_target; k++) target[k] -= shift;
-    return (pk_answer){ top, target, shift, a->attention ? s->told + (size_t)g * (size_t)s->max.source_length : NULL };
+    return (pk_answer){ .top = top, .target_logp = target, .log_sum = shift };
 }
 
 void pk_session_answer(pk_session *s, const pk_request *request, int32_t n) {
@@ -55,7 +55,9 @@ void pk_session_answer(pk_session *s, const pk_request *request, int32_t n) {
         const int32_t first = s->sentence[request[i].sentence].first_ask;
         for (int32_t j = 1; j <= p->n; j++) {
             p->answer[j] = (pk_answer){ 0 };
-            if (wants_answer(&p->ask[j])) p->answer[j] = answer_to(s, &p->ask[j], first + j - 1, q++);
+            if (wants_answer(&p->ask[j])) p->answer[j] = answer_to(s, &p->ask[j], q++);
+            if (p->ask[j].attention)
+                p->answer[j].attention = s->told + (size_t)(first + j - 1) * (size_t)s->max.source_length;
         }
     }
 }

@@ -268,10 +268,13 @@ static void attention_is_told_where_it_was_asked(void **state) {
     pk_pass p = new_pass(&w);
     pk_ask_add(&p, (pk_ask){ .token = 4, .top_k = 1, .attention = true });
     pk_ask_add(&p, (pk_ask){ .token = 4, .pos = 1, .parent = 1, .top_k = 1 });
+    pk_ask_add(&p, (pk_ask){ .token = 5, .pos = 2, .parent = 2, .attention = true });
     ASSERT_OK(pk_session_run(w.s, &(pk_request){ id, &p }, 1));
-    float sum = 0;
-    for (int i = 0; i < 7; i++) sum += w.answer[1].attention[i];
-    assert_true(sum > 0.9999f && sum < 1.0001f);
+    for (int ask = 1; ask <= 3; ask += 2) {     /* also where nothing else was asked for */
+        float sum = 0;
+        for (int i = 0; i < 7; i++) sum += w.answer[ask].attention[i];
+        assert_true(sum > 0.9999f && sum < 1.0001f);
+    }
     assert_null(w.answer[2].attention);
     pk_session_forget(w.s, id);
     close_world(&w);
