@@ -44,7 +44,8 @@ typedef struct pk_pass {
     pk_ask    *ask;        /* 1 .. n; 0 stands for the history itself */
     pk_answer *answer;     /* 1 .. n, valid in absorb() */
     bool       see_all;    /* asks see each other (bidirectional) instead of only their ancestors */
-    int32_t    budget;     /* asks that cost about the same as one, at the present load */
+    int32_t    n_cost;     /* cost[w]: what w asks of this sentence cost, one ask costing 1, at the */
+    const float *cost;     /*   present load; w = 0 .. n_cost - 1; NULL: nothing is known */
 } pk_pass;
 
 /* Which histories to carry on with. A history is the path from the start to one token, so one token

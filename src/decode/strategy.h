@@ -31,6 +31,9 @@ typedef struct pk_source {
     int32_t        n_best;                      /* hypotheses wanted */
     bool           want_scores, want_attention;
     const float   *length_logp;                 /* predicted lengths, or NULL */
+    const int32_t *draft;                       /* a guess at the output (no start, no end), or NULL */
+    int32_t        n_draft;
+    struct pk_ngrams *ngrams;                   /* what this document has output so far, or NULL */
     bool           forced_eos;                  /* at max_length the last token must be eos */
     const int32_t *suppressed;                  /* never output: the session adds them to all bans */
     int32_t        n_suppressed;

@@ -200,7 +200,6 @@ static void propose(pk_worker *w) {
         l->pass.n = 0;
         l->pass.model = 0;
         l->pass.see_all = false;
-        l->pass.budget = w->opt.batch > 8 ? 1 : 8;
         w->plan->strategy->propose(l->state, &l->pass);
         l->ready = true;
     }
