@@ -22,7 +22,7 @@ static inline void forced_log_probs(const pk_model *m, const pk_ids *source, con
                                     .encode_tokens = size, .rows = 1, .asks = n, .slots = n, .path = n,
                                     .top_k = 1, .listed = n * (1 + PK_MAX_SUPPRESSED) };
     const pk_sentence_tokens tokens = { source->id, size };
-    pk_pass                  pass = { .room = n, .ask = ask, .answer = answer, .budget = n };
+    pk_pass                  pass = { .room = n, .ask = ask, .answer = answer };
     pk_backend               on = { 0 };
     pk_session              *s;
     int32_t                  sentence;

@@ -116,7 +116,7 @@ static void run_logits(pk_session *s, const pk_network *net, int32_t id, const g
     const int32_t V = net->config.target_vocab, n = target->n + 1;
     pk_ask        ask[LONGEST + 1] = { 0 };
     pk_answer     answer[LONGEST + 1];
-    pk_pass       pass = { .room = LONGEST, .ask = ask, .answer = answer, .budget = LONGEST };
+    pk_pass       pass = { .room = LONGEST, .ask = ask, .answer = answer };
     int32_t      *every;
     check(PK_TAKE(&every, (size_t)V));
     for (int32_t i = 0; i < V; i++) every[i] = i;
