@@ -85,7 +85,9 @@ demo: setup
 	@tools/demo.sh $(BUILD)/pronk "$(MODEL)"
 
 test: setup-test
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) check-build
 	@$(MAKE) --no-print-directory -s check
+check-build: all tests
 check: all tests man
 	@python3 tools/check_includes.py
 	@PRONK=$(BUILD)/pronk tools/run_tests.sh $(TESTS) $(wildcard tests/cli/*_test.sh)

@@ -16,11 +16,11 @@ pre-norm with norms on the embeddings and at the top of each stack. So those two
 """
 import argparse
 import copy
+import io
 import json
 import math
 import os
 import shutil
-import tempfile
 import warnings
 
 import numpy as np
@@ -150,15 +150,13 @@ FIXTURES = {
 
 def train_pieces(sentences, size, nfkc, path):
     """A SentencePiece model; without nfkc it has no normalisation table, which is most of a small file."""
-    with tempfile.NamedTemporaryFile("wb", delete=False) as text:
-        text.write("\n".join(sentences).encode())
+    made = io.BytesIO()                                 # from and to memory: a file's name would be stored
     sentencepiece.SentencePieceTrainer.train(
-        input=text.name, model_prefix=path, vocab_size=size, model_type="unigram", hard_vocab_limit=False,
-        character_coverage=0.999, normalization_rule_name="nmt_nfkc" if nfkc else "identity",
-        num_threads=1, minloglevel=2)
-    os.unlink(text.name)
-    os.unlink(path + ".vocab")
-    os.rename(path + ".model", path)
+        sentence_iterator=iter(sentences), model_writer=made, vocab_size=size, model_type="unigram",
+        hard_vocab_limit=False, character_coverage=0.999, num_threads=1, minloglevel=2,
+        normalization_rule_name="nmt_nfkc" if nfkc else "identity")
+    with open(path, "wb") as out:
+        out.write(made.getvalue())
     pieces = sentencepiece.SentencePieceProcessor(model_file=path)
     return [pieces.id_to_piece(i) for i in range(pieces.get_piece_size()) if not pieces.is_control(i)
             and not pieces.is_unknown(i)]

@@ -5,8 +5,13 @@
 
 #define WORD_MARK "\xE2\x96\x81"                /* U+2581 begins a word in SentencePiece's pieces */
 
+/* mBART-50's list begins with <s> <pad> </s> and ends with 52 languages and <mask> */
+enum { MBART_HEAD = 3, MBART_TAIL = 53 };
+
+/* tokens that are no text */
 static bool is_special(const pk_config *c, int32_t token) {
-    return token == c->eos || token == c->pad || token < 0;
+    if (token == c->eos || token == c->pad || token < 0) return true;
+    return c->family == PK_MBART && (token < MBART_HEAD || token >= c->target_vocab - MBART_TAIL);
 }
 
 /* the hypothesis that stands for this rank: the last one when there are fewer */

@@ -37,19 +37,24 @@ void PK_KERNEL(norm)(float *out, const float *x, int32_t cols, const float *gain
     }
 }
 
-/* out = row `token` of the panels * scale (0 for token -1) + position (which may be NULL) */
+/* One row of the panels as floats: its elements are 16 apart, or 4 side by side and 64 apart. */
+static void gather(float *out, const pk_weight *table, int32_t row) {
+    const size_t   at = pk_panel_index(table->cols, table->type, row, 0);
+    const float   *wide = (const float *)table->data + at;
+    const uint16_t *half = (const uint16_t *)table->data + at;
+    const int8_t  *bytes = (const int8_t *)table->data + at;
+    for (int32_t c = 0; c < table->cols; c++) {
+        if (table->type == PK_F32) out[c] = wide[(size_t)c * PK_PANEL];
+        else if (table->type == PK_F16) out[c] = pk_f16_to_f32(half[(size_t)c * PK_PANEL]);
+        else out[c] = (float)bytes[(size_t)(c / 4) * (4 * PK_PANEL) + (size_t)(c % 4)] * table->scale[row];
+    }
+}
+
+/* out = row `token` of the table * scale (0 for token -1) + position (which may be NULL) */
 void PK_KERNEL(embed)(float *out, const pk_weight *table, int32_t token, float scale,
                       const float *position) {
     const int32_t cols = table->cols;
-    for (int32_t c = 0; c < cols; c++) {
-        float value = 0;
-        if (token >= 0) {
-            const size_t at = pk_panel_index(cols, table->type, token, c);
-            if (table->type == PK_F32) value = ((const float *)table->data)[at] * scale;
-            else if (table->type == PK_I8)
-                value = (float)((const int8_t *)table->data)[at] * table->scale[token] * scale;
-            else value = pk_f16_to_f32(((const uint16_t *)table->data)[at]) * scale;
-        }
-        out[c] = value + (position ? position[c] : 0);
-    }
+    if (token >= 0) gather(out, table, token);
+    else memset(out, 0, (size_t)cols * sizeof *out);
+    for (int32_t c = 0; c < cols; c++) out[c] = out[c] * scale + (position ? position[c] : 0);
 }

@@ -40,10 +40,11 @@ typedef const int8_t *quads, *inputs;
 INLINE quads load_quads(const int8_t *w) { return w; }
 INLINE inputs load_inputs(const int8_t *x) { return x; }
 INLINE vi     add_products(vi sum, quads w, inputs x) {
-    for (int lane = 0; lane < 16; lane++)
-        sum[lane] += w[4 * lane] * x[0] + w[4 * lane + 1] * x[1] + w[4 * lane + 2] * x[2] +
-                     w[4 * lane + 3] * x[3];
-    return sum;
+    int32_t lanes[16];
+    vi_store(lanes, sum);
+    for (int lane = 0; lane < 16; lane++, w += 4)
+        lanes[lane] += w[0] * x[0] + w[1] * x[1] + w[2] * x[2] + w[3] * x[3];
+    return vi_load(lanes);
 }
 #endif
 

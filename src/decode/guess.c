@@ -1,0 +1,186 @@
+/* guess.c - where guesses come from.
+ *
+ * Finding the place again (draft, source, the model's own words): the longest run of up to four last
+ * output tokens that occurs in the text, the one nearest to the expected place if there are several.
+ * When none of them occurs the last token is taken for a substitution: the text goes on one further. */
+#include "decode/guess.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONGEST_MATCH = 4, PROBE_AFTER = 64, PADS_OF_SHIFT = 2 };
+#define UNLIKELY 0.01f /* no further guesses once they are all right this rarely */
+
+const char *const pk_init_choices[] = { "auto", "pad", "copy", "shift", "ngram", "draft", NULL };
+
+/* which sources an initial guess has; what the model said is used with all but copies of texts */
+static const uint32_t sources_of[] = {
+    [PK_INIT_AUTO] = (1u << PK_GUESS_SOURCES) - 1,
+    [PK_INIT_PAD] = 1u << PK_GUESS_SHIFT | 1u << PK_GUESS_PAD,
+    [PK_INIT_COPY] = 1u << PK_GUESS_COPY,
+    [PK_INIT_SHIFT] = 1u << PK_GUESS_SHIFT | 1u << PK_GUESS_PAD,
+    [PK_INIT_NGRAM] = 1u << PK_GUESS_NGRAM,
+    [PK_INIT_DRAFT] = 1u << PK_GUESS_DRAFT,
+};
+
+int32_t pk_guess_padding(const pk_source *src) {
+    if (src->start >= 0) return src->start; /* Marian's models pad with it */
+    return src->unk >= 0 ? src->unk : src->eos;
+}
+
+static pk_status check_draft(const pk_source *src) {
+    for (int32_t i = 0; i < src->n_draft; i++)
+        if (src->draft[i] < 0 || src->draft[i] >= src->vocab)
+            PK_FAIL(PK_ARGUMENT, "token %d of the draft is %d, but the vocabulary has %d: "
+                    "encode the draft with this model's target vocabulary",
+                    (int)i + 1, (int)src->draft[i], (int)src->vocab);
+    return PK_OK;
+}
+
+/* without the end symbol and what stands beside it (a language) */
+static int32_t text_length(const pk_source *src) {
+    int32_t n = src->n_tokens;
+    for (int32_t i = n - 1; i >= 0 && i >= src->n_tokens - 2; i--)
+        if (src->token[i] == src->eos) n = i;
+    return n;
+}
+
+pk_status pk_guess_begin(pk_guess *g, int32_t init, const pk_source *src) {
+    PK_TRY(check_draft(src));
+    g->init = init;
+    g->vocab = src->vocab;
+    g->eos = src->eos;
+    g->pad = pk_guess_padding(src);
+    g->ngrams = src->ngrams;
+    pk_rates_begin(&g->own);
+    g->rates = g->ngrams ? &g->ngrams->rates : &g->own;
+    /* what follows the free prefix (a language) is the text */
+    g->place[PK_GUESS_DRAFT] =
+        (pk_place){ .token = src->draft, .n = src->draft ? src->n_draft : 0, .when = src->n_free_prefix };
+    g->place[PK_GUESS_COPY] = (pk_place){ .token = src->token,
+                                          .n = src->token ? text_length(src) : 0,
+                                          .when = src->n_free_prefix };
+    g->place[PK_GUESS_SHIFT] = (pk_place){ .token = g->said };
+    return PK_OK;
+}
+
+/* tokens just before p that are also the last of n output tokens */
+static int32_t match(const pk_place *text, int32_t p, const int32_t *output, int32_t n) {
+    int32_t m = 0;
+    while (m < LONGEST_MATCH && m < p && m < n && text->token[p - 1 - m] == output[n - 1 - m]) m++;
+    return m;
+}
+
+/* the place to read on from after n output tokens; moves there; returns how many tokens match */
+static int32_t find(pk_place *text, const int32_t *output, int32_t n) {
+    const int32_t expected = text->at + n - text->when;
+    int32_t longest = 0, at = expected;
+    for (int32_t p = 1; p <= text->n; p++) {
+        const int32_t m = match(text, p, output, n);
+        if (m > longest || (m && m == longest && abs(p - expected) < abs(at - expected))) {
+            longest = m;
+            at = p;
+        }
+    }
+    text->at = at;
+    text->when = n;
+    return longest;
+}
+
+static pk_suggestion read_on(pk_place *text, int32_t source, const int32_t *output, int32_t n) {
+    const int32_t m = text->n ? find(text, output, n) : 0;
+    const int32_t strength = m < PK_GUESS_STRENGTHS ? m : PK_GUESS_STRENGTHS - 1;
+    const bool inside = text->at >= 0 && text->at < text->n;
+    return (pk_suggestion){ inside ? text->token[text->at] : PK_NO_TOKEN,
+                            source * PK_GUESS_STRENGTHS + strength };
+}
+
+static pk_suggestion from_ngrams(const pk_guess *g, const int32_t *history, int32_t n) {
+    for (int32_t order = PK_NGRAMS_HIGHEST; g->ngrams && order >= PK_NGRAMS_LOWEST; order--) {
+        int32_t votes;
+        const int32_t token = pk_ngrams_next(g->ngrams, order, history, n, &votes);
+        const int32_t strength = 2 * (order - PK_NGRAMS_LOWEST) + (votes > 1);
+        if (token != PK_NO_TOKEN)
+            return (pk_suggestion){ token, PK_GUESS_NGRAM * PK_GUESS_STRENGTHS + strength };
+    }
+    return (pk_suggestion){ PK_NO_TOKEN, 0 };
+}
+
+/* what one source thinks follows n output tokens, `ahead` of which are guesses themselves */
+static pk_suggestion suggest(pk_guess *g, pk_place *place, int32_t source, const int32_t *history,
+                             int32_t n, int32_t ahead) {
+    pk_suggestion s = { PK_NO_TOKEN, 0 };
+    if (!(sources_of[g->init] >> source & 1)) return s;
+    if (source == PK_GUESS_NGRAM)
+        s = from_ngrams(g, history, n + 1);
+    else if (source != PK_GUESS_PAD)
+        s = read_on(&place[source], source, history + 1, n);
+    else if (g->init == PK_INIT_PAD || ahead < PADS_OF_SHIFT)
+        s = (pk_suggestion){ g->pad, PK_GUESS_PAD * PK_GUESS_STRENGTHS };
+    if (s.token >= g->vocab) s.token = PK_NO_TOKEN; /* another vocabulary on the source side */
+    return s;
+}
+
+/* A pad is never right, but asking about it makes the model say what comes after: that is worth
+ * what such sayings are worth. */
+static float worth(const pk_guess *g, const pk_suggestion *s) {
+    const int32_t pad = PK_GUESS_PAD * PK_GUESS_STRENGTHS, said = PK_GUESS_SHIFT * PK_GUESS_STRENGTHS;
+    return pk_rates_of(g->rates, s->kind == pad ? said : s->kind);
+}
+
+/* all sources speak about one place; returns the best of them, or NULL */
+static const pk_suggestion *hear(pk_guess *g, pk_place *place, const int32_t *history, int32_t n,
+                                 int32_t ahead) {
+    const pk_suggestion *best = NULL;
+    for (int32_t source = 0; source < PK_GUESS_SOURCES; source++) {
+        pk_suggestion *s = &g->suggestion[ahead][source];
+        *s = suggest(g, place, source, history, n + ahead, ahead);
+        if (s->token == PK_NO_TOKEN) continue;
+        if (!best || (source != PK_GUESS_PAD && worth(g, s) > worth(g, best))) best = s;
+    }
+    return best;
+}
+
+/* nothing was worth guessing for long: try once what can be learnt only by trying */
+static bool probe(pk_guess *g, int32_t width) {
+    g->quiet = width ? 0 : g->quiet + 1;
+    if (g->quiet < PROBE_AFTER || !(sources_of[g->init] >> PK_GUESS_PAD & 1)) return false;
+    g->quiet = 0;
+    return true;
+}
+
+int32_t pk_guess_fill(pk_guess *g, int32_t *history, int32_t n, int32_t room, int32_t width,
+                      const pk_pass *pass) {
+    pk_place place[PK_GUESS_SOURCES]; /* moves on with the guesses; the true one with the output */
+    float rate[PK_GUESS_MOST], chance = 1;
+    int32_t most = width && width - 1 < room ? width - 1 : room, found = 0;
+    if (most > PK_GUESS_MOST) most = PK_GUESS_MOST;
+    for (g->n = 0; found == g->n && g->n < most && (width || chance > UNLIKELY); g->n++) {
+        if (g->n == 1) memcpy(place, g->place, sizeof place);
+        const pk_suggestion *best = hear(g, g->n ? place : g->place, history, n, g->n);
+        if (!best || best->token == g->eos) continue; /* after the end there is nothing to ask */
+        history[n + found + 1] = best->token;
+        rate[found] = worth(g, best);
+        chance *= rate[found++];
+    }
+    if (width) return found;
+    const int32_t asked = pk_rates_width(rate, found, pass->cost, pass->n_cost);
+    return probe(g, asked) && found ? 1 : asked;
+}
+
+void pk_guess_learn(pk_guess *g, const int32_t *history, int32_t n, int32_t now,
+                    const int32_t *said, int32_t n_said) {
+    for (int32_t i = 0; i < g->n && n + i < now; i++)
+        for (int32_t source = 0; source < PK_GUESS_PAD; source++) {
+            const pk_suggestion *s = &g->suggestion[i][source];
+            if (s->token != PK_NO_TOKEN)
+                pk_rates_judge(g->rates, s->kind, s->token == history[n + i + 1]);
+        }
+    if (n_said == 0) return;
+    memcpy(g->said, said, (size_t)n_said * sizeof *said);
+    g->place[PK_GUESS_SHIFT] = (pk_place){ .token = g->said, .n = n_said, .when = now };
+}
+
+void pk_guess_finish(pk_guess *g, const int32_t *history, int32_t n) {
+    if (g->ngrams) pk_ngrams_learn(g->ngrams, history, n + 1);
+}

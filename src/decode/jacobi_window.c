@@ -1,0 +1,188 @@
+/* jacobi_window.c - asking about a chain of guesses, and reading the answers.
+ *
+ * The bans and penalties of an ask are those of its own history, guesses included: where the answer
+ * counts, the guesses were right and so were the bans. */
+#include "decode/jacobi_window.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+pk_status pk_window_check(const char *name, int32_t n_best) {
+    if (n_best > 1)
+        PK_FAIL(PK_ARGUMENT, "%s gives one hypothesis; for %d use beam:size=%d", name, (int)n_best,
+                (int)n_best);
+    return PK_OK;
+}
+
+void pk_window_limits(const pk_constraint_options *opt, const pk_source *src, int32_t width,
+                      int32_t *asks, int32_t *rows, int32_t *slots, int32_t *top_k) {
+    const int32_t longest = pk_constraint_max_length(opt, src);
+    *asks = src->n_prefix + (width < longest ? width : longest);
+    *rows = 1;
+    *slots = longest;
+    *top_k = 1;
+}
+
+void pk_window_end(pk_window *w) {
+    pk_constraint_end(&w->constraint);
+    pk_output_end(&w->out);
+    pk_memory_give(w->special);
+    pk_memory_give(w->listed);
+    pk_memory_give(w->history);
+    pk_memory_give(w->said);
+    w->special = NULL;
+    w->listed = w->history = w->said = NULL;
+}
+
+static pk_status take(pk_window *w, const pk_constraint_options *opt) {
+    const pk_constraint_rules greedy = { .of_model = true,
+                                         .on_logits = true,
+                                         .with_start = true,
+                                         .renormalise = w->src.renormalise && w->src.want_scores };
+    PK_TRY(pk_constraint_begin(&w->constraint, opt, &w->src, greedy));
+    const int32_t longest = w->constraint.max_length;
+    if (w->width > longest) w->width = longest;
+    const size_t width = (size_t)w->width, room = (size_t)w->constraint.room;
+    PK_TRY(PK_TAKE(&w->special, width));
+    PK_TRY(PK_TAKE(&w->listed, width * room));
+    for (size_t i = 0; i < width; i++) w->special[i].token = w->listed + i * room;
+    PK_TRY(PK_TAKE(&w->said, width));
+    PK_TRY(PK_TAKE(&w->history, (size_t)longest + 1));
+    return pk_output_begin(&w->out, &w->src, longest);
+}
+
+void pk_window_again(pk_window *w) {
+    w->prefix = pk_chain_begin(&w->src, false, w->src.want_scores);
+    w->history[0] = w->src.start;
+    if (w->src.n_prefix)
+        memcpy(w->history + 1, w->src.prefix, (size_t)w->src.n_prefix * sizeof *w->history);
+    w->n = w->src.n_prefix;
+    w->out.n = w->n_said = 0;
+    w->ended = false;
+}
+
+pk_status pk_window_begin(pk_window *w, const pk_constraint_options *opt, const pk_source *src,
+                          int32_t width) {
+    w->src = *src;
+    w->width = width;
+    const pk_status status = take(w, opt);
+    if (status != PK_OK)
+        pk_window_end(w);
+    else
+        pk_window_again(w);
+    return status;
+}
+
+int32_t pk_window_room(const pk_window *w, const pk_pass *pass) {
+    const int32_t prefix = w->prefix.n - w->prefix.fed; /* what is left of it goes first */
+    int32_t room = pass->room - prefix - 1;
+    if (room > w->width - 1) room = w->width - 1;
+    if (room > w->constraint.max_length - 1 - w->n) room = w->constraint.max_length - 1 - w->n;
+    return room < 0 ? -1 : room;
+}
+
+/* the last token, where the model's convention leaves no choice */
+static bool must_end(const pk_window *w, int32_t n) {
+    return w->src.forced_eos && n == w->constraint.max_length - 1;
+}
+
+static pk_ask ask_after(pk_window *w, int32_t n, int32_t parent, pk_special *special) {
+    pk_ask ask = { .token = w->history[n],
+                   .pos = n,
+                   .parent = parent,
+                   .logp = w->src.want_scores,
+                   .attention = w->src.want_attention };
+    if (must_end(w, n)) {
+        ask.target = &w->src.eos;
+        ask.n_target = w->src.want_scores;
+        return ask;
+    }
+    pk_constraint_list(&w->constraint, w->history, n, special);
+    pk_constraint_ask(&w->constraint, special, &ask);
+    ask.top_k = 1;
+    return ask;
+}
+
+void pk_window_propose(pk_window *w, pk_pass *pass, int32_t guesses) {
+    int32_t parent = pk_chain_propose(&w->prefix, pass);
+    w->asked = 0;
+    if (pass->n == pass->room) return; /* the prefix filled the pass */
+    for (; w->asked <= guesses; w->asked++)
+        parent = pk_ask_add(pass, ask_after(w, w->n + w->asked, parent, &w->special[w->asked]));
+}
+
+/* the best of those told and those penalised; PK_NO_TOKEN when nothing is allowed. As in greedy.c. */
+static pk_candidate best(const pk_constraint *c, const pk_special *special, const pk_answer *a) {
+    const pk_weights weights = pk_constraint_weights(c, special, a);
+    pk_candidate choice = { a->top[0].token, a->top[0].logp + weights.model };
+    float value = a->top[0].logp + weights.search;
+    if (choice.token == PK_NO_TOKEN || !(value > -INFINITY)) {
+        value = -INFINITY;
+        choice.token = PK_NO_TOKEN;
+    }
+    for (int32_t i = 0; i < special->n_penalised; i++) {
+        const float weighed = pk_constraint_weigh(c, &weights, a, i);
+        const int32_t token = special->token[i];
+        if (weighed > value || (weighed == value && token < choice.token && weighed > -INFINITY)) {
+            choice = (pk_candidate){ token, a->target_logp[i] + weights.model };
+            value = weighed;
+        }
+    }
+    return choice;
+}
+
+static pk_candidate next_of(const pk_window *w, int32_t i, const pk_answer *a) {
+    if (!must_end(w, w->n + i)) return best(&w->constraint, &w->special[i], a);
+    return (pk_candidate){ w->src.eos, w->src.want_scores ? a->target_logp[0] : 0 };
+}
+
+/* one more certain token; what comes after the end of the output is not part of it */
+static void add(pk_window *w, int32_t at, pk_candidate next, const pk_answer *a) {
+    w->history[at + 1] = next.token;
+    if (w->ended) return;
+    pk_output_add(&w->out, next.token, w->src.want_scores ? next.logp : 0, a->attention);
+    w->ended = next.token == w->src.eos || w->out.n == w->constraint.max_length;
+}
+
+/* what the model said to the asks that stand on a wrong guess, up to an end */
+static void listen(pk_window *w, int32_t i, const pk_answer *a) {
+    for (w->n_said = 0; i < w->asked; i++, w->n_said++) {
+        const int32_t token = next_of(w, i, &a[i]).token;
+        if (token == PK_NO_TOKEN || token == w->src.eos) return;
+        w->said[w->n_said] = token;
+    }
+}
+
+int32_t pk_window_absorb(pk_window *w, const pk_pass *pass, pk_verdict *verdict) {
+    const pk_answer *a = &pass->answer[pass->n - w->asked + 1];
+    int32_t right = 0; /* guesses */
+    w->n_said = 0;
+    if (!pk_chain_absorb(&w->prefix, pass, &w->out)) {
+        pk_keep(verdict, pass->n);
+        return 0;
+    }
+    for (;; right++) {
+        const pk_candidate next = next_of(w, right, &a[right]);
+        if (next.token == PK_NO_TOKEN) { /* all is banned: the output ends here */
+            w->ended = true;
+            break;
+        }
+        const bool guessed = right + 1 < w->asked && w->history[w->n + right + 1] == next.token;
+        add(w, w->n + right, next, &a[right]);
+        if (!guessed) break;
+    }
+    pk_keep(verdict, pass->n - w->asked + 1 + right);
+    listen(w, right + 1, a);
+    w->n += right + 1;
+    verdict->done = w->ended;
+    return right + 1;
+}
+
+int32_t pk_window_result(const pk_window *w, pk_hypothesis *out, int32_t room) {
+    if (room < 1) return 0;
+    pk_output_view(&w->out, out);
+    for (int32_t i = 0; i < w->out.n; i++) out->score += w->out.logp[i];
+    return 1;
+}

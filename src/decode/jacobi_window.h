@@ -1,0 +1,42 @@
+/* jacobi_window.h - greedy search that checks guesses: one pass asks what follows the last certain
+ * token and what would follow each of the guesses behind it.
+ *
+ * An answer counts when all guesses before it are right. So every pass makes one token certain, and
+ * one more for each right guess; they and their log-probabilities are greedy's own, since each was
+ * asked for with the very history, bans and penalties greedy would have had. */
+#ifndef PK_DECODE_JACOBI_WINDOW_H
+#define PK_DECODE_JACOBI_WINDOW_H
+#include "decode/chain.h"
+#include "decode/constraint.h"
+
+typedef struct pk_window {
+    pk_source src;
+    pk_constraint constraint;
+    pk_special *special; /* (width) of the asks in flight */
+    int32_t *listed;     /* (width, constraint.room) the tokens they name */
+    pk_chain prefix;
+    pk_output out;
+    int32_t *history; /* (max_length + 1) start symbol, certain tokens, guesses */
+    int32_t n;        /* certain tokens, prefix included */
+    int32_t width, asked; /* most asks in a pass, the prefix apart; those in flight */
+    int32_t *said, n_said; /* (width) what the model said beyond its first wrong guess */
+    bool ended;            /* the output is whole: end symbol, longest, or nothing allowed */
+} pk_window;
+
+pk_status pk_window_begin(pk_window *w, const pk_constraint_options *opt, const pk_source *src,
+                          int32_t width);
+void pk_window_end(pk_window *w);   /* may be called at any time, and again */
+void pk_window_again(pk_window *w); /* as after begin; the verdict has to keep an empty row */
+/* guesses there is room for in this pass; -1: the prefix fills it */
+int32_t pk_window_room(const pk_window *w, const pk_pass *pass);
+/* asks about `guesses` tokens that stand behind the certain ones in the history */
+void pk_window_propose(pk_window *w, pk_pass *pass, int32_t guesses);
+/* reads the answers, keeps what is right; returns how many tokens have become certain */
+int32_t pk_window_absorb(pk_window *w, const pk_pass *pass, pk_verdict *verdict);
+int32_t pk_window_result(const pk_window *w, pk_hypothesis *out, int32_t room);
+/* the check all strategies of this kind share: one hypothesis */
+pk_status pk_window_check(const char *name, int32_t n_best);
+/* limits, for `width` asks in a pass */
+void pk_window_limits(const pk_constraint_options *opt, const pk_source *src, int32_t width,
+                      int32_t *asks, int32_t *rows, int32_t *slots, int32_t *top_k);
+#endif
