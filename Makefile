@@ -9,7 +9,7 @@ CC      ?= cc
 CXX     ?= c++
 PKGS    := sentencepiece icu-uc icu-i18n jansson
 
-WARN  := -Wall -Wextra -Wshadow -Wvla -Werror
+WARN  := -Wall -Wextra -Wshadow -Wvla -Wno-missing-field-initializers -Werror
 CWARN := $(WARN) -Wstrict-prototypes -Wmissing-prototypes -Wconversion
 SANF  := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 BASE  := -O3 -g -fPIC -pthread -MMD -MP -Iinclude -Isrc -Itests/support -fno-math-errno -ffp-contract=fast \

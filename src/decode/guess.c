@@ -143,9 +143,9 @@ static const pk_suggestion *hear(pk_guess *g, pk_place *place, const int32_t *hi
 
 /* nothing was worth guessing for long: try once what can be learnt only by trying */
 static bool probe(pk_guess *g, int32_t width) {
-    g->quiet = width ? 0 : g->quiet + 1;
-    if (g->quiet < PROBE_AFTER || !(sources_of[g->init] >> PK_GUESS_PAD & 1)) return false;
-    g->quiet = 0;
+    g->rates->quiet = width ? 0 : g->rates->quiet + 1;
+    if (g->rates->quiet < PROBE_AFTER || !(sources_of[g->init] >> PK_GUESS_PAD & 1)) return false;
+    g->rates->quiet = 0;
     return true;
 }
 

@@ -31,7 +31,6 @@ typedef struct pk_guess { /* for one sentence */
     pk_ngrams *ngrams; /* borrowed, or NULL */
     pk_rates *rates;   /* of the document, or own */
     pk_rates own;
-    int32_t quiet; /* passes since anything was guessed */
     /* of the pass in flight */
     int32_t n; /* places something was said about */
     pk_suggestion suggestion[PK_GUESS_MOST][PK_GUESS_SOURCES];

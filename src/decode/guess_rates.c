@@ -23,6 +23,7 @@ static const float prior[PK_GUESS_SOURCES][PK_GUESS_STRENGTHS] = {
 // clang-format on
 
 void pk_rates_begin(pk_rates *r) {
+    r->quiet = 0;
     for (int32_t k = 0; k < PK_GUESS_KINDS; k++) {
         r->judged[k] = PRIOR_WEIGHT;
         r->right[k] = PRIOR_WEIGHT * prior[k / PK_GUESS_STRENGTHS][k % PK_GUESS_STRENGTHS];

@@ -23,6 +23,7 @@ enum { PK_GUESS_STRENGTHS = 4, PK_GUESS_KINDS = PK_GUESS_SOURCES * PK_GUESS_STRE
 
 typedef struct pk_rates {
     float right[PK_GUESS_KINDS], judged[PK_GUESS_KINDS]; /* counts that fade */
+    int32_t quiet;                                       /* passes since anything was guessed */
 } pk_rates;
 
 void pk_rates_begin(pk_rates *r); /* what to expect before anything is known */

@@ -19,7 +19,7 @@ pk_status pk_window_check(const char *name, int32_t n_best) {
 void pk_window_limits(const pk_constraint_options *opt, const pk_source *src, int32_t width,
                       int32_t *asks, int32_t *rows, int32_t *slots, int32_t *top_k) {
     const int32_t longest = pk_constraint_max_length(opt, src);
-    *asks = src->n_prefix + (width < longest ? width : longest);
+    *asks = src->n_prefix + width < longest ? src->n_prefix + width : longest;
     *rows = 1;
     *slots = longest;
     *top_k = 1;
@@ -60,7 +60,7 @@ void pk_window_again(pk_window *w) {
         memcpy(w->history + 1, w->src.prefix, (size_t)w->src.n_prefix * sizeof *w->history);
     w->n = w->src.n_prefix;
     w->out.n = w->n_said = 0;
-    w->ended = false;
+    w->ended = w->stuck = false;
 }
 
 pk_status pk_window_begin(pk_window *w, const pk_constraint_options *opt, const pk_source *src,
@@ -146,38 +146,43 @@ static void add(pk_window *w, int32_t at, pk_candidate next, const pk_answer *a)
     w->ended = next.token == w->src.eos || w->out.n == w->constraint.max_length;
 }
 
-/* what the model said to the asks that stand on a wrong guess, up to an end */
+/* what the model said to the asks that stand on a wrong guess */
 static void listen(pk_window *w, int32_t i, const pk_answer *a) {
     for (w->n_said = 0; i < w->asked; i++, w->n_said++) {
         const int32_t token = next_of(w, i, &a[i]).token;
-        if (token == PK_NO_TOKEN || token == w->src.eos) return;
+        if (token == PK_NO_TOKEN) return;
         w->said[w->n_said] = token;
     }
 }
 
+/* moves right answers to the output, until one makes a guess wrong; returns how many */
+static int32_t verify(pk_window *w, const pk_answer *a) {
+    for (int32_t i = 0;; i++) {
+        const pk_candidate next = next_of(w, i, &a[i]);
+        if (next.token == PK_NO_TOKEN) { /* all is banned: the output ends here */
+            w->ended = w->stuck = true;
+            return i;
+        }
+        const bool guessed = i + 1 < w->asked && w->history[w->n + i + 1] == next.token;
+        add(w, w->n + i, next, &a[i]);
+        if (!guessed) return i + 1;
+    }
+}
+
 int32_t pk_window_absorb(pk_window *w, const pk_pass *pass, pk_verdict *verdict) {
-    const pk_answer *a = &pass->answer[pass->n - w->asked + 1];
-    int32_t right = 0; /* guesses */
+    const int32_t first = pass->n - w->asked + 1;
     w->n_said = 0;
     if (!pk_chain_absorb(&w->prefix, pass, &w->out)) {
         pk_keep(verdict, pass->n);
         return 0;
     }
-    for (;; right++) {
-        const pk_candidate next = next_of(w, right, &a[right]);
-        if (next.token == PK_NO_TOKEN) { /* all is banned: the output ends here */
-            w->ended = true;
-            break;
-        }
-        const bool guessed = right + 1 < w->asked && w->history[w->n + right + 1] == next.token;
-        add(w, w->n + right, next, &a[right]);
-        if (!guessed) break;
-    }
-    pk_keep(verdict, pass->n - w->asked + 1 + right);
-    listen(w, right + 1, a);
-    w->n += right + 1;
+    const int32_t certain = verify(w, &pass->answer[first]);
+    /* the last ask that stood on nothing wrong: one for each certain token, and the one in vain */
+    pk_keep(verdict, first + certain - !w->stuck);
+    listen(w, certain + w->stuck, &pass->answer[first]);
+    w->n += certain;
     verdict->done = w->ended;
-    return right + 1;
+    return certain;
 }
 
 int32_t pk_window_result(const pk_window *w, pk_hypothesis *out, int32_t room) {

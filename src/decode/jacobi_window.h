@@ -21,6 +21,7 @@ typedef struct pk_window {
     int32_t width, asked; /* most asks in a pass, the prefix apart; those in flight */
     int32_t *said, n_said; /* (width) what the model said beyond its first wrong guess */
     bool ended;            /* the output is whole: end symbol, longest, or nothing allowed */
+    bool stuck;            /* the last of these */
 } pk_window;
 
 pk_status pk_window_begin(pk_window *w, const pk_constraint_options *opt, const pk_source *src,

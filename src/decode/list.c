@@ -8,6 +8,10 @@
 const pk_strategy *const pk_strategies[] = {
     &pk_strategy_greedy,
     &pk_strategy_beam,
+    &pk_strategy_jacobi,
+    &pk_strategy_pj,
+    &pk_strategy_pgj,
+    &pk_strategy_hgj,
     NULL,
 };
 

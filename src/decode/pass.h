@@ -46,6 +46,7 @@ typedef struct pk_pass {
     bool       see_all;    /* asks see each other (bidirectional) instead of only their ancestors */
     int32_t    n_cost;     /* cost[w]: what w asks of this sentence cost, one ask costing 1, at the */
     const float *cost;     /*   present load; w = 0 .. n_cost - 1; NULL: nothing is known */
+    bool       aside;      /* finds out what the method presumes: not one of its own passes */
 } pk_pass;
 
 /* Which histories to carry on with. A history is the path from the start to one token, so one token

@@ -71,6 +71,7 @@ typedef struct pk_strategy {
 extern const pk_strategy *const pk_strategies[];        /* decode/list.c: one line each, ends with NULL */
 /* the first two are in the list; score serves sources with `forced` set, whatever was chosen */
 extern const pk_strategy pk_strategy_greedy, pk_strategy_beam, pk_strategy_score;
+extern const pk_strategy pk_strategy_jacobi, pk_strategy_pj, pk_strategy_pgj, pk_strategy_hgj;
 
 /* "beam:size=4,rules=hf" -> the strategy, and its options as a fresh state to copy (caller gives back) */
 pk_status pk_strategy_parse(const char *spec, const pk_strategy **out, void **state);

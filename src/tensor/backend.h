@@ -14,10 +14,12 @@
 
 typedef enum pk_dtype { PK_F32, PK_F16, PK_I8 } pk_dtype;
 
-/* (rows, cols) floats on the device; rows `stride` elements apart, so that columns can be a view */
+/* (rows, cols) numbers on the device; rows `stride` elements apart, so that columns can be a view.
+ * Activations are F32. Pools of keys and values may be F16: then data points at 16-bit numbers. */
 typedef struct pk_tensor {
-    float  *data;
-    int32_t rows, cols, stride;
+    float   *data;
+    int32_t  rows, cols, stride;
+    pk_dtype type;
 } pk_tensor;
 
 /* A constant. A matrix (rows = outputs, cols = inputs) lies in panels of 16 rows, see tensor/panel.h;
@@ -92,10 +94,11 @@ typedef struct pk_backend {
     /* out = (x - mean) / sqrt(variance + epsilon) * gain + bias, row by row; out may be x */
     void (*norm)  (void *self, pk_tensor out, pk_tensor x, const pk_weight *gain, const pk_weight *bias,
                    float epsilon);
-    /* out[i] = softmax(q[i] k^T / sqrt(head width)) v over the keys that query i sees, head by head */
+    /* out[i] = softmax(q[i] k^T / sqrt(head width)) v over the keys that query i sees, head by head;
+     * k and v are of one type */
     void (*attend)(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
                    const pk_attention *see);
-    /* pool[slot[i]] = rows[i] */
+    /* pool[slot[i]] = rows[i], rounded to the pool's type */
     void (*place) (void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot);
     /* logits = hidden table^T + bias, never stored whole; vocab = table->rows; bias may be NULL */
     void (*answer)(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,

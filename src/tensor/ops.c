@@ -39,12 +39,15 @@ static bool fits(pk_run *r, bool shapes_fit, const char *op) {
 pk_tensor pk_scratch(pk_run *r, int32_t rows, int32_t cols) {
     float *data = pk_arena_take(r->scratch, (size_t)rows * (size_t)cols * sizeof *data);
     if (!data) refuse(r, PK_NO_MEMORY, "a pass needs more scratch memory than the session planned");
-    return (pk_tensor){ data, rows, cols, cols };
+    return (pk_tensor){ data, rows, cols, cols, PK_F32 };
 }
 
 pk_tensor pk_columns(pk_tensor t, int32_t first, int32_t cols) {
     assert(first >= 0 && first + cols <= t.cols);
-    return (pk_tensor){ t.data ? t.data + first : NULL, t.rows, cols, t.stride };
+    if (t.data && t.type == PK_F16) t.data = (float *)(void *)((uint16_t *)(void *)t.data + first);
+    else if (t.data) t.data += first;
+    t.cols = cols;
+    return t;
 }
 
 pk_tensor pk_embed(pk_run *r, const pk_weight *table, const int32_t *token, float scale,

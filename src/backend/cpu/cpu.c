@@ -67,7 +67,10 @@ static void embed(void *self, pk_tensor out, const pk_weight *table, const int32
 }
 
 static void place_row(const rows_job *job, int32_t i) {
-    memcpy(row_of(job->out, job->index[i]), row_of(job->x, i), (size_t)job->x.cols * sizeof(float));
+    const size_t at = (size_t)job->index[i] * (size_t)job->out.stride;
+    if (job->out.type == PK_F16)
+        job->cpu->kernels->narrow((uint16_t *)(void *)job->out.data + at, row_of(job->x, i), job->x.cols);
+    else memcpy(job->out.data + at, row_of(job->x, i), (size_t)job->x.cols * sizeof(float));
 }
 
 static void place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {

@@ -68,6 +68,8 @@ typedef struct pk_cpu_kernels {
     void (*norm)(float *out, const float *x, int32_t cols, const float *gain, const float *bias,
                  float epsilon);
     void (*embed)(float *out, const pk_weight *table, int32_t token, float scale, const float *position);
+    /* rounds n numbers to F16 */
+    void (*narrow)(uint16_t *out, const float *x, int32_t n);
     /* puts logits (n) of tokens first_token .. into the list, in the order (score falling, id rising) */
     void (*best)(pk_best *best, const float *logits, int32_t n, int32_t first_token);
     /* the largest logit and the sum of exp(logit - largest) */

@@ -58,8 +58,13 @@ static void norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain, 
 
 static void place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
     (void)self;
-    for (int32_t i = 0; i < rows.rows; i++)
-        memcpy(row_of(pool, slot[i]), row_of(rows, i), (size_t)rows.cols * sizeof(float));
+    for (int32_t i = 0; i < rows.rows; i++) {
+        const float *from = row_of(rows, i);
+        uint16_t    *half = (uint16_t *)(void *)pool.data + (size_t)slot[i] * (size_t)pool.stride;
+        if (pool.type == PK_F32) memcpy(row_of(pool, slot[i]), from, (size_t)rows.cols * sizeof(float));
+        else
+            for (int32_t c = 0; c < rows.cols; c++) half[c] = pk_f32_to_f16(from[c]);
+    }
 }
 
 static pk_status take_status(void *self) {

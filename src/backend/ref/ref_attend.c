@@ -6,10 +6,13 @@
 #include <string.h>
 
 #include "backend/ref/ref_ops.h"
+#include "tensor/panel.h"
 
-static const float *key_row(pk_tensor t, const pk_attention *see, int32_t query, int32_t key) {
+/* column c of the row of a key (or value) that a query sees */
+static float key_column(pk_tensor t, const pk_attention *see, int32_t query, int32_t key, int32_t c) {
     const int32_t at = see->first[query] + key;
-    return t.data + (size_t)(see->index ? see->index[at] : at) * (size_t)t.stride;
+    const size_t  i = (size_t)(see->index ? see->index[at] : at) * (size_t)t.stride + (size_t)c;
+    return t.type == PK_F16 ? pk_f16_to_f32(((const uint16_t *)(const void *)t.data)[i]) : t.data[i];
 }
 
 /* p (count): the attention probabilities of one head */
@@ -18,9 +21,8 @@ static void probabilities(float *p, const float *q, pk_tensor k, const pk_attent
     const int32_t count = see->count[query];
     double        most = -INFINITY, total = 0;
     for (int32_t j = 0; j < count; j++) {
-        const float *key = key_row(k, see, query, j) + offset;
-        double       dot = 0;
-        for (int32_t c = 0; c < width; c++) dot += (double)q[c] * key[c];
+        double dot = 0;
+        for (int32_t c = 0; c < width; c++) dot += (double)q[c] * key_column(k, see, query, j, offset + c);
         p[j] = (float)(dot / sqrt(width));
         most = fmax(most, p[j]);
     }
@@ -35,7 +37,7 @@ static void attend_head(float *out, float *p, const float *q, pk_tensor k, pk_te
     for (int32_t c = 0; c < width; c++) {
         double sum = 0;
         for (int32_t j = 0; j < see->count[query]; j++)
-            sum += (double)p[j] * key_row(v, see, query, j)[offset + c];
+            sum += (double)p[j] * key_column(v, see, query, j, offset + c);
         out[offset + c] = (float)sum;
     }
 }

@@ -12,7 +12,7 @@ enum { MAX_Q = PK_ATTEND_QUERIES, MAX_H = PK_ATTEND_HEADS, KEYS = 4, MIX_KEYS = 
 
 /* one group of queries and up to MAX_H heads */
 typedef struct group {
-    const float  *k, *v;                        /* row 0, at the first head's first column */
+    const void   *k, *v;                        /* row 0, at the first head's first column */
     const size_t *k_at, *v_at;                  /* (count, padded to 16) where the rows of the keys are */
     int32_t       count, width, heads;
     size_t        room;                         /* count, padded to 16 */
@@ -22,15 +22,28 @@ typedef struct group {
     float         factor[MAX_Q][MAX_H];         /* 1 / sum of the weights */
 } group;
 
-/* Kernels exist for three kinds of head: 64 wide, a multiple of 16 wide, and the rest. */
-enum kind { WIDTH_64, WIDTH_16S, WIDTH_ANY };
+/* Kernels exist for three kinds of head: 64 wide, a multiple of 16 wide, and the rest; each for keys
+ * and values of 32 and of 16 bits. */
+enum kind { WIDTH_64, WIDTH_16S, WIDTH_ANY, HALF = 4 };
 
-INLINE int32_t width_of(const group *g, const enum kind kind) { return kind == WIDTH_64 ? 64 : g->width; }
+INLINE enum kind kind_of(const enum kind kind) { return (enum kind)(kind & 3); }
+INLINE int32_t   width_of(const group *g, const enum kind kind) {
+    return kind_of(kind) == WIDTH_64 ? 64 : g->width;
+}
 INLINE vf      load_columns(const float *x, int32_t left, const enum kind kind) {
-    return kind != WIDTH_ANY || left >= 16 ? vf_load(x) : vf_load_part(x, left);
+    return kind_of(kind) != WIDTH_ANY || left >= 16 ? vf_load(x) : vf_load_part(x, left);
+}
+/* sixteen numbers (or as many as are left) of the keys or values, from element `at` on */
+INLINE vf load_stored(const void *x, size_t at, int32_t left, const enum kind kind) {
+    uint16_t        part[16] = { 0 };
+    const uint16_t *half = (const uint16_t *)x + at;
+    if (!(kind & HALF)) return load_columns((const float *)x + at, left, kind);
+    if (kind_of(kind) != WIDTH_ANY || left >= 16) return vf_load_f16(half);
+    memcpy(part, half, (size_t)left * sizeof *half);
+    return vf_load_f16(part);
 }
 INLINE void store_columns(float *x, vf v, int32_t left, const enum kind kind) {
-    if (kind != WIDTH_ANY || left >= 16) vf_store(x, v);
+    if (kind_of(kind) != WIDTH_ANY || left >= 16) vf_store(x, v);
     else vf_store_part(x, v, left);
 }
 
@@ -38,14 +51,12 @@ INLINE void store_columns(float *x, vf v, int32_t left, const enum kind kind) {
 INLINE void dot_head(const group *g, int32_t j, size_t column, vf *sums, const int n, const int step,
                      const enum kind kind) {
     const int32_t width = width_of(g, kind);
-    const float  *k[KEYS];
-    UNROLL for (int i = 0; i < KEYS; i++) k[i] = g->k + g->k_at[j + i] + column;
     UNROLL for (int32_t c = 0; c < width; c += 16) {
         const int32_t left = width - c;
         vf            q[MAX_Q];
         UNROLL for (int a = 0; a < n; a++) q[a] = load_columns(g->q[a] + column + c, left, kind);
         UNROLL for (int i = 0; i < KEYS; i++) {
-            const vf key = load_columns(k[i] + c, left, kind);
+            const vf key = load_stored(g->k, g->k_at[j + i] + column + (size_t)c, left, kind);
             UNROLL for (int a = 0; a < n; a++) sums[a * step + i] = vf_fma(q[a], key, sums[a * step + i]);
         }
     }
@@ -91,7 +102,7 @@ INLINE void mix_columns(const group *g, int32_t j, int32_t head, int32_t c, cons
     const int32_t left = g->width - c;
     const size_t  column = (size_t)head * (size_t)width_of(g, kind) + (size_t)c;
     const size_t *at = g->v_at + j;
-    const float  *v = g->v + column, *p[MAX_Q];
+    const float  *p[MAX_Q];
     float        *out[MAX_Q];
     vf            sums[MAX_Q][4];
     UNROLL for (int a = 0; a < n; a++) {
@@ -101,9 +112,8 @@ INLINE void mix_columns(const group *g, int32_t j, int32_t head, int32_t c, cons
             sums[a][i] = j ? load_columns(out[a] + 16 * i, left, kind) : vf_all(0);
     }
     UNROLL for (int key = 0; key < m; key++) {
-        const float *row = v + at[key];
         UNROLL for (int i = 0; i < b; i++) {
-            const vf value = load_columns(row + 16 * i, left, kind);
+            const vf value = load_stored(g->v, at[key] + column + 16 * (size_t)i, left, kind);
             UNROLL for (int a = 0; a < n; a++) sums[a][i] = vf_fma(vf_all(p[a][key]), value, sums[a][i]);
         }
     }
@@ -150,7 +160,10 @@ INLINE void attend_group(group *g, const int n, const enum kind kind) {
 #define DEFINE_KIND(n)                                                                             \
     static void attend_##n##_64(group *g) { attend_group(g, n, WIDTH_64); }                        \
     static void attend_##n##_16s(group *g) { attend_group(g, n, WIDTH_16S); }                      \
-    static void attend_##n##_any(group *g) { attend_group(g, n, WIDTH_ANY); }
+    static void attend_##n##_any(group *g) { attend_group(g, n, WIDTH_ANY); }                      \
+    static void attend_##n##_64h(group *g) { attend_group(g, n, WIDTH_64 | HALF); }                \
+    static void attend_##n##_16sh(group *g) { attend_group(g, n, WIDTH_16S | HALF); }              \
+    static void attend_##n##_anyh(group *g) { attend_group(g, n, WIDTH_ANY | HALF); }
 DEFINE_KIND(1)
 DEFINE_KIND(2)
 DEFINE_KIND(4)
@@ -186,11 +199,16 @@ static void begin_group(group *g, const pk_attend_job *job, int32_t i, float *sc
     for (int a = 0; a < MAX_Q; a++) g->p[a] = (float *)(at + 2 * g->room) + (size_t)a * MAX_H * g->room;
 }
 
+static const void *stored_at(pk_tensor t, size_t column) {
+    if (t.type == PK_F16) return (const uint16_t *)(const void *)t.data + column;
+    return t.data + column;
+}
+
 static void choose_heads(group *g, const pk_attend_job *job, int32_t i, int32_t n, int32_t head,
                          int32_t heads) {
     const size_t column = (size_t)head * (size_t)job->width;
     g->heads = heads;
-    g->k = job->k.data + column, g->v = job->v.data + column;
+    g->k = stored_at(job->k, column), g->v = stored_at(job->v, column);
     for (int32_t a = 0; a < n; a++) {
         g->q[a] = job->q.data + (size_t)(i + a) * (size_t)job->q.stride + column;
         g->out[a] = job->out.data + (size_t)(i + a) * (size_t)job->out.stride + column;
@@ -210,15 +228,15 @@ static void add_weights(const pk_attention *see, const group *g, int32_t i, int3
     }
 }
 
-static void run_group(group *g, int32_t n) {
-    static void (*const table[3][3])(group *g) = {
-        { attend_1_64, attend_1_16s, attend_1_any },
-        { attend_2_64, attend_2_16s, attend_2_any },
-        { attend_4_64, attend_4_16s, attend_4_any },
+static void run_group(group *g, int32_t n, bool half) {
+    static void (*const table[3][2][3])(group *g) = {
+        { { attend_1_64, attend_1_16s, attend_1_any }, { attend_1_64h, attend_1_16sh, attend_1_anyh } },
+        { { attend_2_64, attend_2_16s, attend_2_any }, { attend_2_64h, attend_2_16sh, attend_2_anyh } },
+        { { attend_4_64, attend_4_16s, attend_4_any }, { attend_4_64h, attend_4_16sh, attend_4_anyh } },
     };
     const enum kind kind = g->width == 64 ? WIDTH_64 : g->width % 16 ? WIDTH_ANY : WIDTH_16S;
     if (g->count > 0) {
-        table[n / 2][kind](g);
+        table[n / 2][half][kind](g);
         return;
     }
     const size_t bytes = (size_t)g->heads * (size_t)g->width * sizeof(float);
@@ -234,7 +252,7 @@ void PK_KERNEL(attend)(const pk_attend_job *job, int32_t first_query, int32_t n_
         begin_group(&g, job, i, scratch);
         for (int32_t head = first_head; head < last; head += MAX_H) {
             choose_heads(&g, job, i, n, head, last - head < MAX_H ? last - head : MAX_H);
-            run_group(&g, n);
+            run_group(&g, n, job->k.type == PK_F16);
             if (job->see->weights) add_weights(job->see, &g, i, n, head);
         }
     }

@@ -1,4 +1,4 @@
-/* norm_row.c - layer normalisation of one row, and one embedding.
+/* norm_row.c - what is done to one row: layer normalisation, an embedding, rounding to 16 bits.
  *
  * Sums go lane by lane over the columns and are folded at the end: their order is fixed by the number
  * of columns. */
@@ -57,4 +57,12 @@ void PK_KERNEL(embed)(float *out, const pk_weight *table, int32_t token, float s
     if (token >= 0) gather(out, table, token);
     else memset(out, 0, (size_t)cols * sizeof *out);
     for (int32_t c = 0; c < cols; c++) out[c] = out[c] * scale + (position ? position[c] : 0);
+}
+
+void PK_KERNEL(narrow)(uint16_t *out, const float *x, int32_t n) {
+    int32_t i = 0;
+#ifndef PK_ISA_generic
+    for (; i + 16 <= n; i += 16) vf_store_f16(out + i, vf_load(x + i));
+#endif
+    for (; i < n; i++) out[i] = pk_f32_to_f16(x[i]);
 }

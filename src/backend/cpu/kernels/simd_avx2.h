@@ -29,6 +29,11 @@ INLINE vf vf_load_f16(const uint16_t *p) {
     const __m128i *h = (const __m128i *)(const void *)p;
     return (vf){ _mm256_cvtph_ps(_mm_loadu_si128(h)), _mm256_cvtph_ps(_mm_loadu_si128(h + 1)) };
 }
+INLINE void vf_store_f16(uint16_t *p, vf v) {   /* nearest, ties to even */
+    __m128i *h = (__m128i *)(void *)p;
+    _mm_storeu_si128(h, _mm256_cvtps_ph(v.lo, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    _mm_storeu_si128(h + 1, _mm256_cvtps_ph(v.hi, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
 INLINE vf vf_all(float x) { return (vf){ _mm256_set1_ps(x), _mm256_set1_ps(x) }; }
 INLINE vf vf_first(vf v, int32_t n, float fill) {
     const __m256 rest = _mm256_set1_ps(fill);

@@ -14,6 +14,9 @@ INLINE void vf_store_part(float *p, vf v, int32_t n) { _mm512_mask_storeu_ps(p, 
 INLINE vf vf_load_f16(const uint16_t *p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
 }
+INLINE void vf_store_f16(uint16_t *p, vf v) {   /* nearest, ties to even */
+    _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
 INLINE vf       vf_all(float x) { return _mm512_set1_ps(x); }
 INLINE vf       vf_first(vf v, int32_t n, float fill) {
     return _mm512_mask_mov_ps(_mm512_set1_ps(fill), first_lanes(n), v);

@@ -13,6 +13,7 @@ const pk_cpu_kernels PK_PASTE(pk_, kernels, PK_ISA) = {
     .attend = PK_KERNEL(attend),
     .norm = PK_KERNEL(norm),
     .embed = PK_KERNEL(embed),
+    .narrow = PK_KERNEL(narrow),
     .best = PK_KERNEL(best),
     .exp_sum = PK_KERNEL(exp_sum),
 };

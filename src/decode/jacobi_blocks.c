@@ -1,0 +1,155 @@
+/* jacobi_blocks.c - the three algorithms of "Accelerating Transformer Inference for Translation via
+ * Parallel Decoding" (Santilli et al., 2023), as they are there, to be measured against.
+ *
+ *   pj    Jacobi over the whole output, whose length is known
+ *   pgj   block after block, Jacobi within each (Gauss-Seidel between them)
+ *   hgj   the same up to a length, then one token at a time; the end counts when its block is fixed
+ *
+ * A block starts as padding. An iteration is one pass: all open positions of the block are asked
+ * about, and take what the model says, until nothing changes. A position is open until all tokens
+ * before it stayed as they were; those are certain, and not computed again. */
+#include "decode/guess.h"
+#include "decode/jacobi_window.h"
+
+enum { LONGEST = 4096, BLOCK = 3 };
+typedef enum kind { PJ, PGJ, HGJ } kind;
+
+typedef struct state {
+    pk_constraint_options options;
+    int32_t block, length; /* length 0: pj finds it by a greedy run, hgj has no limit */
+    pk_window window;
+    int32_t pad;
+    int32_t first, last; /* output positions of the block: first .. last - 1 */
+    bool counting;       /* pj: still at the greedy run */
+} state;
+
+// clang-format off
+static const pk_option pj_options[] = {
+    { "length", "output tokens, end symbol included; auto: found by a greedy run, not counted",
+      PK_OPTION_INT, 1, 0, LONGEST, NULL, offsetof(state, length) },
+    PK_CONSTRAINT_OPTIONS(state, options), { 0 }
+};
+static const pk_option pgj_options[] = {
+    { "block", "positions solved together",
+      PK_OPTION_INT, 1, BLOCK, 64, NULL, offsetof(state, block) },
+    PK_CONSTRAINT_OPTIONS(state, options), { 0 }
+};
+static const pk_option hgj_options[] = {
+    { "block", "positions solved together",
+      PK_OPTION_INT, 1, BLOCK, 64, NULL, offsetof(state, block) },
+    { "length", "output tokens in blocks, then one at a time; auto: all",
+      PK_OPTION_INT, 1, 0, LONGEST, NULL, offsetof(state, length) },
+    PK_CONSTRAINT_OPTIONS(state, options), { 0 }
+};
+// clang-format on
+
+static int32_t at_most(int32_t a, int32_t b) { return a < b ? a : b; }
+
+/* a block begins behind the certain tokens; past `length` there are none, or blocks of one */
+static void next_block(state *s, kind which) {
+    pk_window *w = &s->window;
+    const int32_t longest = w->constraint.max_length;
+    int32_t size = which == PJ ? s->length - w->n : s->block;
+    if (s->counting || (which != PGJ && s->length && w->n >= s->length)) size = 1;
+    if (which == HGJ && s->length && w->n < s->length) size = at_most(size, s->length - w->n);
+    s->first = w->n;
+    s->last = at_most(w->n + at_most(size, w->width), longest);
+    for (int32_t i = s->first + 1; i < s->last; i++) w->history[i] = s->pad;
+}
+
+static int32_t widest(const state *s, kind which, int32_t longest) {
+    if (which != PJ) return s->block;
+    return s->length ? s->length : longest;
+}
+
+static void limits(const state *s, kind which, const pk_source *src, int32_t *asks, int32_t *rows,
+                   int32_t *slots, int32_t *top_k) {
+    const int32_t longest = pk_constraint_max_length(&s->options, src);
+    pk_window_limits(&s->options, src, widest(s, which, longest), asks, rows, slots, top_k);
+}
+
+static pk_status begin(state *s, kind which, const pk_source *src) {
+    const int32_t longest = pk_constraint_max_length(&s->options, src);
+    PK_TRY(pk_window_begin(&s->window, &s->options, src, widest(s, which, longest)));
+    s->pad = pk_guess_padding(src);
+    s->counting = which == PJ && s->length == 0;
+    next_block(s, which);
+    return PK_OK;
+}
+
+static void end(void *p) { pk_window_end(&((state *)p)->window); }
+
+static void propose(void *p, pk_pass *pass) {
+    state *s = p;
+    pk_window *w = &s->window;
+    const int32_t room = pk_window_room(w, pass);
+    pass->aside = s->counting;
+    pk_window_propose(w, pass, at_most(s->last - 1 - w->n, room));
+}
+
+/* what the model said is the block's next state; all of it is there, or the pass had no room */
+static void take_over(state *s) {
+    pk_window *w = &s->window;
+    const int32_t n = at_most(w->n_said, s->last - 1 - w->n);
+    for (int32_t i = 0; i < n; i++) w->history[w->n + 1 + i] = w->said[i];
+}
+
+/* the greedy run is over: now its length is known */
+static void start_over(state *s, pk_verdict *verdict) {
+    s->length = s->window.out.n;
+    s->counting = false;
+    verdict->done = false;
+    verdict->n_rows = 0;
+    pk_keep_empty(verdict);
+    pk_window_again(&s->window);
+}
+
+static void absorb(state *s, kind which, const pk_pass *pass, pk_verdict *verdict) {
+    pk_window *w = &s->window;
+    pk_window_absorb(w, pass, verdict);
+    const bool fixed = w->n >= s->last;
+    if (s->counting && w->ended && w->out.n) start_over(s, verdict);
+    /* the paper's hgj looks for the end symbol when the block has stopped changing */
+    if (which == HGJ) verdict->done = w->ended && (fixed || w->stuck);
+    if (fixed)
+        next_block(s, which);
+    else
+        take_over(s);
+}
+
+static int32_t result(const void *p, pk_hypothesis *out, int32_t room) {
+    return pk_window_result(&((const state *)p)->window, out, room);
+}
+
+/* the functions of a strategy are not told which one it is */
+#define STRATEGY(lower, which, text)                                                               \
+    static pk_status lower##_check(const void *p, int32_t n_best) {                                \
+        (void)p;                                                                                   \
+        return pk_window_check(#lower, n_best);                                                    \
+    }                                                                                              \
+    static void lower##_limits(const void *p, const pk_source *src, int32_t *asks, int32_t *rows,  \
+                               int32_t *slots, int32_t *top_k) {                                   \
+        limits(p, which, src, asks, rows, slots, top_k);                                           \
+    }                                                                                              \
+    static pk_status lower##_begin(void *p, const pk_source *src) { return begin(p, which, src); } \
+    static void lower##_absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {                \
+        absorb(p, which, pass, verdict);                                                           \
+    }                                                                                              \
+    const pk_strategy pk_strategy_##lower = {                                                      \
+        .name = #lower,                                                                            \
+        .help = text,                                                                              \
+        .options = lower##_options,                                                                \
+        .needs = PK_CAN_CAUSAL,                                                                    \
+        .state_size = sizeof(state),                                                               \
+        .check = lower##_check,                                                                    \
+        .limits = lower##_limits,                                                                  \
+        .begin = lower##_begin,                                                                    \
+        .propose = propose,                                                                        \
+        .absorb = lower##_absorb,                                                                  \
+        .result = result,                                                                          \
+        .end = end,                                                                                \
+    }
+
+STRATEGY(pj, PJ, "greedy's output by Jacobi iteration over all of it (for comparison)");
+STRATEGY(pgj, PGJ, "greedy's output by Jacobi iteration over one block after another");
+STRATEGY(hgj, HGJ, "the same up to a length, then one token at a time");
