@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "backend/cpu/isa.h"
+#include "backend/cpu/pool.h"
 #include "backend/list.h"
 #include "base/clock.h"
 #include "tensor/panel.h"
@@ -103,6 +104,27 @@ static void one_shape(pk_backend *b, int32_t threads, const int32_t *shape, pk_d
     release(list, n);
 }
 
+static void busy(void *context, int32_t task, int32_t worker) {  /* 4,000 cycles */
+    uint64_t x = 1;
+    (void)context, (void)task, (void)worker;
+    for (int i = 0; i < 4000; i++) __asm__ volatile("add %0, %0" : "+r"(x));
+}
+
+/* what sharing costs: nanoseconds of a region of one busy task per thread, less one busy task */
+static void region(int32_t threads, double hertz) {
+    pk_pool *pool;
+    double   best = 1e9;
+    if (pk_pool_open(threads, &pool) != PK_OK) return;
+    for (int round = 0; round < 2000; round++) {
+        const double start = pk_clock_now();
+        for (int i = 0; i < 20; i++) pk_pool_run(pool, busy, NULL, threads);
+        const double t = (pk_clock_now() - start) / 20;
+        if (t < best) best = t;
+    }
+    printf("parallel region, %d thr: %.0f ns beyond its work\n", threads, (best - 4000 / hertz) * 1e9);
+    pk_pool_close(pool);
+}
+
 /* microseconds of one attention op: 8 heads of 64, each query with its own list of keys */
 static void attention(pk_backend *b, int32_t threads, int32_t queries, int32_t keys, bool shared) {
     const int32_t cols = 512;
@@ -166,7 +188,7 @@ static void sweep(pk_backend *b, int32_t threads) {
     pk_question  question = { .top_k = 1 };
     pk_scored    top[1];
     pk_answering a = { 1, &question, NULL, 1, top, NULL, NULL };
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < 600; round++) {
         const double start = pk_clock_now();
         for (int l = 0; l < 6; l++)
             for (int i = 0; i < 6; i++) {
@@ -196,7 +218,7 @@ int main(int argc, char **argv) {
     for (int32_t threads = 1; threads <= 2; threads++) {
         pk_backend b;
         if (pk_backend_open("cpu", threads, &b) != PK_OK || b.reserve(b.self, &limits) != PK_OK) return 1;
-        if (strchr(only, 's')) sweep(&b, threads);
+        if (strchr(only, 's')) region(threads, hertz), sweep(&b, threads);
         if (strchr(only, 'a')) {
             attention(&b, threads, 1, 30, false), attention(&b, threads, 32, 30, false);
             attention(&b, threads, 30, 30, true), attention(&b, threads, 256, 30, true);

@@ -177,9 +177,9 @@ static void compare_line(const pk_model *m, const json_t *one, size_t i, bool be
     sum->real += !tie;
 }
 
-static void compare_with_reference(const char *kind, const char *decode, double least) {
+static void compare_with_reference(const char *kind, const char *decode, size_t most, double least) {
     json_t      *reference = read_reference(kind);
-    const size_t there = json_array_size(reference), n = text.n < there ? text.n : there;
+    const size_t there = json_array_size(reference), n = most < there ? most : there;
     pk_model    *m = open_model(text.folder, "f32");
     pk_result   *r = translate(m, (way){ decode, WIDE, 0 }, n);
     tally        sum = { 0 };
@@ -201,19 +201,20 @@ static void compare_with_reference(const char *kind, const char *decode, double 
 static void test_greedy(void **state) {
     (void)state;
     NEED_SHARED();
-    compare_with_reference("greedy", "greedy:" LIMIT, 0.999);
+    compare_with_reference("greedy", "greedy:" LIMIT, text.n, 0.999);
 }
 
 static void test_beam4(void **state) {
     (void)state;
     NEED_SHARED();
-    compare_with_reference("beam4", "beam:size=4,rules=hf," LIMIT, 0.995);
+    compare_with_reference("beam4", "beam:size=4,rules=hf," LIMIT, text.n, 0.995);
 }
 
 static void test_beam5(void **state) {
     (void)state;
     NEED_SHARED();
-    compare_with_reference("beam5", "beam:size=5,rules=hf," LIMIT, 0.995);
+    /* much like beam 4: a short run takes half as many */
+    compare_with_reference("beam5", "beam:size=5,rules=hf," LIMIT, text.all ? text.n : (text.n + 1) / 2, 0.995);
 }
 
 /* ---- exactness ---- */
@@ -238,9 +239,9 @@ static size_t different_lines(const pk_result *a, const pk_result *b, size_t n) 
     return different;
 }
 
-/* a fifth of the lines compared: this translates them twelve times over */
+/* an eighth of the lines compared: this translates them twelve times over */
 static size_t exact_lines(void) {
-    const size_t n = text.all ? EXACT_LINES : (text.n + 4) / 5;
+    const size_t n = text.all ? EXACT_LINES : (text.n + 7) / 8;
     return n < text.n ? n : text.n;
 }
 

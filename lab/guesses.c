@@ -1,0 +1,120 @@
+/* guesses.c - how many passes a strategy takes, without a model: the greedy outputs are known, so an
+ * ask on the right path can be answered, and one on a wrong path is answered with a token that helps
+ * nobody (a real model often says something useful there, so real counts are a little better).
+ *
+ *   cc -std=c11 -O2 -D_GNU_SOURCE -Iinclude -Isrc lab/guesses.c src/decode/?*.c src/base/?*.c -lm -lpthread
+ *   tools/simulate_drafts.py MODEL TEST.src TEST.ref OUTPUTS.jsonl > ids
+ *   ./a.out ids reference jacobi:window=16 0.02
+ *
+ * ids: three lines of numbers a sentence: source, reference, greedy output. The second argument says
+ * what the draft is: none, reference, source, own. The last is the cost of one more ask. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "decode/guess.h"
+#include "decode/strategy.h"
+
+enum { LONGEST = 1024, VOCAB = 1 << 20, EOS = 0, NONSENSE = VOCAB - 2, START = VOCAB - 1 };
+
+typedef struct line {
+    int32_t token[LONGEST], n;
+} line;
+
+typedef struct totals {
+    double tokens, passes, asks, cost;
+} totals;
+
+static int read_line(FILE *f, line *out) {
+    static char text[1 << 16];
+    if (!fgets(text, sizeof text, f)) return 0;
+    out->n = 0;
+    for (char *at = text, *end; out->n < LONGEST - 2; at = end) {
+        const long value = strtol(at, &end, 10);
+        if (end == at) break;
+        out->token[out->n++] = (int32_t)value;
+    }
+    return 1;
+}
+
+/* answers a pass from the known output; kept: tokens in the history */
+static void serve(const line *truth, pk_pass *pass, int32_t kept, pk_candidate *said) {
+    static int32_t right[LONGEST];
+    for (int32_t i = 1; i <= pass->n; i++) {
+        const pk_ask *ask = &pass->ask[i];
+        const int32_t token = ask->pos ? truth->token[ask->pos - 1] : START;
+        right[i] = (ask->parent ? right[ask->parent] : ask->pos == kept) &&
+                   ask->pos < truth->n && ask->token == token;
+        said[i] = (pk_candidate){ right[i] ? truth->token[ask->pos] : NONSENSE, 0 };
+        pass->answer[i] = (pk_answer){ .top = &said[i] };
+    }
+}
+
+static void decode(const char *spec, const pk_source *src, const line *truth, const float *cost,
+                   totals *t) {
+    static pk_ask ask[LONGEST];
+    static pk_answer answer[LONGEST];
+    static pk_candidate said[LONGEST];
+    const pk_strategy *by;
+    void *state;
+    int32_t tip[4], kept = 0;
+    if (pk_strategy_parse(spec, &by, &state) || by->begin(state, src)) {
+        fprintf(stderr, "%s\n", pk_last_error());
+        exit(1);
+    }
+    for (pk_verdict v = { .room = 4, .tip = tip }; !v.done;) {
+        pk_pass pass = { .room = 128, .ask = ask, .answer = answer, .n_cost = 128, .cost = cost };
+        v.n_rows = 0;
+        by->propose(state, &pass);
+        serve(truth, &pass, kept, said);
+        by->absorb(state, &pass, &v);
+        if (!v.done) kept = tip[0] ? ask[tip[0]].pos + 1 : 0;
+        if (pass.aside) continue;
+        t->passes++;
+        t->asks += pass.n;
+        t->cost += (double)cost[pass.n];
+    }
+    pk_hypothesis h;
+    by->result(state, &h, 1);
+    if (h.n != truth->n || memcmp(h.token, truth->token, (size_t)h.n * sizeof *h.token) != 0) {
+        fprintf(stderr, "not greedy's output\n");
+        exit(1);
+    }
+    t->tokens += h.n;
+    by->end(state);
+    pk_memory_give(state);
+}
+
+int main(int n, char **argument) {
+    static line source, reference, output;
+    static float cost[128];
+    totals t = { 0 };
+    pk_ngrams *ngrams;
+    FILE *f = n > 3 ? fopen(argument[1], "r") : NULL;
+    const float slope = n > 4 ? strtof(argument[4], NULL) : 0.02f;
+    if (!f || pk_ngrams_open(PK_NGRAMS_BITS, &ngrams)) return 1;
+    for (int w = 1; w < 128; w++) cost[w] = 1 + slope * (float)(w - 1);
+    while (read_line(f, &source) && read_line(f, &reference) && read_line(f, &output)) {
+        source.token[source.n++] = output.token[output.n] = EOS;
+        pk_source src = { .n_tokens = source.n, .token = source.token, .vocab = VOCAB, .eos = EOS,
+                          .start = START, .unk = 1, .mask = PK_NO_TOKEN, .max_length = 512,
+                          .max_positions = 512, .n_best = 1, .ngrams = ngrams };
+        const line *draft = argument[2][0] == 'r'   ? &reference
+                            : argument[2][0] == 's' ? &source
+                            : argument[2][0] == 'o' ? &output
+                                                    : NULL;
+        if (draft) src.draft = draft->token;
+        if (draft) src.n_draft = draft == &source ? draft->n - 1 : draft->n; /* without its end */
+        output.n++;                                                          /* with its end */
+        decode(argument[3], &src, &output, cost, &t);
+    }
+    printf("%-9s %-32s cost %.3f: %.4f x fewer passes, %.2f asks a pass, %.3f x faster at that cost\n",
+           argument[2], argument[3], (double)slope, t.tokens / t.passes, t.asks / t.passes,
+           t.tokens / t.cost);
+    for (int k = 0; k < PK_GUESS_KINDS && n > 5; k++)
+        printf("%.3f%c", (double)pk_rates_of(&ngrams->rates, k), k % 4 == 3 ? '\n' : ' ');
+    fclose(f);
+    pk_ngrams_close(ngrams);
+    return 0;
+}
