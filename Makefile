@@ -12,7 +12,8 @@ PKGS    := sentencepiece icu-uc icu-i18n jansson
 WARN  := -Wall -Wextra -Wshadow -Wvla -Wno-missing-field-initializers -Werror
 CWARN := $(WARN) -Wstrict-prototypes -Wmissing-prototypes -Wconversion
 SANF  := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-BASE  := -O3 -g -fPIC -pthread -MMD -MP -Iinclude -Isrc -Itests/support -fno-math-errno -ffp-contract=fast \
+# sanitizers multiply every load of the unrolled kernels: less optimisation keeps their build short
+BASE  := $(if $(SAN),-O1,-O3) -g -fPIC -pthread -MMD -MP -Iinclude -Isrc -Itests/support -fno-math-errno -ffp-contract=fast \
          -fvisibility=hidden -D_GNU_SOURCE $(SANF) $(EXTRA)
 PKGC   = $(shell pkg-config --cflags $(PKGS) | sed 's/-I/-isystem /g')
 LIBS   = $(SANF) $(shell pkg-config --libs $(PKGS)) -lstdc++ -lm -pthread

@@ -6,7 +6,8 @@ needs: ctranslate2, transformers, torch, sentencepiece (to convert and feed the 
 Every cell of {batch 1, batch 32} x {greedy, beam 4} x {f32, i8} x {1, 2 threads} is measured several
 times, Pronk and CTranslate2 in turn, each time in a fresh process; the best run of each counts, since
 noise only ever slows. At two threads CTranslate2 gets the better of its two settings (one worker with
-two threads, two workers with one). Target tokens are output tokens without the end symbol, for both.
+two threads, two workers with one; at batch 1 the two workers get all lines in one call, and translate
+them one by one). Target tokens are output tokens without the end symbol, for both.
 Prints a Markdown table and writes one JSON line for each run and cell (--output).
 
 How far Pronk is from the machine's bound: at batch 1 the weights that its passes read, over the
@@ -174,8 +175,11 @@ def bound_of(cell, run, options, source_tokens, peaks):
 # ---- one cell, the table ----
 
 def settings_of(cell):
-    """(workers, threads of each) that the peer may choose from."""
-    return [(1, 1)] if cell["threads"] == 1 else [(1, cell["threads"]), (cell["threads"], 1)]
+    """(workers, threads of each, all lines in one call) that the peer may choose from. At batch 1 several workers
+    only help when the lines come in one call: nobody waits for a sentence then, but it is the better figure."""
+    if cell["threads"] == 1:
+        return [(1, 1, False)]
+    return [(1, cell["threads"], False), (cell["threads"], 1, True)]
 
 
 def best_of(runs):
@@ -187,9 +191,9 @@ def measure(cell, options, cache, tokens, source_tokens, peaks, log):
     for turn in range(options.repeats):
         if os.path.exists(options.pronk):
             ours.append(dict(run_pronk(cell, options, cache), who="pronk", turn=turn, **cell))
-        for inter, intra in settings_of(cell):
+        for inter, intra, one_call in settings_of(cell):
             kept = os.path.join(cache, "ct2-output.txt") if turn == 0 and inter == 1 else None
-            run = run_peer(cell, cache, tokens, inter, intra, keep=kept)
+            run = run_peer(cell, cache, tokens, inter, intra, one_call, kept)
             theirs.append(dict(run, who="ctranslate2", turn=turn, inter=inter, intra=intra, **cell))
             if kept:
                 cell["peer_as_reference"] = reference_share(options, kept, "greedy" if cell["beam"] == 1 else
@@ -200,10 +204,6 @@ def measure(cell, options, cache, tokens, source_tokens, peaks, log):
     row = dict(cell, peer_tokens_per_second=b["tokens"] / b["seconds"], peer_setting="%dx%d" % (b["inter"], b["intra"]),
                peer_peak=min(run["peak_memory_bytes"] for run in theirs if run["inter"] == b["inter"]),
                peer_load=min(run["load_seconds"] for run in theirs), repeats=options.repeats, lines=options.lines)
-    if cell["batch"] == 1 and cell["threads"] > 1:
-        # not the same question (nobody waits for a sentence), but what its workers do with single ones
-        run = run_peer(cell, cache, tokens, cell["threads"], 1, one_call=True)
-        row["peer_one_call"] = run["tokens"] / run["seconds"]
     if a:
         part, kind = bound_of(cell, a, options, source_tokens, peaks)
         row.update(tokens_per_second=a["tokens"] / a["seconds"], peak=min(run["peak_memory_bytes"] for run in ours),
@@ -238,10 +238,6 @@ def print_notes(rows, peaks, options):
     for row in shares:
         print("CTranslate2 f32, batch %d, beam %d, %d thread(s): %.1f %% of its lines have the reference's tokens." %
               (row["batch"], row["beam"], row["threads"], 100 * row["peer_as_reference"]))
-    for row in rows:
-        if "peer_one_call" in row:
-            print("CTranslate2 %s, beam %d, given all lines in one call and translating them one by one on %d workers: "
-                  "%.0f tok/s." % (row["type"], row["beam"], row["threads"], row["peer_one_call"]))
     print("Peak memory of CTranslate2 counts its Python too (about 40 MB); Pronk's pages of a mapped model count.")
 
 

@@ -1,13 +1,14 @@
-/* guesses.c - how many passes a strategy takes, without a model: the greedy outputs are known, so an
- * ask on the right path can be answered, and one on a wrong path is answered with a token that helps
- * nobody (a real model often says something useful there, so real counts are a little better).
+/* guesses.c - how many passes a strategy takes, without a model: the greedy outputs are known, so
+ * an ask on the right path can be answered, and one on a wrong path is answered with a token that
+ * helps nobody (a real model often says something useful there, so real counts are a little
+ * better).
  *
- *   cc -std=c11 -O2 -D_GNU_SOURCE -Iinclude -Isrc lab/guesses.c src/decode/?*.c src/base/?*.c -lm -lpthread
- *   tools/simulate_drafts.py MODEL TEST.src TEST.ref OUTPUTS.jsonl > ids
+ *   cc -std=c11 -O2 -D_GNU_SOURCE -Iinclude -Isrc lab/guesses.c src/decode/?*.c src/base/?*.c -lm
+ * -lpthread tools/simulate_drafts.py MODEL TEST.src TEST.ref OUTPUTS.jsonl > ids
  *   ./a.out ids reference jacobi:window=16 0.02
  *
- * ids: three lines of numbers a sentence: source, reference, greedy output. The second argument says
- * what the draft is: none, reference, source, own. The last is the cost of one more ask. */
+ * ids: three lines of numbers a sentence: source, reference, greedy output. The second argument
+ * says what the draft is: none, reference, source, own. The last is the cost of one more ask. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +45,8 @@ static void serve(const line *truth, pk_pass *pass, int32_t kept, pk_candidate *
     for (int32_t i = 1; i <= pass->n; i++) {
         const pk_ask *ask = &pass->ask[i];
         const int32_t token = ask->pos ? truth->token[ask->pos - 1] : START;
-        right[i] = (ask->parent ? right[ask->parent] : ask->pos == kept) &&
-                   ask->pos < truth->n && ask->token == token;
+        right[i] = (ask->parent ? right[ask->parent] : ask->pos == kept) && ask->pos < truth->n &&
+                   ask->token == token;
         said[i] = (pk_candidate){ right[i] ? truth->token[ask->pos] : NONSENSE, 0 };
         pass->answer[i] = (pk_answer){ .top = &said[i] };
     }
@@ -97,9 +98,17 @@ int main(int n, char **argument) {
     for (int w = 1; w < 128; w++) cost[w] = 1 + slope * (float)(w - 1);
     while (read_line(f, &source) && read_line(f, &reference) && read_line(f, &output)) {
         source.token[source.n++] = output.token[output.n] = EOS;
-        pk_source src = { .n_tokens = source.n, .token = source.token, .vocab = VOCAB, .eos = EOS,
-                          .start = START, .unk = 1, .mask = PK_NO_TOKEN, .max_length = 512,
-                          .max_positions = 512, .n_best = 1, .ngrams = ngrams };
+        pk_source src = { .n_tokens = source.n,
+                          .token = source.token,
+                          .vocab = VOCAB,
+                          .eos = EOS,
+                          .start = START,
+                          .unk = 1,
+                          .mask = PK_NO_TOKEN,
+                          .max_length = 512,
+                          .max_positions = 512,
+                          .n_best = 1,
+                          .ngrams = ngrams };
         const line *draft = argument[2][0] == 'r'   ? &reference
                             : argument[2][0] == 's' ? &source
                             : argument[2][0] == 'o' ? &output
@@ -109,11 +118,13 @@ int main(int n, char **argument) {
         output.n++;                                                          /* with its end */
         decode(argument[3], &src, &output, cost, &t);
     }
-    printf("%-9s %-32s cost %.3f: %.4f x fewer passes, %.2f asks a pass, %.3f x faster at that cost\n",
-           argument[2], argument[3], (double)slope, t.tokens / t.passes, t.asks / t.passes,
-           t.tokens / t.cost);
+    printf(
+        "%-9s %-32s cost %.3f: %.4f x fewer passes, %.2f asks a pass, %.3f x faster at that cost\n",
+        argument[2], argument[3], (double)slope, t.tokens / t.passes, t.asks / t.passes,
+        t.tokens / t.cost);
     for (int k = 0; k < PK_GUESS_KINDS && n > 5; k++)
-        printf("%.3f%c", (double)pk_rates_of(&ngrams->rates, k), k % 4 == 3 ? '\n' : ' ');
+        printf("%.3f%c", (double)pk_rates_of(&ngrams->rates, k),
+               k % PK_GUESS_STRENGTHS == PK_GUESS_STRENGTHS - 1 ? '\n' : ' ');
     fclose(f);
     pk_ngrams_close(ngrams);
     return 0;

@@ -1,14 +1,15 @@
 /* guess.c - where guesses come from.
  *
- * Finding the place again (draft, source, the model's own words): the longest run of up to four last
- * output tokens that occurs in the text, the one nearest to the expected place if there are several.
- * When none of them occurs the last token is taken for a substitution: the text goes on one further. */
+ * Finding the place again (draft, source, the model's own words): the longest run of up to four
+ * last output tokens that occurs in the text, the one nearest to the expected place if there are
+ * several. When none of them occurs the last token is taken for a substitution: the text goes on
+ * one further. */
 #include "decode/guess.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST_MATCH = 4, PROBE_AFTER = 64, PADS_OF_SHIFT = 2 };
+enum { LONGEST_MATCH = 4, NEAR = 3, PROBE_AFTER = 64, PADS_OF_SHIFT = 2 };
 #define UNLIKELY 0.01f /* no further guesses once they are all right this rarely */
 
 const char *const pk_init_choices[] = { "auto", "pad", "copy", "shift", "ngram", "draft", NULL };
@@ -31,7 +32,8 @@ int32_t pk_guess_padding(const pk_source *src) {
 static pk_status check_draft(const pk_source *src) {
     for (int32_t i = 0; i < src->n_draft; i++)
         if (src->draft[i] < 0 || src->draft[i] >= src->vocab)
-            PK_FAIL(PK_ARGUMENT, "token %d of the draft is %d, but the vocabulary has %d: "
+            PK_FAIL(PK_ARGUMENT,
+                    "token %d of the draft is %d, but the vocabulary has %d: "
                     "encode the draft with this model's target vocabulary",
                     (int)i + 1, (int)src->draft[i], (int)src->vocab);
     return PK_OK;
@@ -55,8 +57,9 @@ pk_status pk_guess_begin(pk_guess *g, int32_t init, const pk_source *src) {
     pk_rates_begin(&g->own);
     g->rates = g->ngrams ? &g->ngrams->rates : &g->own;
     /* what follows the free prefix (a language) is the text */
-    g->place[PK_GUESS_DRAFT] =
-        (pk_place){ .token = src->draft, .n = src->draft ? src->n_draft : 0, .when = src->n_free_prefix };
+    g->place[PK_GUESS_DRAFT] = (pk_place){ .token = src->draft,
+                                           .n = src->draft ? src->n_draft : 0,
+                                           .when = src->n_free_prefix };
     g->place[PK_GUESS_COPY] = (pk_place){ .token = src->token,
                                           .n = src->token ? text_length(src) : 0,
                                           .when = src->n_free_prefix };
@@ -71,7 +74,14 @@ static int32_t match(const pk_place *text, int32_t p, const int32_t *output, int
     return m;
 }
 
-/* the place to read on from after n output tokens; moves there; returns how many tokens match */
+/* what speaks for reading on at `at` after n output tokens, `m` of which stand there too */
+static int32_t strength(int32_t m, int32_t at, int32_t expected, int32_t n) {
+    if (m > 1) return m > 2 ? PK_GUESS_MORE : PK_GUESS_TWO;
+    if (m == 1) return abs(at - expected) > NEAR ? PK_GUESS_ONE_FAR : PK_GUESS_ONE_NEAR;
+    return n ? PK_GUESS_NOTHING : PK_GUESS_BEGINNING;
+}
+
+/* the place to read on from after n output tokens; moves there; returns what speaks for it */
 static int32_t find(pk_place *text, const int32_t *output, int32_t n) {
     const int32_t expected = text->at + n - text->when;
     int32_t longest = 0, at = expected;
@@ -84,24 +94,23 @@ static int32_t find(pk_place *text, const int32_t *output, int32_t n) {
     }
     text->at = at;
     text->when = n;
-    return longest;
+    return strength(longest, at, expected, n);
 }
 
 static pk_suggestion read_on(pk_place *text, int32_t source, const int32_t *output, int32_t n) {
-    const int32_t m = text->n ? find(text, output, n) : 0;
-    const int32_t strength = m < PK_GUESS_STRENGTHS ? m : PK_GUESS_STRENGTHS - 1;
+    const int32_t reason = text->n ? find(text, output, n) : 0;
     const bool inside = text->at >= 0 && text->at < text->n;
     return (pk_suggestion){ inside ? text->token[text->at] : PK_NO_TOKEN,
-                            source * PK_GUESS_STRENGTHS + strength };
+                            source * PK_GUESS_STRENGTHS + reason };
 }
 
 static pk_suggestion from_ngrams(const pk_guess *g, const int32_t *history, int32_t n) {
     for (int32_t order = PK_NGRAMS_HIGHEST; g->ngrams && order >= PK_NGRAMS_LOWEST; order--) {
         int32_t votes;
         const int32_t token = pk_ngrams_next(g->ngrams, order, history, n, &votes);
-        const int32_t strength = 2 * (order - PK_NGRAMS_LOWEST) + (votes > 1);
+        const int32_t seen = (order == 2 ? PK_GUESS_SEEN_TWO : PK_GUESS_SEEN_THREE) + (votes > 1);
         if (token != PK_NO_TOKEN)
-            return (pk_suggestion){ token, PK_GUESS_NGRAM * PK_GUESS_STRENGTHS + strength };
+            return (pk_suggestion){ token, PK_GUESS_NGRAM * PK_GUESS_STRENGTHS + seen };
     }
     return (pk_suggestion){ PK_NO_TOKEN, 0 };
 }
@@ -124,7 +133,8 @@ static pk_suggestion suggest(pk_guess *g, pk_place *place, int32_t source, const
 /* A pad is never right, but asking about it makes the model say what comes after: that is worth
  * what such sayings are worth. */
 static float worth(const pk_guess *g, const pk_suggestion *s) {
-    const int32_t pad = PK_GUESS_PAD * PK_GUESS_STRENGTHS, said = PK_GUESS_SHIFT * PK_GUESS_STRENGTHS;
+    const int32_t pad = PK_GUESS_PAD * PK_GUESS_STRENGTHS,
+                  said = PK_GUESS_SHIFT * PK_GUESS_STRENGTHS;
     return pk_rates_of(g->rates, s->kind == pad ? said : s->kind);
 }
 

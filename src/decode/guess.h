@@ -9,7 +9,14 @@
 #include "decode/strategy.h"
 
 enum { PK_GUESS_MOST = 63 }; /* guesses in one pass */
-enum pk_init { PK_INIT_AUTO, PK_INIT_PAD, PK_INIT_COPY, PK_INIT_SHIFT, PK_INIT_NGRAM, PK_INIT_DRAFT };
+enum pk_init {
+    PK_INIT_AUTO,
+    PK_INIT_PAD,
+    PK_INIT_COPY,
+    PK_INIT_SHIFT,
+    PK_INIT_NGRAM,
+    PK_INIT_DRAFT
+};
 extern const char *const pk_init_choices[];
 
 /* A text to read on in. It finds its place again by the last tokens of the output. */

@@ -1,24 +1,24 @@
 /* guess_rates.c - fading counts, and the width they suggest.
  *
- * Guesses are kept up to the first wrong one, so w asks keep 1 + r1 + r1 r2 + ... + r1..r(w-1) tokens
- * on average. One ask keeps 1 at a cost of 1: a width is chosen only if it promises more than that,
- * with a margin, since what it costs is certain and what it keeps is not. */
+ * Guesses are kept up to the first wrong one, so w asks keep 1 + r1 + r1 r2 + ... + r1..r(w-1)
+ * tokens on average. One ask keeps 1 at a cost of 1: a width is chosen only if it promises more
+ * than that, with a margin, since what it costs is certain and what it keeps is not. */
 #include "decode/guess_rates.h"
 
 #include <stddef.h>
 
-#define FADE 0.99f         /* a judgement is forgotten after about a hundred others */
-#define PRIOR_WEIGHT 10.0f /* judgements that what was expected is worth */
-#define ASSUMED_COST 0.02f /* of one more ask, when nothing was measured */
-#define MARGIN 1.005f
+#define FADE         0.99f /* a judgement is forgotten after about a hundred others */
+#define PRIOR_WEIGHT 4.0f  /* judgements that what was expected is worth */
+#define ASSUMED_COST 0.1f  /* of one more ask, when nothing was measured: rather too much */
+#define MARGIN       1.005f
 
 // clang-format off
 static const float prior[PK_GUESS_SOURCES][PK_GUESS_STRENGTHS] = {
-    [PK_GUESS_DRAFT] = { 0.30f, 0.50f, 0.65f, 0.80f },
-    [PK_GUESS_NGRAM] = { 0.10f, 0.20f, 0.20f, 0.40f },
-    [PK_GUESS_SHIFT] = { 0.06f, 0.10f, 0.20f, 0.30f },
-    [PK_GUESS_COPY]  = { 0.01f, 0.15f, 0.30f, 0.50f },
-    [PK_GUESS_PAD]   = { 0.00f, 0.00f, 0.00f, 0.00f },
+    [PK_GUESS_DRAFT] = { 0.10f, 0.30f, 0.50f, 0.65f, 0.80f, 0.60f },
+    [PK_GUESS_NGRAM] = { 0.15f, 0.50f, 0.25f, 0.70f },
+    [PK_GUESS_SHIFT] = { 0.09f, 0.10f, 0.20f, 0.30f, 0.40f, 0.10f },
+    [PK_GUESS_COPY]  = { 0.01f, 0.15f, 0.25f, 0.60f, 0.60f, 0.05f },
+    [PK_GUESS_PAD]   = { 0 },
 };
 // clang-format on
 

@@ -17,9 +17,21 @@ enum pk_guess_source {
     PK_GUESS_PAD,
     PK_GUESS_SOURCES
 };
-/* strength: how many of the last tokens match (3: or more); n-grams: 0, 1 two tokens, 2, 3 three, the
- * odd ones seen more than once; pad: 0 */
-enum { PK_GUESS_STRENGTHS = 4, PK_GUESS_KINDS = PK_GUESS_SOURCES * PK_GUESS_STRENGTHS };
+/* What speaks for a guess. In a text: how many of the last tokens stand before it, and whether that
+ * is where they were expected. Among n-grams: how long a one, and has it been seen more than once.
+ */
+enum pk_guess_strength {
+    PK_GUESS_NOTHING = 0,
+    PK_GUESS_ONE_FAR,
+    PK_GUESS_ONE_NEAR,
+    PK_GUESS_TWO,
+    PK_GUESS_MORE,
+    PK_GUESS_BEGINNING, /* there are no tokens yet */
+    PK_GUESS_STRENGTHS,
+    PK_GUESS_SEEN_TWO = 0,   /* n-grams: two tokens, seen once; 1: more than once */
+    PK_GUESS_SEEN_THREE = 2, /* three; 3: more than once */
+};
+enum { PK_GUESS_KINDS = (int)PK_GUESS_SOURCES * (int)PK_GUESS_STRENGTHS };
 
 typedef struct pk_rates {
     float right[PK_GUESS_KINDS], judged[PK_GUESS_KINDS]; /* counts that fade */

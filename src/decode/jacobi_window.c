@@ -113,7 +113,8 @@ void pk_window_propose(pk_window *w, pk_pass *pass, int32_t guesses) {
         parent = pk_ask_add(pass, ask_after(w, w->n + w->asked, parent, &w->special[w->asked]));
 }
 
-/* the best of those told and those penalised; PK_NO_TOKEN when nothing is allowed. As in greedy.c. */
+/* the best of those told and those penalised; PK_NO_TOKEN when nothing is allowed. As in greedy.c.
+ */
 static pk_candidate best(const pk_constraint *c, const pk_special *special, const pk_answer *a) {
     const pk_weights weights = pk_constraint_weights(c, special, a);
     pk_candidate choice = { a->top[0].token, a->top[0].logp + weights.model };

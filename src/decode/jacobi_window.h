@@ -16,9 +16,9 @@ typedef struct pk_window {
     int32_t *listed;     /* (width, constraint.room) the tokens they name */
     pk_chain prefix;
     pk_output out;
-    int32_t *history; /* (max_length + 1) start symbol, certain tokens, guesses */
-    int32_t n;        /* certain tokens, prefix included */
-    int32_t width, asked; /* most asks in a pass, the prefix apart; those in flight */
+    int32_t *history;      /* (max_length + 1) start symbol, certain tokens, guesses */
+    int32_t n;             /* certain tokens, prefix included */
+    int32_t width, asked;  /* most asks in a pass, the prefix apart; those in flight */
     int32_t *said, n_said; /* (width) what the model said beyond its first wrong guess */
     bool ended;            /* the output is whole: end symbol, longest, or nothing allowed */
     bool stuck;            /* the last of these */

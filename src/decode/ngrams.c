@@ -1,6 +1,6 @@
-/* ngrams.c - a hash table without chains: one entry a place. Another successor, or other tokens that
- * fall on the same place, vote the entry down and take it over when no votes are left, so that what
- * is frequent stays and the memory is bounded. */
+/* ngrams.c - a hash table without chains: one entry a place. Another successor, or other tokens
+ * that fall on the same place, vote the entry down and take it over when no votes are left, so that
+ * what is frequent stays and the memory is bounded. */
 #include "decode/ngrams.h"
 
 #include <string.h>
@@ -48,9 +48,7 @@ static uint32_t hash(const int32_t *token, int32_t order) {
 }
 
 /* the upper bits choose the place, all of them tell who is there */
-static pk_ngram *place(const pk_ngrams *g, uint32_t h) {
-    return &g->entry[h >> (32 - g->bits)];
-}
+static pk_ngram *place(const pk_ngrams *g, uint32_t h) { return &g->entry[h >> (32 - g->bits)]; }
 
 static void vote(pk_ngrams *g, const int32_t *token, int32_t order) {
     const uint32_t h = hash(token, order);

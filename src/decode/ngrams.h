@@ -1,5 +1,5 @@
-/* ngrams.h - what a document has output so far, in bounded memory: from the last two or three tokens
- * to the one that came next, and how often each kind of guess has been right.
+/* ngrams.h - what a document has output so far, in bounded memory: from the last two or three
+ * tokens to the one that came next, and how often each kind of guess has been right.
  *
  * One for each worker; it is not locked. It can make decoding faster or slower, never different:
  * whatever it says is only a guess that the model checks. */

@@ -1,6 +1,6 @@
 /* jacobi_test.c - jacobi, pj, pgj and hgj give greedy's output and greedy's log-probabilities, bit
- * for bit, whatever the guesses, widths, bans and lengths; and take the passes they should. oracle.h
- * checks limits, positions and that nothing is allocated on the way. */
+ * for bit, whatever the guesses, widths, bans and lengths; and take the passes they should.
+ * oracle.h checks limits, positions and that nothing is allocated on the way. */
 #include "oracle.h"
 
 #include "decode/guess.h"
@@ -144,7 +144,9 @@ static void test_all_pairs(void **unused) {
     for (uint32_t seed = 0; seed < 4; seed++)
         for (int m = 0; m < N_METHODS; m++)
             for (int l = 0; l < N_LIMITS; l++) {
-                oracle o = { .seed = seed, .vocab = 6, .pad = 5, .eos_bias = -2, .eos_slope = 0.1f };
+                oracle o = {
+                    .seed = seed, .vocab = 6, .pad = 5, .eos_bias = -2, .eos_slope = 0.1f
+                };
                 pk_source src = oracle_source(&o, 25);
                 oracle_result want, got;
                 char spec[128];
@@ -170,8 +172,8 @@ static int32_t argmax_after(const oracle *o, const int32_t *token, int32_t n) {
     return best;
 }
 
-/* Jacobi on y[first .. last - 1]; the inputs are the tokens before: their last answer is certain when
- * they stay as they are, or after as many iterations as there are positions */
+/* Jacobi on y[first .. last - 1]; the inputs are the tokens before: their last answer is certain
+ * when they stay as they are, or after as many iterations as there are positions */
 static int32_t solve(const oracle *o, int32_t *y, int32_t first, int32_t last) {
     for (int32_t i = first; i < last; i++) y[i] = o->pad;
     for (int32_t k = 1;; k++) {
@@ -200,7 +202,9 @@ static void test_papers_iterations(void **unused) {
     (void)unused;
     for (uint32_t seed = 0; seed < 150; seed++) {
         const int32_t pad = 3 + (int32_t)seed % 5;
-        oracle o = { .seed = seed, .vocab = pad + 1, .pad = pad, .eos_bias = -2, .eos_slope = 0.05f };
+        oracle o = {
+            .seed = seed, .vocab = pad + 1, .pad = pad, .eos_bias = -2, .eos_slope = 0.05f
+        };
         pk_source src = oracle_source(&o, 40);
         oracle_result want, got;
         char spec[64];
@@ -303,7 +307,7 @@ static void test_wrong_guesses_are_given_up(void **unused) {
     assert_int_equal(pk_ngrams_open(PK_NGRAMS_BITS, &ngrams), PK_OK);
     int32_t passes = 0, asks = 0, wrong[64];
     for (int i = 0; i < 64; i++) wrong[i] = 199; /* the pad is never right */
-    for (uint32_t seed = 0; seed < 60; seed++) {
+    for (uint32_t seed = 0; seed < 120; seed++) {
         oracle o = long_model(seed);
         pk_source src = oracle_source(&o, 100);
         oracle_result got;
@@ -311,11 +315,11 @@ static void test_wrong_guesses_are_given_up(void **unused) {
         src.draft = src.token = wrong;
         src.n_draft = 64;
         oracle_translate(&o, "jacobi", &src, &got);
-        if (seed < 30) continue;
+        if (seed < 60) continue; /* it has learnt by now */
         passes += o.passes;
         asks += o.asks;
     }
-    assert_true((double)asks < 1.06 * passes);
+    if (asks * 20 > passes * 21) fail_msg("%d asks in %d passes", (int)asks, (int)passes);
     pk_ngrams_close(ngrams);
 }
 
@@ -337,8 +341,9 @@ static void test_document_repeats(void **unused) {
 
 static void test_refused(void **unused) {
     (void)unused;
-    static const char *const specs[] = { "pgj:block=0", "pgj:block=65", "hgj:length=0", "jacobi:window=0",
-                                         "jacobi:window=65", "jacobi:init=guess", "pj:block=3" };
+    static const char *const specs[] = { "pgj:block=0",     "pgj:block=65",     "hgj:length=0",
+                                         "jacobi:window=0", "jacobi:window=65", "jacobi:init=guess",
+                                         "pj:block=3" };
     const pk_strategy *by;
     void *state;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)

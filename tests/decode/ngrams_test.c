@@ -1,4 +1,5 @@
-/* ngrams_test.c - the table of n-grams: what it remembers, forgets, and how much memory it takes. */
+/* ngrams_test.c - the table of n-grams: what it remembers, forgets, and how much memory it takes.
+ */
 #include "oracle.h"
 
 #include "decode/ngrams.h"
@@ -106,8 +107,8 @@ static void test_refusals(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_remembers),     cmocka_unit_test(test_votes),
-        cmocka_unit_test(test_bounded),       cmocka_unit_test(test_few_collisions),
+        cmocka_unit_test(test_remembers), cmocka_unit_test(test_votes),
+        cmocka_unit_test(test_bounded),   cmocka_unit_test(test_few_collisions),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

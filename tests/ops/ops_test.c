@@ -403,6 +403,74 @@ static void test_attend(void **state) {
     pk_backend_close(&ref);
 }
 
+/* ---- pools of 16-bit numbers ---- */
+
+/* the same rows rounded to 16 bits; `wide` also gets the rounded values */
+static pk_tensor halves_of(pk_tensor wide) {
+    const size_t n = (size_t)wide.rows * (size_t)wide.stride;
+    uint16_t    *half = malloc(n * sizeof *half);
+    for (size_t i = 0; i < n; i++) {
+        half[i] = pk_f32_to_f16(wide.data[i]);
+        wide.data[i] = pk_f16_to_f32(half[i]);
+    }
+    wide.data = (float *)(void *)half;
+    wide.type = PK_F16;
+    return wide;
+}
+
+/* 16-bit keys and values give the bits of the same numbers in 32 bits */
+static void attend_halves(pk_backend *b, void *context) {
+    const attend_data *d = context;
+    pk_attention       see = d->see;
+    pk_tensor          wide = random_tensor(d->c->queries, d->q.cols, 0), narrow = copy_tensor(wide);
+    const pk_tensor    k = halves_of(d->k), v = halves_of(d->v);
+    see.weights = NULL;
+    b->attend(b->self, wide, d->q, d->k, d->v, &see);
+    b->attend(b->self, narrow, d->q, k, v, &see);
+    assert_close(narrow, wide, 0, "16-bit keys");
+    free(wide.data), free(narrow.data), free(k.data), free(v.data);
+}
+
+static void test_attend_halves(void **state) {
+    (void)state;
+    pk_backend ref = open_backend(NULL, 1);
+    for (int i = 0; i < COUNT(attend_cases); i++) {
+        attend_data d = make_attend(&attend_cases[i]);
+        on_every_backend(attend_halves, &d);
+        attend_halves(&ref, &d);
+        free_attend(&d);
+    }
+    pk_backend_close(&ref);
+}
+
+/* every row lands in its slot, rounded as pk_f32_to_f16 rounds; nothing else changes */
+static void place_halves(pk_backend *b, void *context) {
+    enum { N = 90, SLOTS = 200, COLS = 301, STRIDE = 320 };
+    uint16_t *pool = malloc(SLOTS * STRIDE * sizeof *pool), *expected = malloc(SLOTS * STRIDE * sizeof *pool);
+    pk_tensor rows = random_tensor(N, COLS, 1);
+    int32_t   slot[N];
+    (void)context;
+    for (int i = 0; i < N * (COLS + 1); i++) rows.data[i] *= i % 5 ? 3 : i % 3 ? 1e-6f : 1e6f;
+    memset(pool, 0x11, SLOTS * STRIDE * sizeof *pool);
+    memcpy(expected, pool, SLOTS * STRIDE * sizeof *pool);
+    for (int i = 0; i < N; i++) {
+        slot[i] = (i * 7 + 3) % SLOTS;
+        for (int c = 0; c < COLS; c++)
+            expected[slot[i] * STRIDE + c] = pk_f32_to_f16(rows.data[i * rows.stride + c]);
+    }
+    b->place(b->self, (pk_tensor){ (float *)(void *)pool, SLOTS, COLS, STRIDE, PK_F16 }, rows, slot);
+    assert_memory_equal(pool, expected, SLOTS * STRIDE * sizeof *pool);
+    free(pool), free(expected), free(rows.data);
+}
+
+static void test_place_halves(void **state) {
+    (void)state;
+    on_every_backend(place_halves, NULL);
+    pk_backend ref = open_backend(NULL, 1);
+    place_halves(&ref, NULL);
+    pk_backend_close(&ref);
+}
+
 /* ---- limits ---- */
 
 static void beyond_limits(pk_backend *b, void *context) {
@@ -458,7 +526,8 @@ int main(void) {
         cmocka_unit_test(test_linear_same), cmocka_unit_test(test_linear_law),
         cmocka_unit_test(test_linear_threads_and_f16), cmocka_unit_test(test_linear_special),
         cmocka_unit_test(test_norm), cmocka_unit_test(test_embed), cmocka_unit_test(test_place),
-        cmocka_unit_test(test_attend), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_attend), cmocka_unit_test(test_attend_halves),
+        cmocka_unit_test(test_place_halves), cmocka_unit_test(test_limits),
         cmocka_unit_test(test_no_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,8 @@
 #include "backend/cpu/cpu_state.h"
 #include "tensor/panel.h"
 
+enum { FEW_ROWS = 4 };
+
 typedef struct answer_job {
     pk_cpu             *cpu;
     const pk_answering *a;
@@ -16,7 +18,7 @@ typedef struct answer_job {
     const float        *bias;
     pk_tiles            tiles;
     int32_t             first, n;               /* questions of this block of rows */
-    int32_t             n_chunks;
+    int32_t             n_chunks, n_tasks;
 } answer_job;
 
 /* The logits (to - from) as this question may choose from them: its banned tokens are minus infinity.
@@ -75,8 +77,7 @@ static bool shares_row(const answer_job *job, int32_t question) {
 }
 
 /* all questions of the block over one chunk of the vocabulary: a tile of rows at a time */
-static void answer_chunk(void *context, int32_t chunk, int32_t worker) {
-    const answer_job *job = context;
+static void answer_chunk(const answer_job *job, int32_t chunk, int32_t worker, bool goes_on) {
     const int32_t     from = chunk * PK_CHUNK, vocab = job->table->rows;
     const int32_t     to = vocab - from < PK_CHUNK ? vocab : from + PK_CHUNK;
     float            *logits = job->cpu->logits + (size_t)worker * (PK_TILE_MAX + 1) * PK_CHUNK;
@@ -86,7 +87,7 @@ static void answer_chunk(void *context, int32_t chunk, int32_t worker) {
         pk_linear_part part = { .x = &job->tiles, .w = job->table, .bias = job->bias, .act = PK_LINEAR,
                                 .first_tile = tile, .n_tiles = 1, .first_panel = from / PK_PANEL,
                                 .n_panels = (int32_t)pk_panel_count(to - from),
-                                .out = logits, .out_stride = PK_CHUNK };
+                                .goes_on = goes_on && tile == 0, .out = logits, .out_stride = PK_CHUNK };
         job->cpu->kernels->linear(&part);
         for (; question < job->first + job->n; question++) {
             row = shares_row(job, question) ? row : row + 1;
@@ -98,6 +99,14 @@ static void answer_chunk(void *context, int32_t chunk, int32_t worker) {
                        logits + PK_TILE_MAX * PK_CHUNK, to);
         }
     }
+}
+
+/* neighbouring chunks: while one is used, the weights of the next are fetched */
+static void answer_chunks(void *context, int32_t task, int32_t worker) {
+    const answer_job *job = context;
+    const int32_t     first = (int32_t)((int64_t)job->n_chunks * task / job->n_tasks);
+    const int32_t     end = (int32_t)((int64_t)job->n_chunks * (task + 1) / job->n_tasks);
+    for (int32_t chunk = first; chunk < end; chunk++) answer_chunk(job, chunk, worker, chunk + 1 < end);
 }
 
 static float merged_log_sum(const answer_job *job, int32_t question) {
@@ -171,12 +180,15 @@ void pk_cpu_answer(void *self, pk_tensor hidden, const pk_weight *table, const p
     pk_cpu *cpu = self;
     if (cpu->status != PK_OK || !within_limits(cpu, hidden, table, a)) return;
     answer_job job = { .cpu = cpu, .a = a, .table = table, .bias = bias ? bias->data : NULL };
+    const int32_t threads = pk_pool_threads(cpu->pool);
     job.n_chunks = (table->rows + PK_CHUNK - 1) / PK_CHUNK;
     clear_lists(cpu, a);
     for (; job.first < a->n; job.first += job.n) {
         const int32_t rows = gather_rows(&job, pk_cpu_block_rows(cpu, hidden.cols, table->type));
         job.tiles = pk_cpu_prepare(cpu, hidden, cpu->pick, rows, table->type);
-        pk_pool_run(cpu->pool, answer_chunk, &job, job.n_chunks);
+        /* few rows wait for memory: one long run of chunks per thread; many compute: who is free */
+        job.n_tasks = rows <= FEW_ROWS || threads == 1 ? threads : job.n_chunks;
+        pk_pool_run(cpu->pool, answer_chunks, &job, job.n_tasks);
     }
     for (int32_t i = 0; i < a->n; i++) {
         if (a->question[i].log_sum) a->log_sum[i] = merged_log_sum(&job, i);

@@ -33,6 +33,7 @@ typedef struct pk_linear_part {
     const float     *bias;                      /* (w->rows) or NULL */
     pk_act           act;
     int32_t          first_tile, n_tiles, first_panel, n_panels;
+    bool             goes_on;                   /* this thread takes the panels that follow, next */
     float           *out;                       /* at the first row and column of the part */
     size_t           out_stride;
     const float     *residual;                  /* as out, or NULL; may be out itself */

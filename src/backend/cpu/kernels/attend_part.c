@@ -22,28 +22,38 @@ typedef struct group {
     float         factor[MAX_Q][MAX_H];         /* 1 / sum of the weights */
 } group;
 
-/* Kernels exist for three kinds of head: 64 wide, a multiple of 16 wide, and the rest; each for keys
- * and values of 32 and of 16 bits. */
-enum kind { WIDTH_64, WIDTH_16S, WIDTH_ANY, HALF = 4 };
+/* Kernels exist for heads that are 64 wide and for all others; each for keys and values of 32 and of 16
+ * bits. Plain C gains nothing from a fixed width or from unrolling, and takes minutes to compile. */
+enum kind { WIDTH_64, WIDTH_ANY, HALF = 2 };
+#ifdef PK_ISA_generic
+#undef UNROLL
+#define UNROLL
+#define FIXED(kind) WIDTH_ANY
+#else
+#define FIXED(kind) kind
+#endif
 
-INLINE enum kind kind_of(const enum kind kind) { return (enum kind)(kind & 3); }
-INLINE int32_t   width_of(const group *g, const enum kind kind) {
-    return kind_of(kind) == WIDTH_64 ? 64 : g->width;
-}
+INLINE bool    any_width(const enum kind kind) { return kind & WIDTH_ANY; }
+INLINE int32_t width_of(const group *g, const enum kind kind) { return any_width(kind) ? g->width : 64; }
 INLINE vf      load_columns(const float *x, int32_t left, const enum kind kind) {
-    return kind_of(kind) != WIDTH_ANY || left >= 16 ? vf_load(x) : vf_load_part(x, left);
+    return !any_width(kind) || left >= 16 ? vf_load(x) : vf_load_part(x, left);
 }
-/* sixteen numbers (or as many as are left) of the keys or values, from element `at` on */
-INLINE vf load_stored(const void *x, size_t at, int32_t left, const enum kind kind) {
-    uint16_t        part[16] = { 0 };
-    const uint16_t *half = (const uint16_t *)x + at;
-    if (!(kind & HALF)) return load_columns((const float *)x + at, left, kind);
-    if (kind_of(kind) != WIDTH_ANY || left >= 16) return vf_load_f16(half);
+
+/* the last numbers of a head whose width is no multiple of 16 */
+static __attribute__((noinline)) vf load_half_rest(const uint16_t *half, int32_t left) {
+    uint16_t part[16] = { 0 };
     memcpy(part, half, (size_t)left * sizeof *half);
     return vf_load_f16(part);
 }
+
+/* sixteen numbers (or as many as are left) of the keys or values, from element `at` on */
+INLINE vf load_stored(const void *x, size_t at, int32_t left, const enum kind kind) {
+    if (!(kind & HALF)) return load_columns((const float *)x + at, left, kind);
+    const uint16_t *half = (const uint16_t *)x + at;
+    return !any_width(kind) || left >= 16 ? vf_load_f16(half) : load_half_rest(half, left);
+}
 INLINE void store_columns(float *x, vf v, int32_t left, const enum kind kind) {
-    if (kind_of(kind) != WIDTH_ANY || left >= 16) vf_store(x, v);
+    if (!any_width(kind) || left >= 16) vf_store(x, v);
     else vf_store_part(x, v, left);
 }
 
@@ -158,11 +168,9 @@ INLINE void attend_group(group *g, const int n, const enum kind kind) {
 }
 
 #define DEFINE_KIND(n)                                                                             \
-    static void attend_##n##_64(group *g) { attend_group(g, n, WIDTH_64); }                        \
-    static void attend_##n##_16s(group *g) { attend_group(g, n, WIDTH_16S); }                      \
+    static void attend_##n##_64(group *g) { attend_group(g, n, FIXED(WIDTH_64)); }                 \
     static void attend_##n##_any(group *g) { attend_group(g, n, WIDTH_ANY); }                      \
-    static void attend_##n##_64h(group *g) { attend_group(g, n, WIDTH_64 | HALF); }                \
-    static void attend_##n##_16sh(group *g) { attend_group(g, n, WIDTH_16S | HALF); }              \
+    static void attend_##n##_64h(group *g) { attend_group(g, n, FIXED(WIDTH_64) | HALF); }         \
     static void attend_##n##_anyh(group *g) { attend_group(g, n, WIDTH_ANY | HALF); }
 DEFINE_KIND(1)
 DEFINE_KIND(2)
@@ -229,14 +237,13 @@ static void add_weights(const pk_attention *see, const group *g, int32_t i, int3
 }
 
 static void run_group(group *g, int32_t n, bool half) {
-    static void (*const table[3][2][3])(group *g) = {
-        { { attend_1_64, attend_1_16s, attend_1_any }, { attend_1_64h, attend_1_16sh, attend_1_anyh } },
-        { { attend_2_64, attend_2_16s, attend_2_any }, { attend_2_64h, attend_2_16sh, attend_2_anyh } },
-        { { attend_4_64, attend_4_16s, attend_4_any }, { attend_4_64h, attend_4_16sh, attend_4_anyh } },
+    static void (*const table[3][2][2])(group *g) = {
+        { { attend_1_64, attend_1_any }, { attend_1_64h, attend_1_anyh } },
+        { { attend_2_64, attend_2_any }, { attend_2_64h, attend_2_anyh } },
+        { { attend_4_64, attend_4_any }, { attend_4_64h, attend_4_anyh } },
     };
-    const enum kind kind = g->width == 64 ? WIDTH_64 : g->width % 16 ? WIDTH_ANY : WIDTH_16S;
     if (g->count > 0) {
-        table[n / 2][half][kind](g);
+        table[n / 2][half][g->width != 64](g);
         return;
     }
     const size_t bytes = (size_t)g->heads * (size_t)g->width * sizeof(float);

@@ -5,16 +5,10 @@
 #include "backend/cpu/kernels/simd.h"
 #include "tensor/panel.h"
 
-/* Which weights to fetch into the second-level cache while others are used: line p of step i lies at
- * from + p * across + i * down. A step is 64 bytes of each panel. */
-typedef struct fetch_plan {
-    const char *from;
-    size_t      across, down;
-} fetch_plan;
-
 /* A tile kernel: sums (rows of the tile, panels, 16) of x times some neighbouring panels of w.
- * w is the first panel, the next lies `stride` bytes on. Sums are floats, or int32_t for I8. */
-typedef void tile_kernel(const void *w, size_t stride, fetch_plan fetch, const void *x, int32_t cols,
+ * w is the first panel, the next lies `stride` bytes on; weights `ahead` bytes further are fetched
+ * into the second-level cache on the way. Sums are floats, or int32_t for I8. */
+typedef void tile_kernel(const void *w, size_t stride, size_t ahead, const void *x, int32_t cols,
                          void *sums);
 /* the kernel for a tile of that height and 1, 2, 4 or 8 panels; NULL where there is none */
 tile_kernel *PK_KERNEL(tile_f32)(int32_t height, int32_t panels);

@@ -6,7 +6,7 @@
 #include "backend/cpu/kernels/kernel_list.h"
 #include "backend/cpu/kernels/tile.h"
 
-enum { MOST_SUMS = 24, FETCH_BYTES = 256 << 10, LINE = 64 };
+enum { MOST_SUMS = 24, FETCH_BYTES = 256 << 10 };
 
 #ifdef PK_ISA_avx512
 enum { SHIFTED = 1 };                           /* tile_i8.c adds 128 to every weight */
@@ -90,22 +90,18 @@ static int32_t panels_at_once(pk_dtype type, int32_t height, int32_t left) {
     return n;
 }
 
-/* Weights of the next group of panels are on their way while this one is used: eight panels in step,
- * fewer from end to end, as was measured. Where a group is too large to wait in the second-level
- * cache, each panel runs a little ahead of itself instead; after the last group there is no next. */
-static fetch_plan plan_fetch(const char *w, int32_t n, size_t stride, bool last) {
-    const size_t group = (size_t)n * stride;
-    if (group > FETCH_BYTES) return (fetch_plan){ w + 2048, stride, LINE };
-    if (last) return (fetch_plan){ w, stride, LINE };
-    return n == 8 ? (fetch_plan){ w + group, stride, LINE } : (fetch_plan){ w + group, LINE, (size_t)n * LINE };
+/* Weights of the next group of panels are on their way while this one is used. Where a group is too
+ * large to wait in the second-level cache, each stream runs a little ahead instead. */
+static size_t fetch_ahead(size_t group_bytes, bool last) {
+    if (group_bytes > FETCH_BYTES) return 2048;
+    return last ? 0 : group_bytes;
 }
 
 /* all tiles of the part over n panels */
-static void one_group(const pk_linear_part *part, int32_t panel, int32_t n, size_t stride, bool last) {
+static void one_group(const pk_linear_part *part, int32_t panel, int32_t n, size_t stride, size_t ahead) {
     const pk_tiles *x = part->x;
     const size_t    row_bytes = pk_tile_width(x) * (part->w->type == PK_I8 ? 1 : sizeof(float));
     const char     *w = (const char *)part->w->data + (size_t)panel * stride;
-    const fetch_plan fetch = plan_fetch(w, n, stride, last);
     const size_t    along = (size_t)(panel - part->first_panel) * PK_PANEL;
     const int32_t   top = pk_tile_first(x, part->first_tile);
     _Alignas(64) float sums[MOST_SUMS * PK_PANEL];            /* or int32_t */
@@ -114,7 +110,7 @@ static void one_group(const pk_linear_part *part, int32_t panel, int32_t n, size
         const size_t  down = (size_t)(row - top);
         corner        at = { row, panel * PK_PANEL, part->out + down * part->out_stride + along, NULL };
         if (part->residual) at.residual = part->residual + down * part->residual_stride + along;
-        find(part->w->type, height, n)(w, stride, fetch, (const char *)x->data + (size_t)row * row_bytes,
+        find(part->w->type, height, n)(w, stride, ahead, (const char *)x->data + (size_t)row * row_bytes,
                                        x->cols, sums);
         finish_tile(part, sums, at, height, n);
     }
@@ -128,6 +124,6 @@ void PK_KERNEL(linear)(const pk_linear_part *part) {
         if (pk_tile_height(part->x, t) > tallest) tallest = pk_tile_height(part->x, t);
     for (int32_t panel = part->first_panel, n; panel < end; panel += n) {
         n = panels_at_once(part->w->type, tallest, end - panel);
-        one_group(part, panel, n, stride, panel + n >= end);
+        one_group(part, panel, n, stride, fetch_ahead((size_t)n * stride, panel + n >= end && !part->goes_on));
     }
 }

@@ -5,7 +5,6 @@
  * panels of a matrix. */
 #ifndef PK_CPU_TILE_H
 #define PK_CPU_TILE_H
-#include "backend/cpu/kernels/kernel_list.h"
 
 #define TILES_8(X, h) X(h, 8) X(h, 4) X(h, 2) X(h, 1)
 #define TILES_4(X, h) X(h, 4) X(h, 2) X(h, 1)
@@ -29,13 +28,6 @@
 /* Makes the compiler forget how a pointer was computed. Otherwise it derives each panel's pointer from
  * the first and keeps more offsets than there are registers. */
 #define OPAQUE(pointer) __asm__("" : "+r"(pointer))
-
-/* one step of the plan. Eight panels leave no registers for it: there it is w[p] plus a distance. */
-INLINE void fetch_step(fetch_plan *fetch, const char *const *w, size_t distance, const int n) {
-    UNROLL for (int p = 0; p < n; p++)
-        __builtin_prefetch(n == 8 ? w[p] + distance : fetch->from + (size_t)p * fetch->across, 0, 2);
-    fetch->from += fetch->down;
-}
 
 /* a table [height][log2(panels)] of the kernels that DEFINE_TILE made, and its look-up */
 #define TILE_NAME_(h, n)  tile_##h##x##n

@@ -27,18 +27,18 @@ INLINE void one_column(vf (*sums)[8], const int h, const int n, const WEIGHT **w
 }
 
 /* four columns; a line of the cache holds one of 32-bit weights, or two of 16-bit ones */
-INLINE void one_quad(vf (*sums)[8], const int h, const int n, const WEIGHT **w, fetch_plan *fetch,
-                     size_t distance, const float *x) {
+INLINE void one_quad(vf (*sums)[8], const int h, const int n, const WEIGHT **w, size_t ahead,
+                     const float *x) {
     const int columns = 4 / (int)sizeof(WEIGHT);
     UNROLL for (int i = 0; i < 4; i++) {
-        if (i % columns == 0) fetch_step(fetch, (const char *const *)w, distance + (size_t)(i / columns) * 64, n);
+        UNROLL for (int p = 0; p < n; p++)
+            if (i % columns == 0) __builtin_prefetch((const char *)(w[p] + i * PK_PANEL) + ahead, 0, 2);
         one_column(sums, h, n, w, x, i);
     }
 }
 
-INLINE void tile(const WEIGHT *first, size_t stride, fetch_plan fetch, const float *x, int32_t cols,
+INLINE void tile(const WEIGHT *first, size_t stride, size_t ahead, const float *x, int32_t cols,
                  float *out, const int h, const int n) {
-    const size_t  distance = (size_t)(fetch.from - (const char *)first);
     vf            sums[PK_TILE_MAX][8];
     const WEIGHT *w[8];
     UNROLL for (int p = 0; p < n; p++) {
@@ -47,7 +47,7 @@ INLINE void tile(const WEIGHT *first, size_t stride, fetch_plan fetch, const flo
         UNROLL for (int r = 0; r < h; r++) sums[r][p] = vf_all(0);
     }
     for (int32_t quad = cols / 4; quad > 0; quad--, x += 4 * h) {
-        one_quad(sums, h, n, w, &fetch, distance, x);
+        one_quad(sums, h, n, w, ahead, x);
         UNROLL for (int p = 0; p < n; p++) w[p] += 4 * PK_PANEL;
     }
     UNROLL for (int i = 0; i < 3; i++)
@@ -57,8 +57,8 @@ INLINE void tile(const WEIGHT *first, size_t stride, fetch_plan fetch, const flo
 }
 
 #define DEFINE_TILE(h, n)                                                                          \
-    static void tile_##h##x##n(const void *w, size_t stride, fetch_plan fetch, const void *x,      \
+    static void tile_##h##x##n(const void *w, size_t stride, size_t ahead, const void *x,          \
                                int32_t cols, void *sums) {                                         \
-        tile(w, stride / sizeof(WEIGHT), fetch, x, cols, sums, h, n);                              \
+        tile(w, stride / sizeof(WEIGHT), ahead, x, cols, sums, h, n);                              \
     }
 TILES(DEFINE_TILE)

@@ -67,9 +67,8 @@ INLINE void one_quad(vi (*sums)[8], const int h, const int n, const int8_t **w, 
     }
 }
 
-INLINE void tile(const int8_t *first, size_t stride, fetch_plan fetch, const int8_t *x, int32_t cols,
+INLINE void tile(const int8_t *first, size_t stride, size_t ahead, const int8_t *x, int32_t cols,
                  int32_t *out, const int h, const int n) {
-    const size_t  distance = (size_t)(fetch.from - (const char *)first);
     vi            sums[PK_TILE_MAX][8];
     const int8_t *w[8];
     UNROLL for (int p = 0; p < n; p++) {
@@ -78,7 +77,7 @@ INLINE void tile(const int8_t *first, size_t stride, fetch_plan fetch, const int
         UNROLL for (int r = 0; r < h; r++) sums[r][p] = vi_all(0);
     }
     for (int32_t quad = (cols + 3) / 4; quad > 0; quad--, x += 4 * h) {
-        fetch_step(&fetch, (const char *const *)w, distance, n);
+        UNROLL for (int p = 0; p < n; p++) __builtin_prefetch(w[p] + ahead, 0, 2);
         one_quad(sums, h, n, w, x);
         UNROLL for (int p = 0; p < n; p++) w[p] += 4 * PK_PANEL;
     }
@@ -87,9 +86,9 @@ INLINE void tile(const int8_t *first, size_t stride, fetch_plan fetch, const int
 }
 
 #define DEFINE_TILE(h, n)                                                                          \
-    static void tile_##h##x##n(const void *w, size_t stride, fetch_plan fetch, const void *x,      \
+    static void tile_##h##x##n(const void *w, size_t stride, size_t ahead, const void *x,          \
                                int32_t cols, void *sums) {                                         \
-        tile(w, stride, fetch, x, cols, sums, h, n);                                               \
+        tile(w, stride, ahead, x, cols, sums, h, n);                                               \
     }
 TILES(DEFINE_TILE)
 TILE_LOOKUP(tile_i8)
