@@ -44,6 +44,21 @@ void pk_lines_close(pk_line_reader *r) {
 }
 
 /* one read(); the buffer holds the longest line and little more */
+bool pk_lines_count(const pk_line_reader *r, uint64_t *lines) {
+    char    block[READ_BYTES], last = '\n';
+    ssize_t got;
+    off_t   at = 0;
+    *lines = 0;
+    if (r->file < 0 || !r->file_bytes || lseek(r->file, 0, SEEK_CUR) != 0) return false;
+    while ((got = pread(r->file, block, sizeof block, at)) > 0) {
+        for (ssize_t i = 0; i < got; i++) *lines += block[i] == '\n';
+        last = block[got - 1];
+        at += got;
+    }
+    *lines += last != '\n';                     /* a last line without its newline */
+    return got == 0;
+}
+
 static int read_more(const pk_cli *c, pk_line_reader *r) {
     if (r->room - r->size < READ_BYTES) {
         r->room += r->room / 2 + READ_BYTES;

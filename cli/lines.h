@@ -29,6 +29,8 @@ int  pk_lines_next(const pk_cli *c, pk_line_reader *r);
 /* the next `most` lines whatever their size, waiting for them; fewer only at the end */
 int  pk_lines_take(const pk_cli *c, pk_line_reader *r, size_t most);
 void pk_lines_close(pk_line_reader *r);
+/* lines of a plain file that was not read yet; false for pipes and the like */
+bool pk_lines_count(const pk_line_reader *r, uint64_t *lines);
 
 typedef struct pk_line_writer {
     const char *name;

@@ -73,6 +73,8 @@ static const pk_cli_option translate_options[] = {
          "take each line as one sentence instead of looking for sentences"),
     TEXT("prefix", 0, "FILE", prefix, NULL,
          "a line for each line of input: its translation begins so; may be empty"),
+    TEXT("draft", 0, "FILE", draft, NULL,
+         "a line for each line of input: a guess at its translation, for strategies that check guesses"),
     MAX_INPUT_OPTION,
     INT("n-best", n_best, 1, 1000, "only the best",
         "print the N best translations of each line as "

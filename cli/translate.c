@@ -12,16 +12,30 @@ typedef struct job {
     pk_cli        *c;
     pk_model      *model;
     pk_translator *translator;
-    pk_line_reader input, prefix;
+    pk_line_reader input, prefix, draft;
     pk_line_writer output;
     pk_progress    progress;
 } job;
+
+/* where all are plain files, a wrong number of lines is told before any work */
+static int check_counts(job *j) {
+    uint64_t n, beside;
+    if (!pk_lines_count(&j->input, &n)) return 0;
+    pk_line_reader *const readers[] = { &j->prefix, &j->draft };
+    for (int i = 0; i < 2; i++)
+        if (readers[i]->file >= 0 && pk_lines_count(readers[i], &beside) && beside != n)
+            return pk_cli_fail(j->c, "%s has %" PRIu64 " lines, the input %" PRIu64 ": they must be as many",
+                               readers[i]->name, beside, n);
+    return 0;
+}
 
 /* the output comes last: it is not touched unless all else is in order */
 static int open_all(job *j) {
     pk_cli *c = j->c;
     int     code = pk_lines_open(c, c->input, &j->input);
     if (!code && c->prefix) code = pk_lines_open(c, c->prefix, &j->prefix);
+    if (!code && c->draft) code = pk_lines_open(c, c->draft, &j->draft);
+    if (!code) code = check_counts(j);
     if (!code) code = pk_cli_open_model(c, &j->model);
     if (!code) code = pk_cli_open_translator(c, j->model, c->decode, &j->translator);
     if (!code) code = pk_writer_open(c, c->output, &j->input, &j->output);
@@ -32,6 +46,7 @@ static int close_all(job *j, int code) {
     code = pk_writer_close(j->c, &j->output, code);
     pk_translator_close(j->translator);
     pk_model_close(j->model);
+    pk_lines_close(&j->draft);
     pk_lines_close(&j->prefix);
     pk_lines_close(&j->input);
     return code;
@@ -85,13 +100,13 @@ static int write_chunk(job *j, const pk_result *result) {
     return pk_writer_flush(j->c, &j->output);
 }
 
-/* as many prefixes as lines: fewer, or any left over at the end, is a mistake worth stopping for */
-static int read_prefixes(job *j) {
-    if (!j->c->prefix) return 0;
-    int code = pk_lines_take(j->c, &j->prefix, j->input.n ? j->input.n : 1);
-    if (!code && j->prefix.n != j->input.n)
+/* as many lines beside the input as it has: fewer, or any left over, is a mistake worth stopping for */
+static int read_beside(job *j, const char *path, pk_line_reader *beside) {
+    if (!path) return 0;
+    int code = pk_lines_take(j->c, beside, j->input.n ? j->input.n : 1);
+    if (!code && beside->n != j->input.n)
         code = pk_cli_fail(j->c, "%s has %s lines than the input: it must have one for each",
-                           j->prefix.name, j->prefix.n < j->input.n ? "fewer" : "more");
+                           beside->name, beside->n < j->input.n ? "fewer" : "more");
     return code;
 }
 
@@ -99,6 +114,7 @@ static int translate_chunk(job *j) {
     pk_result      *result = NULL;
     pk_call_options options = { .size = sizeof options,
                                 .prefix = j->c->prefix ? j->prefix.line : NULL,
+                                .draft = j->c->draft ? j->draft.line : NULL,
                                 .progress = pk_progress_report,
                                 .user = &j->progress };
     pk_status status =
@@ -113,7 +129,8 @@ static int run(job *j) {
     pk_progress_begin(&j->progress, j->c, &j->input);
     while (!code) {
         code = pk_lines_next(j->c, &j->input);
-        if (!code) code = read_prefixes(j);
+        if (!code) code = read_beside(j, j->c->prefix, &j->prefix);
+        if (!code) code = read_beside(j, j->c->draft, &j->draft);
         if (code || j->input.n == 0) break;
         code = translate_chunk(j);
         pk_progress_chunk_done(&j->progress);
@@ -123,7 +140,7 @@ static int run(job *j) {
 }
 
 int pk_cli_translate(pk_cli *c) {
-    job j = { .c = c, .input.file = -1, .prefix.file = -1, .output.file = -1 };
+    job j = { .c = c, .input.file = -1, .prefix.file = -1, .draft.file = -1, .output.file = -1 };
     int code = open_all(&j);
     if (!code) code = run(&j);
     if (j.translator) pk_cli_warn_stats(c, j.translator);

@@ -89,6 +89,8 @@ typedef struct pk_result pk_result;
 typedef struct pk_call_options {
     size_t         size;
     const pk_text *prefix;                      /* one per text: its translation begins so; may be empty */
+    const pk_text *draft;                       /* one per text: a guess at its translation; may be empty.
+                                                   Strategies that check guesses get done sooner with it */
     /* called now and then from the calling thread; a value other than 0 cancels the call */
     int          (*progress)(void *user, size_t sentences_done, size_t sentences_in_all);
     void          *user;
@@ -127,6 +129,7 @@ typedef struct pk_stats {
     uint64_t texts, sentences, source_tokens, target_tokens;
     uint64_t passes, asks;                      /* decoder passes; positions run through the decoder */
     uint64_t sentence_passes;                   /* passes, counted once for each sentence in them */
+    uint64_t aside_passes;                      /* of those, not counted: they only found a length */
     uint64_t decoder_weight_bytes;              /* read by one decoder pass */
     uint64_t repaired, wrapped;                 /* texts with invalid UTF-8; sentences over the limit */
     double   seconds[PK_N_MODULES];             /* summed over workers */

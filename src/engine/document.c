@@ -134,6 +134,29 @@ pk_status pk_document_set_prefix(pk_document *d, const pk_reader *r, pk_text pre
     return PK_OK;
 }
 
+static pk_status add_draft(pk_job *job, const pk_reader *r, const char *text, size_t size) {
+    return pk_vocab_encode_target(r->model->vocab, text, size, &job->draft);
+}
+
+pk_status pk_document_set_draft(pk_document *d, const pk_reader *r, pk_text draft) {
+    pk_buffer repaired = { 0 };
+    pk_pieces pieces = { 0 };
+    size_t    n = 0, job = 0;
+    pk_utf8_repair(draft.data, draft.size, &repaired);
+    pk_status status = pk_buffer_status(&repaired);
+    if (status == PK_OK) status = pk_split(r->splitter, repaired.data, repaired.size, r->one_sentence, &pieces);
+    for (size_t i = 0; status == PK_OK && i < pieces.n; i++) n += pieces.piece[i].sentence;
+    for (size_t i = 0; status == PK_OK && n && n != d->n_jobs && i < d->n_jobs; i++)
+        status = add_draft(&d->job[i], r, repaired.data, repaired.size);
+    for (size_t i = 0; status == PK_OK && n == d->n_jobs && i < pieces.n; i++) {
+        const pk_piece *p = &pieces.piece[i];
+        if (p->sentence) status = add_draft(&d->job[job++], r, repaired.data + p->begin, p->size);
+    }
+    pk_pieces_free(&pieces);
+    pk_buffer_free(&repaired);
+    return status;
+}
+
 pk_status pk_document_set_forced(pk_document *d, const pk_reader *r, pk_text target) {
     const pk_config *c = &r->model->data.network.config;
     if (d->n_jobs == 0) return PK_OK;

@@ -29,6 +29,8 @@ typedef struct pk_reader {                      /* what reading needs to know */
 pk_status pk_document_read(pk_document *d, const pk_reader *r, pk_text text);
 /* the output of the first sentence must begin with this */
 pk_status pk_document_set_prefix(pk_document *d, const pk_reader *r, pk_text prefix);
+/* a guess at the output: sentence by sentence when it has as many, else all of it for each */
+pk_status pk_document_set_draft(pk_document *d, const pk_reader *r, pk_text draft);
 /* the whole output to be scored; the document must have been read as one sentence */
 pk_status pk_document_set_forced(pk_document *d, const pk_reader *r, pk_text target);
 void      pk_document_free(pk_document *d);

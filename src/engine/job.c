@@ -13,6 +13,7 @@ void pk_job_free(pk_job *job) {
     pk_ids_free(&job->source);
     pk_ids_free(&job->prefix);
     pk_ids_free(&job->forced);
+    pk_ids_free(&job->draft);
     *job = (pk_job){ 0 };
 }
 

@@ -16,6 +16,7 @@ typedef struct pk_job {
     pk_ids             source;                  /* language and end symbol included */
     pk_ids             prefix;                  /* what the output must begin with */
     pk_ids             forced;                  /* the whole output, when it is to be scored */
+    pk_ids             draft;                   /* a guess at the output */
     int32_t            n_free_prefix;
     pk_job_hypothesis *hypothesis;              /* best first */
     int32_t            n_hypotheses;

@@ -129,13 +129,14 @@ typedef struct call {
     pk_job       **queue;                       /* all jobs, longest first */
 } call;
 
-static pk_status read_one(call *k, size_t i, const pk_text *text, const pk_text *prefix, const pk_text *target) {
+static pk_status read_one(call *k, size_t i, const pk_text *text, const pk_call_options *o, const pk_text *target) {
     pk_translator *t = k->t;
     pk_document   *d = &k->document[i];
     pk_reader      r = t->reader;
     if (target) r.one_sentence = true;
     PK_TRY(pk_document_read(d, &r, text[i]));
-    if (prefix) PK_TRY(pk_document_set_prefix(d, &r, prefix[i]));
+    if (o->prefix) PK_TRY(pk_document_set_prefix(d, &r, o->prefix[i]));
+    if (o->draft) PK_TRY(pk_document_set_draft(d, &r, o->draft[i]));
     if (target) PK_TRY(pk_document_set_forced(d, &r, target[i]));
     k->n_jobs += d->n_jobs;
     t->texts++;
@@ -144,10 +145,10 @@ static pk_status read_one(call *k, size_t i, const pk_text *text, const pk_text 
     return PK_OK;
 }
 
-static pk_status read_all(call *k, const pk_text *text, const pk_text *prefix, const pk_text *target) {
+static pk_status read_all(call *k, const pk_text *text, const pk_call_options *o, const pk_text *target) {
     PK_TRY(PK_TAKE(&k->document, k->n));
     for (size_t i = 0; i < k->n; i++) {
-        const pk_status status = read_one(k, i, text, prefix, target);
+        const pk_status status = read_one(k, i, text, o, target);
         if (status != PK_OK && k->n > 1) pk_fail_context("text %zu", i + 1);
         PK_TRY(status);
     }
@@ -217,7 +218,7 @@ static pk_status serve(pk_translator *t, const pk_text *text, const pk_text *tar
     pk_status       status;
     *out = NULL;
     if (opt) memcpy(&o, opt, opt->size < sizeof o ? opt->size : sizeof o);
-    PK_GOTO(read_all(&k, text, o.prefix, target));
+    PK_GOTO(read_all(&k, text, &o, target));
     PK_GOTO(sort_jobs(&k));
     PK_GOTO(decode_all(&k, plan, &o));
     PK_GOTO(render_all(&k, plan, out));
@@ -254,6 +255,7 @@ void pk_translator_stats(const pk_translator *t, pk_stats *out) {
         out->passes += w->stats.passes;
         out->asks += w->stats.asks;
         out->sentence_passes += w->stats.sentence_passes;
+        out->aside_passes += w->stats.aside_passes;
         for (int m = 0; m < PK_N_MODULES; m++) out->seconds[m] += seconds[m] + w->stats.seconds[m];
     }
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "decode/ngrams.h"
 
 struct pk_live {                                /* one sentence being decoded */
     pk_job    *job;
@@ -47,7 +48,9 @@ static pk_session_limits plan_session(const pk_worker_options *o, const pk_confi
     m.asks = o->batch * usual.asks + worst.asks;
     const int32_t length = o->usual_length ? o->usual_length : USUAL_LENGTH;
     m.slots = larger(worst.slots, o->batch * usual.rows * length) + usual.asks;
-    m.listed = m.asks * (2 * c->n_suppressed + 6) + o->batch * worst.rows * 2 * c->max_target;
+    /* an ask may list its whole history twice: banned, and as targets */
+    const int32_t listed = 2 * (c->max_target + c->n_suppressed) + 6;
+    m.listed = larger(worst.asks * listed, m.asks * (2 * c->n_suppressed + 6) + o->batch * worst.rows * listed);
     return m;
 }
 
@@ -80,6 +83,7 @@ pk_status pk_worker_open(pk_worker *w, const pk_network *net, const pk_worker_op
     const size_t a = opt->plan.strategy->state_size, b = opt->scoring.strategy->state_size;
     const pk_session_limits limits = plan_session(opt, c, usual, worst);
     PK_TRY(pk_backend_open(opt->backend, opt->threads, &w->on));
+    PK_TRY(pk_ngrams_open(PK_NGRAMS_BITS, &w->ngrams));
     PK_TRY(take_live(w, worst, a > b ? a : b));
     return pk_session_open(net, &w->on, &limits, &w->session);
 }
@@ -87,6 +91,7 @@ pk_status pk_worker_open(pk_worker *w, const pk_network *net, const pk_worker_op
 void pk_worker_close(pk_worker *w) {
     void *const blocks[] = { w->live, w->waiting, w->request, w->found, w->states, w->asks, w->answers, w->tips };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
+    pk_ngrams_close(w->ngrams);
     pk_session_close(w->session);
     pk_backend_close(&w->on);
     *w = (pk_worker){ 0 };
@@ -106,7 +111,8 @@ static pk_source source_of(const pk_worker *w, const pk_job *job) {
         .max_length = most,
         .max_positions = c->max_target, .prefix = job->prefix.id, .n_prefix = (int32_t)job->prefix.n,
         .n_free_prefix = job->n_free_prefix, .forced = job->forced.n ? job->forced.id : NULL,
-        .n_forced = (int32_t)job->forced.n, .n_best = w->plan->n_best, .want_scores = w->plan->scores,
+        .n_forced = (int32_t)job->forced.n, .draft = job->draft.id, .n_draft = (int32_t)job->draft.n,
+        .ngrams = w->ngrams, .n_best = w->plan->n_best, .want_scores = w->plan->scores,
         .want_attention = w->plan->alignment, .forced_eos = c->forced_eos >= 0,
         .renormalise = c->renormalise, .beams = c->beams, .length_penalty = c->length_penalty, .early_stopping = c->early_stopping,
         .no_repeat_ngram = c->no_repeat_ngram, .repetition_penalty = c->repetition_penalty };
@@ -194,24 +200,35 @@ static pk_status finish(pk_worker *w, pk_queue *q, int32_t i) {
 /* ---- one pass ---- */
 
 static void propose(pk_worker *w) {
+    pk_pass_cost_tell(&w->cost, w->n_live);
     for (int32_t i = 0; i < w->n_live; i++) {
         pk_live *l = &w->live[i];
         if (l->ready) continue;
         l->pass.n = 0;
         l->pass.model = 0;
-        l->pass.see_all = false;
+        l->pass.see_all = l->pass.aside = false;
+        l->pass.cost = w->cost.cost;
+        l->pass.n_cost = 3;
         w->plan->strategy->propose(l->state, &l->pass);
         l->ready = true;
     }
 }
 
+static int64_t tokens_listed(const pk_pass *p, int32_t n_suppressed) {
+    int64_t sum = 0;
+    for (int32_t i = 1; i <= p->n; i++) sum += p->ask[i].n_ban + p->ask[i].n_target + n_suppressed;
+    return sum;
+}
+
 /* requests for as many sentences from `first` as one pass can take; returns how many */
 static int32_t group(pk_worker *w, int32_t first) {
     const pk_session_limits *max = pk_session_max(w->session);
-    int32_t                  n = 0, asks = 0;
+    int32_t                  n = 0;
+    int64_t                  asks = 0, listed = 0;
     for (int32_t i = first; i < w->n_live; i++) {
         asks += w->live[i].pass.n;
-        if (asks > max->asks || asks > pk_session_free_slots(w->session)) break;
+        listed += tokens_listed(&w->live[i].pass, w->net->config.n_suppressed);
+        if (asks > max->asks || asks > pk_session_free_slots(w->session) || listed > max->listed) break;
         w->request[n++] = (pk_request){ w->live[i].sentence, &w->live[i].pass };
     }
     return n;
@@ -221,6 +238,30 @@ static int32_t group(pk_worker *w, int32_t first) {
 static void put_back_youngest(pk_worker *w) {
     w->waiting[w->n_waiting++] = w->live[w->n_live - 1].job;
     remove_live(w, w->n_live - 1);
+}
+
+/* what came back for n sentences from `first` on; returns where the next ones begin */
+static pk_status absorb(pk_worker *w, pk_queue *q, int32_t n, int32_t *first) {
+    for (int32_t i = 0; i < n; i++) {
+        pk_live *l = &w->live[*first];
+        if (l->pass.aside) w->stats.aside_passes++;
+        else w->stats.sentence_passes++;
+        w->stats.asks += (uint64_t)l->pass.n;
+        l->verdict.n_rows = 0;
+        l->verdict.done = false;
+        l->ready = false;
+        w->plan->strategy->absorb(l->state, &l->pass, &l->verdict);
+        pk_session_commit(w->session, l->sentence, &l->verdict);
+        if (!l->verdict.done) (*first)++;
+        else PK_TRY(finish(w, q, *first));
+    }
+    return PK_OK;
+}
+
+static int32_t asks_of(const pk_worker *w, int32_t n) {
+    int32_t asks = 0;
+    for (int32_t i = 0; i < n; i++) asks += w->request[i].pass->n;
+    return asks;
 }
 
 static pk_status step(pk_worker *w, pk_queue *q) {
@@ -234,23 +275,12 @@ static pk_status step(pk_worker *w, pk_queue *q) {
             put_back_youngest(w);
             continue;
         }
+        const double begun = pk_clock_now();
         PK_TRY(pk_session_run(w->session, w->request, n));
         since = pk_clock_now();
+        pk_pass_cost_learn(&w->cost, asks_of(w, n), since - begun);
         w->stats.passes++;
-        int32_t at = first;
-        for (int32_t i = 0; i < n; i++) {
-            pk_live *l = &w->live[at];
-            w->stats.asks += (uint64_t)l->pass.n;
-            w->stats.sentence_passes++;
-            l->verdict.n_rows = 0;
-            l->verdict.done = false;
-            l->ready = false;
-            w->plan->strategy->absorb(l->state, &l->pass, &l->verdict);
-            pk_session_commit(w->session, l->sentence, &l->verdict);
-            if (!l->verdict.done) at++;
-            else PK_TRY(finish(w, q, at));
-        }
-        first = at;
+        PK_TRY(absorb(w, q, n, &first));
         w->stats.seconds[PK_MODULE_STRATEGY] += pk_clock_now() - since;
     }
     return PK_OK;

@@ -8,6 +8,7 @@
 
 #include "backend/list.h"
 #include "engine/job.h"
+#include "engine/pass_cost.h"
 #include "session/session.h"
 
 /* The jobs of one call, longest first, shared by all workers. */
@@ -48,6 +49,8 @@ typedef struct pk_worker {
     int32_t           n_waiting;
     pk_request       *request;
     pk_hypothesis    *found;
+    struct pk_ngrams *ngrams;                   /* what this worker has output */
+    pk_pass_cost      cost;
     char             *states;
     pk_ask           *asks;
     pk_answer        *answers;

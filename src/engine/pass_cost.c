@@ -1,0 +1,47 @@
+/* pass_cost.c - least squares over passes, old ones counting ever less. */
+#include "engine/pass_cost.h"
+
+/* Until widths have varied, an extra ask is taken to cost this part of a pass of one. */
+#define PRESUMED 0.1
+#define MEMORY   0.98                           /* of the last pass's weight: about fifty passes count */
+#define OUTLIER  3.0                            /* times the expected: somebody else had the core */
+
+static void add(pk_pass_cost *c, double asks, double seconds, double weight) {
+    c->weight += weight;
+    c->asks += weight * asks;
+    c->seconds += weight * seconds;
+    c->asks_squared += weight * asks * asks;
+    c->asks_seconds += weight * asks * seconds;
+}
+
+/* seconds = *fixed + *each * asks */
+static void line(const pk_pass_cost *c, double *fixed, double *each) {
+    const double spread = c->weight * c->asks_squared - c->asks * c->asks;
+    *each = spread > 0 ? (c->weight * c->asks_seconds - c->asks * c->seconds) / spread : 0;
+    if (*each < 0) *each = 0;
+    *fixed = c->weight > 0 ? (c->seconds - *each * c->asks) / c->weight : 0;
+    if (*fixed < 0) *fixed = 0;
+}
+
+void pk_pass_cost_learn(pk_pass_cost *c, int32_t asks, double seconds) {
+    double fixed, each;
+    if (c->weight == 0) {                       /* something to begin with, soon outweighed */
+        add(c, asks + 8, seconds * (1 + 8 * PRESUMED), 1);
+        add(c, asks, seconds, 1);
+        return;
+    }
+    line(c, &fixed, &each);
+    if (seconds > OUTLIER * (fixed + each * asks)) return;
+    c->weight *= MEMORY, c->asks *= MEMORY, c->seconds *= MEMORY;
+    c->asks_squared *= MEMORY, c->asks_seconds *= MEMORY;
+    add(c, asks, seconds, 1);
+}
+
+void pk_pass_cost_tell(pk_pass_cost *c, int32_t sentences) {
+    double fixed, each;
+    line(c, &fixed, &each);
+    const double share = fixed / sentences + each;           /* of one sentence with one ask */
+    c->cost[0] = 0;
+    c->cost[1] = 1;
+    c->cost[2] = (float)(1 + (share > 0 ? each / share : PRESUMED));
+}
