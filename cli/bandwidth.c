@@ -16,7 +16,7 @@ typedef struct sweeper {
     pthread_t       thread;
     const uint64_t *data;
     size_t          n;
-    uint64_t        sum;                        /* kept, so that the reading cannot be left out */
+    uint64_t        sum; /* kept, so that the reading cannot be left out */
 } sweeper;
 
 int pk_cli_cores(void) {
@@ -38,8 +38,8 @@ static void *sweep(void *user) {
 static double sweep_once(sweeper *sweepers, int n) {
     double begin = pk_cli_seconds();
     int    started = 0;
-    while (started < n && !pthread_create(&sweepers[started].thread, NULL, sweep,
-                                          &sweepers[started]))
+    while (started < n &&
+           !pthread_create(&sweepers[started].thread, NULL, sweep, &sweepers[started]))
         started++;
     for (int i = 0; i < started; i++) pthread_join(sweepers[i].thread, NULL);
     return started == n ? pk_cli_seconds() - begin : 0;
@@ -52,7 +52,7 @@ double pk_cli_bandwidth(int threads) {
     size_t    n = SWEEP_BYTES / sizeof *data;
     if (!data) return 0;
     if (threads > MOST_SWEEPERS) threads = MOST_SWEEPERS;
-    memset(data, 1, SWEEP_BYTES);               /* pages must be real before they are timed */
+    memset(data, 1, SWEEP_BYTES); /* pages must be real before they are timed */
     for (int i = 0; i < threads; i++) {
         size_t first = n * (size_t)i / (size_t)threads, end = n * ((size_t)i + 1) / (size_t)threads;
         sweepers[i] = (sweeper){ .data = data + first, .n = end - first };

@@ -20,8 +20,8 @@ typedef struct job {
     pk_model      *model;
     double         model_load;
     pk_line_reader input;
-    uint64_t      *first_hash;                  /* of each line's translation in the first case */
-    double        *latency;                     /* of all runs of the present case */
+    uint64_t      *first_hash; /* of each line's translation in the first case */
+    double        *latency;    /* of all runs of the present case */
     size_t         n_latency, most_latency;
     double         call_began;
 } job;
@@ -65,7 +65,7 @@ static uint64_t read_peak(void) {
 /* all sentences up to `done` that were not yet counted are done now */
 static int note_latency(void *user, size_t done, size_t in_all) {
     job   *j = user;
-    size_t left = done < in_all ? in_all - done : 0;     /* a line may have become several */
+    size_t left = done < in_all ? in_all - done : 0; /* a line may have become several */
     size_t end = left < j->most_latency ? j->most_latency - left : 0;
     double now = pk_cli_seconds() - j->call_began;
     while (j->n_latency < end) j->latency[j->n_latency++] = now;
@@ -138,10 +138,10 @@ static void summarize(job *j, pk_bench_case *k, double *seconds) {
 
 /* warm-up, then the runs; statistics count from after the warm-up */
 static int measure(job *j, pk_translator *t, pk_bench_case *k) {
-    size_t    warm = (size_t)j->c->warm_up < j->b.lines ? (size_t)j->c->warm_up : j->b.lines;
-    double   *seconds = pk_cli_grow(NULL, (size_t)j->c->repeat, sizeof *seconds);
-    pk_stats  before;
-    int       code = 0;
+    size_t   warm = (size_t)j->c->warm_up < j->b.lines ? (size_t)j->c->warm_up : j->b.lines;
+    double  *seconds = pk_cli_grow(NULL, (size_t)j->c->repeat, sizeof *seconds);
+    pk_stats before;
+    int      code = 0;
     j->n_latency = 0;
     if (warm) code = call(j, t, k, 0, warm);
     pk_translator_stats(t, &before);
@@ -181,7 +181,7 @@ static int open_all(job *j) {
 /* one case for each --decode, or the default alone */
 static void prepare(job *j) {
     static const char *const normal[] = { "greedy" };
-    pk_bench *b = &j->b;
+    pk_bench                *b = &j->b;
     b->c = j->c;
     b->lines = j->input.n;
     for (size_t i = 0; i < b->lines; i++) b->words += count_words(&j->input.line[i]);
@@ -197,7 +197,7 @@ static void prepare(job *j) {
 
 int pk_cli_bench(pk_cli *c) {
     job j = { .c = c, .input.file = -1 };
-    c->no_split = true;                         /* so that a line is a sentence is a latency */
+    c->no_split = true; /* so that a line is a sentence is a latency */
     int code = open_all(&j);
     if (!code) prepare(&j);
     for (size_t i = 0; i < j.b.n && !code; i++) code = run_case(&j, &j.b.cases[i]);

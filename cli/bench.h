@@ -5,26 +5,26 @@
 
 typedef struct pk_bench_case {
     const char *decode;
-    double      load;                           /* seconds to open model and translator */
-    double      seconds;                        /* of the median run */
-    double      p50, p95, p99, slowest;         /* latency of a sentence in seconds, all runs */
-    pk_stats    stats;                          /* of all runs together */
-    uint64_t    peak_bytes;                     /* most memory resident */
-    uint64_t    same;                           /* lines translated as in the first case */
+    double      load;                   /* seconds to open model and translator */
+    double      seconds;                /* of the median run */
+    double      p50, p95, p99, slowest; /* latency of a sentence in seconds, all runs */
+    pk_stats    stats;                  /* of all runs together */
+    uint64_t    peak_bytes;             /* most memory resident */
+    uint64_t    same;                   /* lines translated as in the first case */
 } pk_bench_case;
 
 typedef struct pk_bench {
     const pk_cli  *c;
-    size_t         lines, n;                    /* lines a run; cases */
-    uint64_t       words;                       /* in those lines, between spaces */
-    int            threads;                     /* in use: those asked for, or one per core */
-    double         bandwidth;                   /* bytes a second this machine reads */
+    size_t         lines, n;  /* lines a run; cases */
+    uint64_t       words;     /* in those lines, between spaces */
+    int            threads;   /* in use: those asked for, or one per core */
+    double         bandwidth; /* bytes a second this machine reads */
     pk_bench_case *cases;
 } pk_bench;
 
-void   pk_bench_print_table(const pk_bench *b);
-void   pk_bench_print_json(const pk_bench *b);  /* a line for each case */
-int    pk_cli_cores(void);                      /* that this process may use */
+void pk_bench_print_table(const pk_bench *b);
+void pk_bench_print_json(const pk_bench *b); /* a line for each case */
+int  pk_cli_cores(void);                     /* that this process may use */
 /* bytes a second that so many threads read in a sweep over 256 MB; 0 if it cannot be measured */
 double pk_cli_bandwidth(int threads);
 #endif

@@ -12,11 +12,11 @@
 static const char *const module_name[PK_N_MODULES] = { PK_MODULE_MAP(MODULE_TEXT) };
 
 typedef struct figures {
-    double sentences, words, tokens;            /* a second */
-    double passes, kept;                        /* a sentence; tokens in a pass */
-    double bandwidth;                           /* part of the machine's */
+    double sentences, words, tokens; /* a second */
+    double passes, kept;             /* a sentence; tokens in a pass */
+    double bandwidth;                /* part of the machine's */
     double ratio;
-    double share[PK_N_MODULES];                 /* of the time, 0 to 1 */
+    double share[PK_N_MODULES]; /* of the time, 0 to 1 */
 } figures;
 
 /* a rate of nothing is 0 here: JSON knows no infinity */
@@ -41,15 +41,15 @@ static figures derive(const pk_bench *b, const pk_bench_case *k) {
 }
 
 /* one row: a name, and `value` for each case, with k and f in scope */
-#define ROW(name, format, value)                           \
-    do {                                                   \
-        pk_table_add(&table, "%s", name);                  \
-        for (size_t i = 0; i < b->n; i++) {                \
-            const pk_bench_case *k = &b->cases[i];         \
-            figures              f = derive(b, k);         \
-            (void)k, (void)f;                              \
-            pk_table_add(&table, format, value);           \
-        }                                                  \
+#define ROW(name, format, value)                   \
+    do {                                           \
+        pk_table_add(&table, "%s", name);          \
+        for (size_t i = 0; i < b->n; i++) {        \
+            const pk_bench_case *k = &b->cases[i]; \
+            figures              f = derive(b, k); \
+            (void)k, (void)f;                      \
+            pk_table_add(&table, format, value);   \
+        }                                          \
     } while (0)
 
 void pk_bench_print_table(const pk_bench *b) {
@@ -90,22 +90,20 @@ static json_t *json_case(const pk_bench *b, const pk_bench_case *k, const figure
         json_object_set_new(share, module_name[i], json_real(f->share[i]));
     json_t *line = json_pack(
         "{s:s, s:s, s:s?, s:i, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:{s:f,s:f,s:f,s:f}}",
-        "decode", k->decode, "model", c->model, "type", c->type, "threads", b->threads,
-        "workers", c->workers ? json_integer(c->workers) : json_null(),
-        "batch", (json_int_t)c->batch, "lines", (json_int_t)b->lines,
-        "repeat", (json_int_t)c->repeat,
-        "seconds", k->seconds, "sentences_per_second", f->sentences,
-        "source_words_per_second", f->words, "target_tokens_per_second", f->tokens,
-        "speed_to_first", f->ratio, "latency_seconds", "p50", k->p50, "p95", k->p95, "p99", k->p99,
-        "max", k->slowest);
-    json_t *more = json_pack(
-        "{s:s, s:f, s:f, s:I, s:I, s:f, s:f, s:f, s:I, s:o}",
-        "latency_from", c->batch == 1 ? "call of one line" : "call of all lines",
-        "passes_per_sentence", f->passes, "tokens_kept_per_pass", f->kept,
-        "target_tokens", (json_int_t)(k->stats.target_tokens / (uint64_t)c->repeat),
-        "peak_memory_bytes", (json_int_t)k->peak_bytes, "load_seconds", k->load,
-        "bandwidth_fraction", f->bandwidth, "machine_bytes_per_second", b->bandwidth,
-        "lines_as_first", (json_int_t)k->same, "time_share", share);
+        "decode", k->decode, "model", c->model, "type", c->type, "threads", b->threads, "workers",
+        c->workers ? json_integer(c->workers) : json_null(), "batch", (json_int_t)c->batch, "lines",
+        (json_int_t)b->lines, "repeat", (json_int_t)c->repeat, "seconds", k->seconds,
+        "sentences_per_second", f->sentences, "source_words_per_second", f->words,
+        "target_tokens_per_second", f->tokens, "speed_to_first", f->ratio, "latency_seconds", "p50",
+        k->p50, "p95", k->p95, "p99", k->p99, "max", k->slowest);
+    json_t *more =
+        json_pack("{s:s, s:f, s:f, s:I, s:I, s:f, s:f, s:f, s:I, s:o}", "latency_from",
+                  c->batch == 1 ? "call of one line" : "call of all lines", "passes_per_sentence",
+                  f->passes, "tokens_kept_per_pass", f->kept, "target_tokens",
+                  (json_int_t)(k->stats.target_tokens / (uint64_t)c->repeat), "peak_memory_bytes",
+                  (json_int_t)k->peak_bytes, "load_seconds", k->load, "bandwidth_fraction",
+                  f->bandwidth, "machine_bytes_per_second", b->bandwidth, "lines_as_first",
+                  (json_int_t)k->same, "time_share", share);
     json_object_update(line, more);
     json_decref(more);
     return line;

@@ -12,21 +12,21 @@
 
 enum { PK_EXIT_OK = 0, PK_EXIT_FAILED = 1, PK_EXIT_USAGE = 2 };
 
-typedef struct pk_cli_list {                    /* an option that may be given several times */
+typedef struct pk_cli_list { /* an option that may be given several times */
     const char **item;
     size_t       n;
 } pk_cli_list;
 
 typedef struct pk_cli {
     const struct pk_cli_verb *verb;
-    pk_cli_list operand;                        /* what is not an option, in order */
-    const char *model, *from, *to, *type, *backend, *decode;
-    const char *input, *output, *prefix, *draft, *reference, *tokenize;
-    pk_cli_list decodes;                        /* bench: one case each */
-    int64_t     threads, workers, batch, batch_tokens, max_input, n_best;
-    int64_t     bootstrap, seed, limit, repeat, warm_up;
-    bool        no_split, scores, word_scores, alignment, lowercase, json, quiet;
-    bool        man, help, version;
+    pk_cli_list               operand; /* what is not an option, in order */
+    const char               *model, *from, *to, *type, *backend, *decode;
+    const char               *input, *output, *prefix, *draft, *reference, *tokenize;
+    pk_cli_list               decodes; /* bench: one case each */
+    int64_t                   threads, workers, batch, batch_tokens, max_input, n_best;
+    int64_t                   bootstrap, seed, limit, repeat, warm_up;
+    bool                      no_split, scores, word_scores, alignment, lowercase, json, quiet;
+    bool                      man, help, version;
 } pk_cli;
 
 /* one line on stderr, "pronk VERB: ..."; the value is the exit code to return */
@@ -34,15 +34,15 @@ int  pk_cli_fail(const pk_cli *c, const char *format, ...) __attribute__((format
 int  pk_cli_usage(const pk_cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void pk_cli_warn(const pk_cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* the library's last error; what it calls a wrong argument was a wrong option */
-int  pk_cli_fail_status(const pk_cli *c, pk_status status);
+int pk_cli_fail_status(const pk_cli *c, pk_status status);
 
 /* room for n elements; the contents stay. Ends the program where there is no memory. */
 void *pk_cli_grow(void *block, size_t n, size_t each);
 
 /* opens c->model and a translator with the options given; prints what failed. 0 or an exit code */
-int  pk_cli_open_model(const pk_cli *c, pk_model **model);
-int  pk_cli_open_translator(const pk_cli *c, const pk_model *model, const char *decode,
-                            pk_translator **out);
+int pk_cli_open_model(const pk_cli *c, pk_model **model);
+int pk_cli_open_translator(const pk_cli *c, const pk_model *model, const char *decode,
+                           pk_translator **out);
 /* says once what became of input that was not as it should be */
 void pk_cli_warn_stats(const pk_cli *c, const pk_translator *translator);
 

@@ -9,8 +9,7 @@ int pk_cli_convert(pk_cli *c) {
     struct stat about;
     if (!stat(to, &about) && S_ISDIR(about.st_mode))
         return pk_cli_fail(c, "cannot write %s: it is a folder; name a file, model.pronk say", to);
-    pk_status status =
-        pk_model_convert(from, to, PK_OPTIONS(pk_convert_options, .type = c->type));
+    pk_status status = pk_model_convert(from, to, PK_OPTIONS(pk_convert_options, .type = c->type));
     if (status != PK_OK) return pk_cli_fail_status(c, status);
     if (!stat(to, &about)) pk_cli_warn(c, "%s: %.1f MB", to, (double)about.st_size / 1e6);
     return PK_EXIT_OK;

@@ -13,16 +13,18 @@ enum { N_METRICS = 3 };
 static const char *const metric_key[N_METRICS] = { "bleu", "chrf2", "chrf2++" };
 static const char *const metric_name[N_METRICS] = { "BLEU", "chrF2", "chrF2++" };
 
-typedef struct figure { double score, mean, interval, p; } figure;   /* of one metric */
+typedef struct figure {
+    double score, mean, interval, p;
+} figure; /* of one metric */
 
 typedef struct job {
-    pk_cli          *c;
-    pk_eval_options  options;
-    pk_line_reader   reference, *system;
-    const char     **name;
-    size_t           n;                         /* systems */
-    pk_eval_scores  *scores;
-    char            *signature[N_METRICS];
+    pk_cli         *c;
+    pk_eval_options options;
+    pk_line_reader  reference, *system;
+    const char    **name;
+    size_t          n; /* systems */
+    pk_eval_scores *scores;
+    char           *signature[N_METRICS];
 } job;
 
 /* the figures of a metric gathered: the library has a field for each */
@@ -50,8 +52,8 @@ static int read_all(job *j) {
     int code = pk_lines_open(j->c, j->c->reference, &j->reference);
     if (!code) code = pk_lines_take(j->c, &j->reference, SIZE_MAX);
     if (!code && j->reference.n == 0)
-        code = pk_cli_fail(j->c, "%s is empty: there is nothing to compare with",
-                           j->reference.name);
+        code =
+            pk_cli_fail(j->c, "%s is empty: there is nothing to compare with", j->reference.name);
     for (size_t i = 0; i < j->n && !code; i++) code = read_system(j, i);
     return code;
 }
@@ -59,8 +61,8 @@ static int read_all(job *j) {
 static int evaluate(job *j) {
     const pk_text **lines = pk_cli_grow(NULL, j->n, sizeof *lines);
     for (size_t i = 0; i < j->n; i++) lines[i] = j->system[i].line;
-    pk_status status = pk_evaluate(j->reference.line, lines, j->n, j->reference.n, &j->options,
-                                   j->scores);
+    pk_status status =
+        pk_evaluate(j->reference.line, lines, j->n, j->reference.n, &j->options, j->scores);
     for (int metric = 0; metric < N_METRICS && status == PK_OK; metric++)
         status = pk_eval_signature(&j->options, metric_key[metric], &j->signature[metric]);
     free(lines);
@@ -101,13 +103,13 @@ static json_t *per_metric(const pk_eval_scores *s, size_t which) {
 static void print_json(const job *j, size_t i) {
     const pk_eval_scores *s = &j->scores[i];
     const double         *p = s->precision;
-    json_t *line = json_pack(
-        "{s:s, s:f, s:f, s:f, s:[f,f,f,f], s:f, s:f, s:I, s:I, s:f, s:{s:s, s:s, s:s}}",
-        "name", j->name[i], "bleu", s->bleu, "chrf2", s->chrf2, "chrf2++", s->chrf2pp,
-        "bleu_precisions", p[0], p[1], p[2], p[3], "bp", s->brevity_penalty, "ratio", s->ratio,
-        "hyp_len", (json_int_t)s->hypothesis_length, "ref_len", (json_int_t)s->reference_length,
-        "trr", s->repetition, "signature", metric_key[0], j->signature[0], metric_key[1],
-        j->signature[1], metric_key[2], j->signature[2]);
+    json_t               *line =
+        json_pack("{s:s, s:f, s:f, s:f, s:[f,f,f,f], s:f, s:f, s:I, s:I, s:f, s:{s:s, s:s, s:s}}",
+                  "name", j->name[i], "bleu", s->bleu, "chrf2", s->chrf2, "chrf2++", s->chrf2pp,
+                  "bleu_precisions", p[0], p[1], p[2], p[3], "bp", s->brevity_penalty, "ratio",
+                  s->ratio, "hyp_len", (json_int_t)s->hypothesis_length, "ref_len",
+                  (json_int_t)s->reference_length, "trr", s->repetition, "signature", metric_key[0],
+                  j->signature[0], metric_key[1], j->signature[1], metric_key[2], j->signature[2]);
     if (j->options.bootstrap) {
         json_object_set_new(line, "mean", per_metric(s, offsetof(figure, mean)));
         json_object_set_new(line, "ci", per_metric(s, offsetof(figure, interval)));

@@ -17,7 +17,7 @@
 enum {
     READ_BYTES = 1 << 16,
     FLUSH_BYTES = 1 << 16,
-    PATIENCE_MS = 2                             /* a pipe being filled needs less to refill */
+    PATIENCE_MS = 2 /* a pipe being filled needs less to refill */
 };
 
 static bool is_standard(const char *path) { return !path || !strcmp(path, "-"); }
@@ -55,7 +55,7 @@ bool pk_lines_count(const pk_line_reader *r, uint64_t *lines) {
         last = block[got - 1];
         at += got;
     }
-    *lines += last != '\n';                     /* a last line without its newline */
+    *lines += last != '\n'; /* a last line without its newline */
     return got == 0;
 }
 
@@ -76,7 +76,7 @@ static int read_more(const pk_cli *c, pk_line_reader *r) {
 
 static bool more_waits(const pk_line_reader *r) {
     struct pollfd ask = { .fd = r->file, .events = POLLIN };
-    return poll(&ask, 1, PATIENCE_MS) != 0;     /* also at the end, which read() then tells */
+    return poll(&ask, 1, PATIENCE_MS) != 0; /* also at the end, which read() then tells */
 }
 
 /* the line from `start` to `end`; offsets for now, as `data` may still move */
@@ -96,8 +96,8 @@ static void add_line(pk_line_reader *r, size_t end, bool newline) {
 /* finds the lines in what was read but not scanned, until there are `most` */
 static void scan(pk_line_reader *r, size_t most) {
     while (r->n < most) {
-        char *end = r->scanned < r->size
-                        ? memchr(r->data + r->scanned, '\n', r->size - r->scanned) : NULL;
+        char *end =
+            r->scanned < r->size ? memchr(r->data + r->scanned, '\n', r->size - r->scanned) : NULL;
         r->scanned = end ? (size_t)(end - r->data) + 1 : r->size;
         if (!end) break;
         add_line(r, (size_t)(end - r->data), true);
@@ -176,7 +176,7 @@ void pk_writer_add(pk_line_writer *w, const char *bytes, size_t n) {
 }
 
 void pk_writer_print(pk_line_writer *w, const char *format, ...) {
-    char    text[128];                          /* numbers and separators only */
+    char    text[128]; /* numbers and separators only */
     va_list arguments;
     va_start(arguments, format);
     int n = vsnprintf(text, sizeof text, format, arguments);

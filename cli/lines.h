@@ -10,22 +10,22 @@
 enum { PK_CHUNK_LINES = 2000, PK_CHUNK_BYTES = 1 << 20 };
 
 typedef struct pk_line_reader {
-    const char  *name;                          /* of the file, for messages */
+    const char  *name; /* of the file, for messages */
     int          file;
-    char        *data;                          /* lines given out lie before `start` */
+    char        *data; /* lines given out lie before `start` */
     size_t       start, scanned, size, room;
     bool         ended;
-    pk_text     *line;                          /* the chunk: n lines without their ends */
-    const char **ending;                        /* of each: "\n", "\r\n" or "" */
+    pk_text     *line;   /* the chunk: n lines without their ends */
+    const char **ending; /* of each: "\n", "\r\n" or "" */
     size_t       n, n_room;
-    uint64_t     lines, bytes;                  /* given out so far */
-    uint64_t     file_bytes;                    /* size of a plain file, else 0 */
+    uint64_t     lines, bytes; /* given out so far */
+    uint64_t     file_bytes;   /* size of a plain file, else 0 */
 } pk_line_reader;
 
 /* path NULL or "-": standard input. 0 or an exit code, as below */
-int  pk_lines_open(const pk_cli *c, const char *path, pk_line_reader *out);
+int pk_lines_open(const pk_cli *c, const char *path, pk_line_reader *out);
 /* the next chunk; n == 0 at the end of the input */
-int  pk_lines_next(const pk_cli *c, pk_line_reader *r);
+int pk_lines_next(const pk_cli *c, pk_line_reader *r);
 /* the next `most` lines whatever their size, waiting for them; fewer only at the end */
 int  pk_lines_take(const pk_cli *c, pk_line_reader *r, size_t most);
 void pk_lines_close(pk_line_reader *r);
@@ -45,7 +45,7 @@ int  pk_writer_open(const pk_cli *c, const char *path, const pk_line_reader *inp
 void pk_writer_add(pk_line_writer *w, const char *bytes, size_t n);
 void pk_writer_print(pk_line_writer *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-int  pk_writer_flush(const pk_cli *c, pk_line_writer *w);
+int pk_writer_flush(const pk_cli *c, pk_line_writer *w);
 /* `code` is how it went so far: the first failure is what counts, and only it is reported */
-int  pk_writer_close(const pk_cli *c, pk_line_writer *w, int code);
+int pk_writer_close(const pk_cli *c, pk_line_writer *w, int code);
 #endif

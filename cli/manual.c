@@ -7,15 +7,19 @@
 
 #include "options_table.h"
 
-#define MANUAL_DATE "November 15, 2026"         /* of the last change to what the pages say */
+#define MANUAL_DATE "November 15, 2026" /* of the last change to what the pages say */
 
 /* one character of running text; what roff would act upon is escaped */
 static void put_escaped(FILE *out, char before, char letter, bool line_begins) {
     if (line_begins && (letter == '.' || letter == '\'')) fputs("\\&", out);
-    if (letter == '\\') fputs("\\e", out);
-    else if (letter == '-' && !isalnum((unsigned char)before)) fputs("\\-", out);
-    else if (letter == '`') fputs("\\(ga", out);
-    else fputc(letter, out);
+    if (letter == '\\')
+        fputs("\\e", out);
+    else if (letter == '-' && !isalnum((unsigned char)before))
+        fputs("\\-", out);
+    else if (letter == '`')
+        fputs("\\(ga", out);
+    else
+        fputc(letter, out);
 }
 
 static bool ends_sentence(const char *word, size_t n) {
@@ -33,8 +37,10 @@ static void print_text(FILE *out, const char *text) {
         for (size_t i = 0; i < n; i++)
             put_escaped(out, i ? text[i - 1] : ' ', text[i], column == 0 && i == 0);
         column += n;
-        if (text[n] == '\n') fputs("\n.Pp\n", out), column = 0;
-        else if (text[n] && ends_sentence(text, n)) fputc('\n', out), column = 0;
+        if (text[n] == '\n')
+            fputs("\n.Pp\n", out), column = 0;
+        else if (text[n] && ends_sentence(text, n))
+            fputc('\n', out), column = 0;
         text += n + (text[n] != 0);
     }
     fputc('\n', out);
@@ -44,8 +50,7 @@ static void print_text(FILE *out, const char *text) {
 static void print_literal(FILE *out, const char *text) {
     fputs(".Bd -literal -offset indent\n", out);
     char before = '\n';
-    for (; *text; before = *text++)
-        put_escaped(out, before, *text, before == '\n');
+    for (; *text; before = *text++) put_escaped(out, before, *text, before == '\n');
     fputs(before == '\n' ? ".Ed\n" : "\n.Ed\n", out);
 }
 
@@ -64,15 +69,21 @@ static void print_synopsis(FILE *out, const pk_cli_verb *verb) {
     for (const pk_cli_option *o = verb->options; o->name; o++) {
         const char *argument = o->argument ? o->argument : "";
         const char *ar = o->argument ? " Ar " : "";
-        if (o->missing) fprintf(out, ".Fl %c%s%s\n", o->letter, ar, argument);
-        else if (o->letter) fprintf(out, ".Op Fl %c%s%s\n", o->letter, ar, argument);
-        else fprintf(out, ".Op Fl Fl %s%s%s\n", o->name, ar, argument);
+        if (o->missing)
+            fprintf(out, ".Fl %c%s%s\n", o->letter, ar, argument);
+        else if (o->letter)
+            fprintf(out, ".Op Fl %c%s%s\n", o->letter, ar, argument);
+        else
+            fprintf(out, ".Op Fl Fl %s%s%s\n", o->name, ar, argument);
     }
     const char *operands = verb->operands;
     size_t      n = strlen(operands);
-    if (operands[0] == '[') fprintf(out, ".Op Ar %.*s\n", (int)(n - 2), operands + 1);
-    else if (verb == &pk_cli_program) fputs(".Ar VERB\n.Op Ar OPTION ...\n", out);
-    else if (n) fprintf(out, ".Ar %s\n", operands);
+    if (operands[0] == '[')
+        fprintf(out, ".Op Ar %.*s\n", (int)(n - 2), operands + 1);
+    else if (verb == &pk_cli_program)
+        fputs(".Ar VERB\n.Op Ar OPTION ...\n", out);
+    else if (n)
+        fprintf(out, ".Ar %s\n", operands);
 }
 
 static void print_options(FILE *out, const pk_cli_verb *verb) {
@@ -132,8 +143,10 @@ static void print_end(FILE *out, const pk_cli_verb *verb) {
           out);
     print_literal(out, verb->examples);
     fputs(".Sh SEE ALSO\n", out);
-    if (verb == &pk_cli_program) print_references(out);
-    else fputs(".Xr pronk 1\n", out);
+    if (verb == &pk_cli_program)
+        print_references(out);
+    else
+        fputs(".Xr pronk 1\n", out);
 }
 
 void pk_cli_print_manual(FILE *out, const pk_cli_verb *verb) {

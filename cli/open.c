@@ -35,10 +35,14 @@ void pk_cli_warn_stats(const pk_cli *c, const pk_translator *translator) {
     pk_stats stats;
     pk_translator_stats(translator, &stats);
     if (stats.repaired)
-        pk_cli_warn(c, "warning: %" PRIu64 " line%s held bytes that are not UTF-8; they were "
-                    "replaced by U+FFFD", stats.repaired, stats.repaired == 1 ? "" : "s");
+        pk_cli_warn(c,
+                    "warning: %" PRIu64 " line%s held bytes that are not UTF-8; they were "
+                    "replaced by U+FFFD",
+                    stats.repaired, stats.repaired == 1 ? "" : "s");
     if (stats.wrapped)
-        pk_cli_warn(c, "warning: %" PRIu64 " sentence%s longer than the limit %s translated in "
-                    "parts", stats.wrapped, stats.wrapped == 1 ? "" : "s",
+        pk_cli_warn(c,
+                    "warning: %" PRIu64 " sentence%s longer than the limit %s translated in "
+                    "parts",
+                    stats.wrapped, stats.wrapped == 1 ? "" : "s",
                     stats.wrapped == 1 ? "was" : "were");
 }

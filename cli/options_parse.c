@@ -14,7 +14,7 @@ typedef struct parser {
     const pk_cli_verb *verb;
     char *const       *argument;
     int                n, next;
-    uint64_t           seen;                    /* bit i: option i of the table was given */
+    uint64_t           seen; /* bit i: option i of the table was given */
 } parser;
 
 static void *field(pk_cli *c, const pk_cli_option *o) { return (char *)c + o->offset; }
@@ -46,7 +46,7 @@ static size_t distance(const char *a, const char *b) {
 
 const char *pk_cli_nearest(const char *name, const void *names, size_t stride) {
     const char *best = NULL;
-    size_t      least = strlen(name) / 2 + 2;   /* further away it is no help */
+    size_t      least = strlen(name) / 2 + 2; /* further away it is no help */
     for (const char *at = names;; at += stride) {
         const char *known;
         memcpy(&known, at, sizeof known);
@@ -86,9 +86,12 @@ static int set(parser *p, const pk_cli_option *o, const char *value) {
     if (o->kind == PK_CLI_INT) return set_int(p, o, value);
     if (o->kind == PK_CLI_CHOICE && !is_choice(o->choices, value))
         return pk_cli_usage(p->c, "--%s takes %s, not '%s'", o->name, o->choices, value);
-    if (o->kind == PK_CLI_FLAG) *(bool *)field(p->c, o) = true;
-    else if (o->kind == PK_CLI_LIST) list_add(field(p->c, o), value);
-    else *(const char **)field(p->c, o) = value;
+    if (o->kind == PK_CLI_FLAG)
+        *(bool *)field(p->c, o) = true;
+    else if (o->kind == PK_CLI_LIST)
+        list_add(field(p->c, o), value);
+    else
+        *(const char **)field(p->c, o) = value;
     return 0;
 }
 
@@ -139,10 +142,14 @@ static int parse_letters(parser *p, const char *letters) {
 
 static int parse_one(parser *p, bool *ended) {
     const char *text = p->argument[p->next++];
-    if (*ended || text[0] != '-' || !text[1]) list_add(&p->c->operand, text);
-    else if (!strcmp(text, "--")) *ended = true;
-    else if (text[1] == '-') return parse_long(p, text + 2);
-    else return parse_letters(p, text + 1);
+    if (*ended || text[0] != '-' || !text[1])
+        list_add(&p->c->operand, text);
+    else if (!strcmp(text, "--"))
+        *ended = true;
+    else if (text[1] == '-')
+        return parse_long(p, text + 2);
+    else
+        return parse_letters(p, text + 1);
     return 0;
 }
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define AT(field)           offsetof(pk_cli, field)
+#define AT(field) offsetof(pk_cli, field)
 #define FLAG(name, letter, field, help) \
     { name, letter, NULL, PK_CLI_FLAG, AT(field), 0, 0, NULL, NULL, NULL, help }
 #define INT(name, field, lowest, highest, normal, help) \
@@ -19,39 +19,39 @@
     { name, 0, choices, PK_CLI_CHOICE, AT(field), 0, 0, choices, normal, NULL, help }
 #define LIST(name, letter, argument, field, normal, help) \
     { name, letter, argument, PK_CLI_LIST, AT(field), 0, 0, NULL, normal, NULL, help }
-#define END                 { .name = NULL }
+#define END \
+    { .name = NULL }
 
-#define MOST_THREADS        1024
-#define MOST_BATCH          65536
+#define MOST_THREADS 1024
+#define MOST_BATCH   65536
 
-#define MODEL_OPTION \
-    NEEDED("model", 'm', "MODEL", model, \
+#define MODEL_OPTION                                                                         \
+    NEEDED("model", 'm', "MODEL", model,                                                     \
            "no model: give one with -m MODEL, a .pronk file (made by `pronk convert`) or a " \
-           "MarianMT or mBART-50 folder as downloaded from Hugging Face", \
+           "MarianMT or mBART-50 folder as downloaded from Hugging Face",                    \
            "a .pronk file, or a MarianMT or mBART-50 folder as downloaded from Hugging Face")
-#define LANGUAGE_OPTIONS \
+#define LANGUAGE_OPTIONS                                                                        \
     TEXT("from", 0, "LANG", from, NULL, "language of the input, for models that know several"), \
-    TEXT("to", 0, "LANG", to, NULL, "language to translate to, for models that know several")
-#define DECODE_HELP \
+        TEXT("to", 0, "LANG", to, NULL, "language to translate to, for models that know several")
+#define DECODE_HELP                                                                  \
     "how to search: a strategy with its options, name[:key=value,...], for example " \
     "beam:size=4,rules=hf"
-#define TYPE_OPTION \
-    CHOICE("type", type, "f32|i8", "as stored", "numbers to compute with")
-#define BACKEND_OPTION \
+#define TYPE_OPTION CHOICE("type", type, "f32|i8", "as stored", "numbers to compute with")
+#define BACKEND_OPTION                           \
     CHOICE("backend", backend, "cpu|ref", "cpu", \
            "who computes: cpu is fast, ref is naive and slow, the truth for tests")
-#define SPEED_OPTIONS \
-    INT("threads", threads, 1, MOST_THREADS, "one per core", "threads in all"), \
-    INT("workers", workers, 1, MOST_THREADS, "chosen by batch", \
-        "sentences are shared out to so many workers, which share the threads"), \
-    INT("batch", batch, 1, MOST_BATCH, "32", "sentences that a worker decodes together"), \
-    INT("batch-tokens", batch_tokens, 1, 1 << 24, "4096", "most source tokens in a batch")
-#define MAX_INPUT_OPTION \
+#define SPEED_OPTIONS                                                                         \
+    INT("threads", threads, 1, MOST_THREADS, "one per core", "threads in all"),               \
+        INT("workers", workers, 1, MOST_THREADS, "chosen by batch",                           \
+            "sentences are shared out to so many workers, which share the threads"),          \
+        INT("batch", batch, 1, MOST_BATCH, "32", "sentences that a worker decodes together"), \
+        INT("batch-tokens", batch_tokens, 1, 1 << 24, "4096", "most source tokens in a batch")
+#define MAX_INPUT_OPTION                                         \
     INT("max-input", max_input, 1, 1 << 20, "the model's limit", \
         "longest sentence in tokens; a longer one is translated in parts, never cut")
-#define QUIET_OPTION  FLAG("quiet", 'q', quiet, "no progress and no warnings on standard error")
-#define JSON_OPTION   FLAG("json", 0, json, "print JSON, for programs")
-#define HELP_OPTION   FLAG("help", 'h', help, "print this help and stop")
+#define QUIET_OPTION FLAG("quiet", 'q', quiet, "no progress and no warnings on standard error")
+#define JSON_OPTION  FLAG("json", 0, json, "print JSON, for programs")
+#define HELP_OPTION  FLAG("help", 'h', help, "print this help and stop")
 #define OUTPUT_OPTION \
     TEXT("output", 'o', "FILE", output, "standard output", "where to write; - is standard output")
 #define INPUT_OPTION(help) TEXT("input", 'i', "FILE", input, "standard input", help)

@@ -8,40 +8,40 @@
 #include "cli.h"
 
 typedef enum pk_cli_kind {
-    PK_CLI_FLAG,                                /* bool: given or not */
-    PK_CLI_INT,                                 /* int64_t from lowest to highest */
-    PK_CLI_TEXT,                                /* const char *; the last one given counts */
-    PK_CLI_CHOICE,                              /* const char *, one of those in `choices` */
-    PK_CLI_LIST,                                /* pk_cli_list: each one given is added */
+    PK_CLI_FLAG,   /* bool: given or not */
+    PK_CLI_INT,    /* int64_t from lowest to highest */
+    PK_CLI_TEXT,   /* const char *; the last one given counts */
+    PK_CLI_CHOICE, /* const char *, one of those in `choices` */
+    PK_CLI_LIST,   /* pk_cli_list: each one given is added */
 } pk_cli_kind;
 
-typedef struct pk_cli_option {                  /* a table ends with a NULL name */
-    const char *name;                           /* without the dashes */
-    char        letter;                         /* short form, or 0 */
-    const char *argument;                       /* its name in help; NULL for a FLAG */
+typedef struct pk_cli_option { /* a table ends with a NULL name */
+    const char *name;          /* without the dashes */
+    char        letter;        /* short form, or 0 */
+    const char *argument;      /* its name in help; NULL for a FLAG */
     pk_cli_kind kind;
-    size_t      offset;                         /* of the field in pk_cli */
-    int64_t     lowest, highest;                /* INT */
-    const char *choices;                        /* CHOICE: "f32|i8" */
-    const char *normal;                         /* default, as help says it; INT: set if a number */
-    const char *missing;                        /* if not NULL the option must be given; says why */
+    size_t      offset;          /* of the field in pk_cli */
+    int64_t     lowest, highest; /* INT */
+    const char *choices;         /* CHOICE: "f32|i8" */
+    const char *normal;          /* default, as help says it; INT: set if a number */
+    const char *missing;         /* if not NULL the option must be given; says why */
     const char *help;
 } pk_cli_option;
 
-typedef struct pk_cli_verb {                    /* the table ends with a NULL name */
-    const char          *name, *operands;       /* "eval", "HYP ..." */
-    size_t               least, most;           /* how many operands */
-    int                (*run)(pk_cli *c);
+typedef struct pk_cli_verb {     /* the table ends with a NULL name */
+    const char *name, *operands; /* "eval", "HYP ..." */
+    size_t      least, most;     /* how many operands */
+    int (*run)(pk_cli *c);
     const pk_cli_option *options;
-    bool                 strategies;            /* help lists the decoding strategies */
-    const char          *summary;               /* one line, no full stop */
-    const char          *details;               /* paragraphs, separated by newlines */
-    const char          *examples;              /* command lines, separated by newlines */
+    bool                 strategies; /* help lists the decoding strategies */
+    const char          *summary;    /* one line, no full stop */
+    const char          *details;    /* paragraphs, separated by newlines */
+    const char          *examples;   /* command lines, separated by newlines */
 } pk_cli_verb;
 
-extern const pk_cli_verb pk_cli_verbs[];        /* as listed by `pronk --help` */
-extern const pk_cli_verb pk_cli_program;        /* pronk itself, with the options before a verb */
-const pk_cli_verb *pk_cli_verb_find(const char *name);   /* or NULL */
+extern const pk_cli_verb pk_cli_verbs[]; /* as listed by `pronk --help` */
+extern const pk_cli_verb pk_cli_program; /* pronk itself, with the options before a verb */
+const pk_cli_verb       *pk_cli_verb_find(const char *name); /* or NULL */
 
 /* fills c from the arguments after the verb; prints what is wrong with them. 0 or PK_EXIT_USAGE */
 int  pk_cli_parse(pk_cli *c, const pk_cli_verb *verb, int n, char *const *argument);
@@ -50,5 +50,5 @@ void pk_cli_free(pk_cli *c);
 const char *pk_cli_nearest(const char *name, const void *names, size_t stride);
 
 void pk_cli_print_help(FILE *out, const pk_cli_verb *verb);
-void pk_cli_print_manual(FILE *out, const pk_cli_verb *verb);   /* mdoc, for man(1) */
+void pk_cli_print_manual(FILE *out, const pk_cli_verb *verb); /* mdoc, for man(1) */
 #endif

@@ -8,14 +8,14 @@
 typedef struct pk_progress {
     bool                  shown, drawn;
     const pk_line_reader *input;
-    double                begin, last;          /* seconds */
-    uint64_t              lines, bytes;         /* done before the present chunk */
+    double                begin, last;  /* seconds */
+    uint64_t              lines, bytes; /* done before the present chunk */
 } pk_progress;
 
-double pk_cli_seconds(void);                    /* a clock that never jumps */
+double pk_cli_seconds(void); /* a clock that never jumps */
 void   pk_progress_begin(pk_progress *p, const pk_cli *c, const pk_line_reader *input);
 /* for pk_call_options: `user` is the pk_progress; the chunk is what the input last gave out */
-int    pk_progress_report(void *user, size_t sentences_done, size_t sentences_in_all);
-void   pk_progress_chunk_done(pk_progress *p);
-void   pk_progress_end(pk_progress *p);         /* clears the line */
+int  pk_progress_report(void *user, size_t sentences_done, size_t sentences_in_all);
+void pk_progress_chunk_done(pk_progress *p);
+void pk_progress_end(pk_progress *p); /* clears the line */
 #endif

@@ -64,8 +64,10 @@ int pk_cli_help(pk_cli *c) {
     const char        *name = c->operand.n ? c->operand.item[0] : NULL;
     const pk_cli_verb *verb = name ? pk_cli_verb_find(name) : &pk_cli_program;
     if (!verb) return pk_cli_usage(c, "there is no verb '%s'", name);
-    if (c->man) pk_cli_print_manual(stdout, verb);
-    else pk_cli_print_help(stdout, verb);
+    if (c->man)
+        pk_cli_print_manual(stdout, verb);
+    else
+        pk_cli_print_help(stdout, verb);
     return PK_EXIT_OK;
 }
 
@@ -73,8 +75,10 @@ int pk_cli_help(pk_cli *c) {
 static int run_program(pk_cli *c, int n, char *const *argument) {
     int code = pk_cli_parse(c, &pk_cli_program, n, argument);
     if (code) return code;
-    if (c->version) printf("pronk %s\n", PK_VERSION_TEXT);
-    else pk_cli_print_help(stdout, &pk_cli_program);
+    if (c->version)
+        printf("pronk %s\n", PK_VERSION_TEXT);
+    else
+        pk_cli_print_help(stdout, &pk_cli_program);
     return PK_EXIT_OK;
 }
 
@@ -100,8 +104,10 @@ int main(int n, char **argument) {
         pk_cli_print_help(stderr, &pk_cli_program);
         return PK_EXIT_USAGE;
     }
-    if (argument[1][0] == '-') code = run_program(&c, n - 1, argument + 1);
-    else code = run_verb(&c, argument[1], n - 2, argument + 2);
+    if (argument[1][0] == '-')
+        code = run_program(&c, n - 1, argument + 1);
+    else
+        code = run_verb(&c, argument[1], n - 2, argument + 2);
     /* what printf could not write shows here at the latest; verbs that stream check as they go */
     if ((fflush(stdout) || ferror(stdout)) && code == PK_EXIT_OK)
         code = errno == EPIPE ? PK_EXIT_FAILED

@@ -50,8 +50,8 @@ static int run(job *j) {
     for (size_t at = 0; at < j->source.n; at += PK_CHUNK_LINES) {
         size_t     left = j->source.n - at, n = left < PK_CHUNK_LINES ? left : PK_CHUNK_LINES;
         pk_result *result = NULL;
-        pk_status  status = pk_score(j->translator, j->source.line + at, j->target.line + at, n,
-                                     NULL, &result);
+        pk_status  status =
+            pk_score(j->translator, j->source.line + at, j->target.line + at, n, NULL, &result);
         int code = status == PK_OK ? write_scores(j, result) : pk_cli_fail_status(j->c, status);
         pk_result_free(result);
         if (code) return code;
@@ -61,7 +61,7 @@ static int run(job *j) {
 
 int pk_cli_score(pk_cli *c) {
     job j = { .c = c, .source.file = -1, .target.file = -1, .output.file = -1 };
-    c->no_split = c->scores = true;             /* a pair of lines is a pair of sentences */
+    c->no_split = c->scores = true; /* a pair of lines is a pair of sentences */
     int code = read_all(&j);
     if (!code) code = pk_cli_open_model(c, &j.model);
     if (!code) code = pk_cli_open_translator(c, j.model, NULL, &j.translator);

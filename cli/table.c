@@ -10,7 +10,7 @@
 
 static size_t width(const char *text) {
     size_t n = 0;
-    for (; *text; text++) n += (*text & 0xc0) != 0x80;   /* all but UTF-8 continuation bytes */
+    for (; *text; text++) n += (*text & 0xc0) != 0x80; /* all but UTF-8 continuation bytes */
     return n;
 }
 
@@ -38,8 +38,10 @@ void pk_table_print(const pk_table *t, bool right) {
         size_t column = i % t->columns;
         bool   last = column + 1 == t->columns || i + 1 == t->n;
         int    space = (int)(column_width(t, column) - width(cell(t, i)));
-        if (right && column > 0) printf("%*s%s", space, "", cell(t, i));
-        else printf("%s%*s", cell(t, i), last ? 0 : space, "");
+        if (right && column > 0)
+            printf("%*s%s", space, "", cell(t, i));
+        else
+            printf("%s%*s", cell(t, i), last ? 0 : space, "");
         fputs(last ? "\n" : "  ", stdout);
     }
 }

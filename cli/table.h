@@ -5,11 +5,11 @@
 #include <stddef.h>
 
 typedef struct pk_table {
-    size_t columns, n;                          /* n cells so far, row by row */
+    size_t columns, n; /* n cells so far, row by row */
     char **cell;
 } pk_table;
 
 void pk_table_add(pk_table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void pk_table_print(const pk_table *t, bool right);     /* to standard output */
+void pk_table_print(const pk_table *t, bool right); /* to standard output */
 void pk_table_free(pk_table *t);
 #endif

@@ -24,8 +24,9 @@ static int check_counts(job *j) {
     pk_line_reader *const readers[] = { &j->prefix, &j->draft };
     for (int i = 0; i < 2; i++)
         if (readers[i]->file >= 0 && pk_lines_count(readers[i], &beside) && beside != n)
-            return pk_cli_fail(j->c, "%s has %" PRIu64 " lines, the input %" PRIu64 ": they must be as many",
-                               readers[i]->name, beside, n);
+            return pk_cli_fail(
+                j->c, "%s has %" PRIu64 " lines, the input %" PRIu64 ": they must be as many",
+                readers[i]->name, beside, n);
     return 0;
 }
 
@@ -61,8 +62,10 @@ static void write_word_scores(pk_line_writer *w, const pk_hypothesis_view *h) {
 /* one hypothesis; in Marian's n-best form when asked for */
 static void write_hypothesis(job *j, const pk_hypothesis_view *h, uint64_t number) {
     pk_line_writer *w = &j->output;
-    if (j->c->n_best) pk_writer_print(w, "%" PRIu64 " ||| ", number);
-    else if (j->c->scores) pk_writer_print(w, "%.6f ||| ", (double)h->score);
+    if (j->c->n_best)
+        pk_writer_print(w, "%" PRIu64 " ||| ", number);
+    else if (j->c->scores)
+        pk_writer_print(w, "%.6f ||| ", (double)h->score);
     pk_writer_add(w, h->text, h->text_size);
     if (j->c->alignment) {
         const char *pairs = h->alignment ? h->alignment : "";
@@ -100,7 +103,8 @@ static int write_chunk(job *j, const pk_result *result) {
     return pk_writer_flush(j->c, &j->output);
 }
 
-/* as many lines beside the input as it has: fewer, or any left over, is a mistake worth stopping for */
+/* as many lines beside the input as it has: fewer, or any left over, is a mistake worth stopping
+ * for */
 static int read_beside(job *j, const char *path, pk_line_reader *beside) {
     if (!path) return 0;
     int code = pk_lines_take(j->c, beside, j->input.n ? j->input.n : 1);
@@ -117,9 +121,8 @@ static int translate_chunk(job *j) {
                                 .draft = j->c->draft ? j->draft.line : NULL,
                                 .progress = pk_progress_report,
                                 .user = &j->progress };
-    pk_status status =
-        pk_translate(j->translator, j->input.line, j->input.n, &options, &result);
-    int code = status == PK_OK ? write_chunk(j, result) : pk_cli_fail_status(j->c, status);
+    pk_status status = pk_translate(j->translator, j->input.line, j->input.n, &options, &result);
+    int       code = status == PK_OK ? write_chunk(j, result) : pk_cli_fail_status(j->c, status);
     pk_result_free(result);
     return code;
 }

@@ -15,6 +15,8 @@
  *         The library never exits, aborts or prints. */
 #ifndef PRONK_H
 #define PRONK_H
+/* aligned by hand, to be read as tables */
+// clang-format off
 #include <stddef.h>
 #include <stdint.h>
 #ifdef __cplusplus
@@ -56,6 +58,9 @@ typedef struct pk_model_options {
 PK_API pk_status pk_model_open(const char *path, const pk_model_options *opt, pk_model **out);
 PK_API void      pk_model_close(pk_model *m);
 PK_API pk_status pk_model_describe(const pk_model *m, char **json);     /* caller frees with pk_free */
+/* the names of tokens, as pieces; "?" when there is no such token; owned by the model */
+PK_API const char *pk_model_target_token(const pk_model *m, int32_t id);
+PK_API const char *pk_model_source_token(const pk_model *m, int32_t id);
 typedef struct pk_convert_options {
     size_t      size;
     const char *type;                           /* store as "f32", "f16" or "i8"; default: as found */
@@ -86,11 +91,30 @@ PK_API void      pk_translator_close(pk_translator *t);
 
 /* ---- One call: many texts in, as many results out, in order ---- */
 typedef struct pk_result pk_result;
+
+typedef struct pk_trace_ask {                   /* one position run through the decoder */
+    int32_t position;                           /* of the output token that it predicts, from 0 */
+    int32_t token;                              /* fed: the token before that position, known or guessed */
+    int32_t best;                               /* the model's own choice for the position; -1: not asked */
+    float   log_prob;                           /* of that; a logit unless scores are on */
+    int32_t parent;                             /* ask of this pass that it follows; -1: what was kept */
+    int32_t kept;                               /* 1: stays part of what is known */
+} pk_trace_ask;
+typedef struct pk_trace_pass {                  /* one pass over one sentence */
+    size_t              text, sentence;         /* which text of the call, which sentence of it */
+    int32_t             aside;                  /* 1: only finds a length (see docs/decoding.md, pj) */
+    int32_t             done;                   /* 1: the sentence's last pass */
+    int32_t             n;
+    const pk_trace_ask *ask;                    /* valid during the callback */
+} pk_trace_pass;
+
 typedef struct pk_call_options {
     size_t         size;
     const pk_text *prefix;                      /* one per text: its translation begins so; may be empty */
     const pk_text *draft;                       /* one per text: a guess at its translation; may be empty.
                                                    Strategies that check guesses get done sooner with it */
+    /* called after every pass for each sentence in it, by one thread at a time; for visualisers */
+    void         (*trace)(void *user, const pk_trace_pass *pass);
     /* called now and then from the calling thread; a value other than 0 cancels the call */
     int          (*progress)(void *user, size_t sentences_done, size_t sentences_in_all);
     void          *user;

@@ -54,12 +54,12 @@ static void serve(const line *truth, pk_pass *pass, int32_t kept, pk_candidate *
 
 static void decode(const char *spec, const pk_source *src, const line *truth, const float *cost,
                    totals *t) {
-    static pk_ask ask[LONGEST];
-    static pk_answer answer[LONGEST];
+    static pk_ask       ask[LONGEST];
+    static pk_answer    answer[LONGEST];
     static pk_candidate said[LONGEST];
-    const pk_strategy *by;
-    void *state;
-    int32_t tip[4], kept = 0;
+    const pk_strategy  *by;
+    void               *state;
+    int32_t             tip[4], kept = 0;
     if (pk_strategy_parse(spec, &by, &state) || by->begin(state, src)) {
         fprintf(stderr, "%s\n", pk_last_error());
         exit(1);
@@ -88,27 +88,27 @@ static void decode(const char *spec, const pk_source *src, const line *truth, co
 }
 
 int main(int n, char **argument) {
-    static line source, reference, output;
+    static line  source, reference, output;
     static float cost[128];
-    totals t = { 0 };
-    pk_ngrams *ngrams;
-    FILE *f = n > 3 ? fopen(argument[1], "r") : NULL;
-    const float slope = n > 4 ? strtof(argument[4], NULL) : 0.02f;
+    totals       t = { 0 };
+    pk_ngrams   *ngrams;
+    FILE        *f = n > 3 ? fopen(argument[1], "r") : NULL;
+    const float  slope = n > 4 ? strtof(argument[4], NULL) : 0.02f;
     if (!f || pk_ngrams_open(PK_NGRAMS_BITS, &ngrams)) return 1;
     for (int w = 1; w < 128; w++) cost[w] = 1 + slope * (float)(w - 1);
     while (read_line(f, &source) && read_line(f, &reference) && read_line(f, &output)) {
         source.token[source.n++] = output.token[output.n] = EOS;
-        pk_source src = { .n_tokens = source.n,
-                          .token = source.token,
-                          .vocab = VOCAB,
-                          .eos = EOS,
-                          .start = START,
-                          .unk = 1,
-                          .mask = PK_NO_TOKEN,
-                          .max_length = 512,
-                          .max_positions = 512,
-                          .n_best = 1,
-                          .ngrams = ngrams };
+        pk_source   src = { .n_tokens = source.n,
+                            .token = source.token,
+                            .vocab = VOCAB,
+                            .eos = EOS,
+                            .start = START,
+                            .unk = 1,
+                            .mask = PK_NO_TOKEN,
+                            .max_length = 512,
+                            .max_positions = 512,
+                            .n_best = 1,
+                            .ngrams = ngrams };
         const line *draft = argument[2][0] == 'r'   ? &reference
                             : argument[2][0] == 's' ? &source
                             : argument[2][0] == 'o' ? &output

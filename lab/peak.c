@@ -1,9 +1,10 @@
 /* peak.c - what this machine can do at best: reads from memory, float multiply-adds, 8-bit ones.
  *
  * usage: cc -O3 -march=native -pthread lab/peak.c -o peak && ./peak [THREADS]
- * Prints one JSON line: bytes/s of a plain sweep over 256 MB in all, float multiply-adds/s, and 8-bit
- * multiply-adds/s (VNNI; 0 where there is none). These are the bounds that bench/ measures against.
- * The arithmetic runs from registers alone: no program that reads its operands can beat it. */
+ * Prints one JSON line: bytes/s of a plain sweep over 256 MB in all, float multiply-adds/s, and
+ * 8-bit multiply-adds/s (VNNI; 0 where there is none). These are the bounds that bench/ measures
+ * against. The arithmetic runs from registers alone: no program that reads its operands can beat
+ * it. */
 #include <immintrin.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -13,12 +14,12 @@
 #include <time.h>
 
 enum { MOST_THREADS = 256, CHAINS = 12, ROUNDS = 20000000, SWEEPS = 8 };
-#define SWEPT ((size_t)256 << 20)       /* bytes, shared out to the threads */
+#define SWEPT ((size_t)256 << 20) /* bytes, shared out to the threads */
 
 typedef struct job {
     const unsigned char *memory;
     size_t               bytes;
-    double               sink;          /* so that nothing is optimised away */
+    double               sink; /* so that nothing is optimised away */
 } job;
 
 static double now(void) {
@@ -55,7 +56,7 @@ static void *floats(void *p) {
     __m256 a[CHAINS], x = _mm256_set1_ps(0.999f), y = _mm256_set1_ps(1e-9f);
     for (int c = 0; c < CHAINS; c++) a[c] = _mm256_set1_ps((float)c);
     for (int r = 0; r < ROUNDS; r++)
-#pragma GCC unroll 12
+#pragma GCC   unroll 12
         for (int c = 0; c < CHAINS; c++) a[c] = _mm256_fmadd_ps(a[c], x, y);
     for (int c = 0; c < CHAINS; c++) ((job *)p)->sink += (double)a[c][0];
     return NULL;
@@ -72,7 +73,7 @@ static void *bytes(void *p) {
     for (int r = 0; r < ROUNDS; r++) {
 #pragma GCC unroll 12
         for (int c = 0; c < CHAINS; c++) a[c] = _mm512_dpbusd_epi32(a[c], x, y);
-        __asm__ volatile("" : "+v"(x));         /* else the loop is one multiplication */
+        __asm__ volatile("" : "+v"(x)); /* else the loop is one multiplication */
     }
     for (int c = 0; c < CHAINS; c++) ((job *)p)->sink += _mm512_reduce_add_epi32(a[c]);
     return NULL;
@@ -99,7 +100,8 @@ static double timed(void *(*work)(void *), job *jobs, int n) {
 
 int main(int argc, char **argv) {
     const int n = argc > 1 ? atoi(argv[1]) : 1;
-    if (n < 1 || n > MOST_THREADS) return fprintf(stderr, "peak: 1 to %d threads\n", MOST_THREADS), 2;
+    if (n < 1 || n > MOST_THREADS)
+        return fprintf(stderr, "peak: 1 to %d threads\n", MOST_THREADS), 2;
     static job     jobs[MOST_THREADS];
     unsigned char *memory = aligned_alloc(64, SWEPT);
     if (!memory) return fprintf(stderr, "peak: no memory\n"), 1;
@@ -110,8 +112,9 @@ int main(int argc, char **argv) {
     const double rounds = (double)n * ROUNDS * CHAINS;
     const double multiply = rounds * FLOATS / timed(floats, jobs, n);
     const double dot = BYTES ? rounds * BYTES / timed(bytes, jobs, n) : 0;
-    printf("{\"threads\": %d, \"bytes_per_second\": %.4g, \"float_macs\": %.4g, \"int8_macs\": %.4g}\n", n,
-           read, multiply, dot);
+    printf("{\"threads\": %d, \"bytes_per_second\": %.4g, \"float_macs\": %.4g, \"int8_macs\": "
+           "%.4g}\n",
+           n, read, multiply, dot);
     free(memory);
     return 0;
 }

@@ -7,7 +7,7 @@
 typedef struct pk_arena {
     char  *base;
     size_t size, used;
-    size_t short_of;                            /* bytes that the first refused piece lacked */
+    size_t short_of; /* bytes that the first refused piece lacked */
 } pk_arena;
 
 static inline pk_status pk_arena_open(pk_arena *a, size_t bytes) {

@@ -42,7 +42,8 @@ pk_status pk_file_writer_open(const char *path, pk_file_writer *out) {
     if (status == PK_OK) {
         snprintf(out->temporary, n + 32, "%s.%ld.part", path, (long)getpid());
         out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        if (out->fd < 0) status = pk_fail_with(PK_IO, "%s: cannot write: %s", path, strerror(errno));
+        if (out->fd < 0)
+            status = pk_fail_with(PK_IO, "%s: cannot write: %s", path, strerror(errno));
     }
     if (status != PK_OK) pk_file_writer_abandon(out);
     return status;
@@ -55,7 +56,8 @@ void pk_file_writer_add(pk_file_writer *w, const void *bytes, size_t n) {
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) {
             w->status = PK_IO;
-            pk_fail_with(PK_IO, "%s: cannot write: %s", w->path, strerror(done < 0 ? errno : ENOSPC));
+            pk_fail_with(PK_IO, "%s: cannot write: %s", w->path,
+                         strerror(done < 0 ? errno : ENOSPC));
             return;
         }
         from += done;
@@ -65,8 +67,10 @@ void pk_file_writer_add(pk_file_writer *w, const void *bytes, size_t n) {
 }
 
 pk_status pk_file_writer_finish(pk_file_writer *w) {
-    if (w->status == PK_OK && (fsync(w->fd) != 0 || close(w->fd) != 0)) w->status = PK_IO;
-    else if (w->status != PK_OK) close(w->fd);
+    if (w->status == PK_OK && (fsync(w->fd) != 0 || close(w->fd) != 0))
+        w->status = PK_IO;
+    else if (w->status != PK_OK)
+        close(w->fd);
     w->fd = -1;
     if (w->status == PK_OK && rename(w->temporary, w->path) != 0) w->status = PK_IO;
     if (w->status == PK_IO && errno)

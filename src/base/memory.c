@@ -1,7 +1,8 @@
 /* memory.c - allocation with overflow checks, counters and fault injection.
  *
- * A block is preceded by a small header that remembers where malloc's block begins and how long ours
- * is. calloc zeroes large blocks lazily, so a generous pool costs only the pages that get used. */
+ * A block is preceded by a small header that remembers where malloc's block begins and how long
+ * ours is. calloc zeroes large blocks lazily, so a generous pool costs only the pages that get
+ * used. */
 #include "base/memory.h"
 
 #include <stdatomic.h>
@@ -10,8 +11,8 @@
 
 enum { ALIGN = 64 };
 typedef struct header {
-    void  *origin;                              /* what calloc returned */
-    size_t bytes;                               /* what the caller asked for */
+    void  *origin; /* what calloc returned */
+    size_t bytes;  /* what the caller asked for */
 } header;
 
 static atomic_llong alive, count, fail_countdown;

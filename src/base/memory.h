@@ -8,11 +8,12 @@
 
 #include "base/status.h"
 
-/* n elements of `each` bytes, zeroed; PK_NO_MEMORY when there is no room. n == 0 gives a real block. */
+/* n elements of `each` bytes, zeroed; PK_NO_MEMORY when there is no room. n == 0 gives a real
+ * block. */
 pk_status pk_memory_take(size_t n, size_t each, void **out);
 /* grows to n elements, new ones zeroed; *block keeps its old contents also when this fails */
 pk_status pk_memory_grow(size_t n, size_t each, void **block);
-void      pk_memory_give(void *block);          /* accepts NULL */
+void      pk_memory_give(void *block); /* accepts NULL */
 
 /* typed forms: PK_TAKE(&pointer, n), PK_GROW(&pointer, n) */
 #define PK_TAKE(pointer, n) pk_memory_take((n), sizeof **(pointer), (void **)(pointer))
@@ -23,6 +24,6 @@ pk_status pk_memory_copy_text(const char *text, size_t n, char **out);
 
 /* test hooks: fail the n-th allocation from now (1 = the next; 0 = never), and counters */
 void    pk_memory_fail_after(int64_t n);
-int64_t pk_memory_alive(void);                  /* blocks taken and not given back */
-int64_t pk_memory_count(void);                  /* allocations made so far */
+int64_t pk_memory_alive(void); /* blocks taken and not given back */
+int64_t pk_memory_count(void); /* allocations made so far */
 #endif

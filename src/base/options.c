@@ -9,7 +9,7 @@
 
 typedef struct piece {
     const char *text;
-    size_t size;
+    size_t      size;
 } piece; /* a part of the text being parsed */
 
 static bool same(piece p, const char *name) {
@@ -30,11 +30,11 @@ static void store(const pk_option *o, double value, void *fields) {
 
 /* [-]digits[.digits], at most 15 digits: exact until the one division at the end */
 static bool read_number(piece p, bool whole, double *out) {
-    size_t i = 0, digits = 0;
-    double scale = 1;
-    int64_t value = 0;
+    size_t     i = 0, digits = 0;
+    double     scale = 1;
+    int64_t    value = 0;
     const bool negative = p.size && p.text[0] == '-';
-    bool fraction = false;
+    bool       fraction = false;
     for (i = negative; i < p.size; i++) {
         const char c = p.text[i];
         if (c == '.' && !fraction && !whole) {

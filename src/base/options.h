@@ -8,7 +8,8 @@
 
 typedef enum pk_option_kind { PK_OPTION_INT, PK_OPTION_FLOAT, PK_OPTION_CHOICE } pk_option_kind;
 
-/* One option. INT fields are int32_t, FLOAT fields float, CHOICE fields int32_t (index into choices). */
+/* One option. INT fields are int32_t, FLOAT fields float, CHOICE fields int32_t (index into
+ * choices). */
 typedef struct pk_option {
     const char        *name, *help;
     pk_option_kind     kind;
@@ -18,9 +19,10 @@ typedef struct pk_option {
 } pk_option;
 
 /* sets every field to its default */
-void      pk_options_defaults(const pk_option *table, void *fields);
+void pk_options_defaults(const pk_option *table, void *fields);
 /* parses "name=value,..." (may be empty); names `owner` in errors, and what is allowed */
-pk_status pk_options_parse(const pk_option *table, const char *text, const char *owner, void *fields);
+pk_status pk_options_parse(const pk_option *table, const char *text, const char *owner,
+                           void *fields);
 /* appends one indented line per option: name, range or choices, default, help */
-void      pk_options_help(const pk_option *table, pk_buffer *out);
+void pk_options_help(const pk_option *table, pk_buffer *out);
 #endif

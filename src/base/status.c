@@ -13,13 +13,13 @@ pk_status pk_fail_with(pk_status code, const char *format, ...) {
     va_start(args, format);
     vsnprintf(last_error, LINE, format, args);
     va_end(args);
-    for (char *c = last_error; *c; c++)         /* one line, whatever a file name or a key may hold */
+    for (char *c = last_error; *c; c++) /* one line, whatever a file name or a key may hold */
         if ((unsigned char)*c < ' ') *c = ' ';
     return code;
 }
 
 void pk_fail_context(const char *format, ...) {
-    char text[LINE];
+    char    text[LINE];
     va_list args;
     va_start(args, format);
     int n = vsnprintf(text, LINE, format, args);
@@ -33,7 +33,7 @@ const char *pk_last_error(void) { return last_error; }
 
 const char *pk_status_text(pk_status s) {
     switch (s) {
-#define CASE(name, code, text)                                                                     \
+#define CASE(name, code, text) \
     case PK_##name: return text;
         PK_STATUS_MAP(CASE)
 #undef CASE

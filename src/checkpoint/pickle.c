@@ -11,7 +11,7 @@
 
 typedef struct machine_text {
     const char *at;
-    size_t size;
+    size_t      size;
 } machine_text;
 
 int pk_pickle_is_text(const pk_pickle_value *v, const char *text) {
@@ -49,7 +49,7 @@ static pk_status take_counted(pk_pickle *p, size_t bytes, machine_text *out) {
 
 static pk_status take_line(pk_pickle *p, machine_text *out) {
     const unsigned char *begin = p->data + p->at;
-    const size_t left = p->size - p->at;
+    const size_t         left = p->size - p->at;
     const unsigned char *end = left ? memchr(begin, '\n', left) : NULL;
     if (!end) PK_FAIL(PK_FORMAT, "pickle ends in the middle of a line (truncated file?)");
     PK_TRY(take_raw(p, (size_t)(end - begin), out));
@@ -61,7 +61,7 @@ static pk_status take_line(pk_pickle *p, machine_text *out) {
 
 typedef struct known_global {
     const char *module, *name;
-    int global;
+    int         global;
 } known_global;
 
 static const known_global known[] = {
@@ -170,7 +170,7 @@ static pk_status push_long(pk_pickle *p) {
 }
 
 static pk_status push_text(pk_pickle *p, size_t length_bytes) {
-    machine_text raw;
+    machine_text     raw;
     pk_pickle_value *v;
     PK_TRY(take_counted(p, length_bytes, &raw));
     PK_TRY(pk_pickle_new(p, PK_PICKLE_TEXT, &v));

@@ -33,28 +33,28 @@ enum pk_pickle_global {
 };
 
 typedef struct pk_pickle_value {
-    pk_pickle_kind kind;
-    int64_t integer;
-    const char *text; /* borrowed from the file, not NUL-terminated */
-    size_t size;      /* of text */
+    pk_pickle_kind           kind;
+    int64_t                  integer;
+    const char              *text; /* borrowed from the file, not NUL-terminated */
+    size_t                   size; /* of text */
     struct pk_pickle_value **item;
-    size_t n, room; /* items */
+    size_t                   n, room; /* items */
 } pk_pickle_value;
 
 /* All values of one file; zero it before the first use. */
 typedef struct pk_pickle {
     const unsigned char *data; /* of the pickle being read */
-    size_t size, at;
-    pk_pickle_value **stack, **memo; /* a NULL on the stack is a mark */
-    size_t n_stack, stack_room, n_memo, memo_room;
-    void **block; /* memory behind values and items */
-    size_t n_blocks, block_room, block_used, n_values;
+    size_t               size, at;
+    pk_pickle_value    **stack, **memo; /* a NULL on the stack is a mark */
+    size_t               n_stack, stack_room, n_memo, memo_room;
+    void               **block; /* memory behind values and items */
+    size_t               n_blocks, block_room, block_used, n_values;
 } pk_pickle;
 
 /* Reads one pickle, up to its STOP; *used: its bytes. The value lives until pk_pickle_free(). */
 pk_status pk_pickle_read(pk_pickle *p, const unsigned char *data, size_t size, size_t *used,
                          const pk_pickle_value **out);
-void pk_pickle_free(pk_pickle *p);
+void      pk_pickle_free(pk_pickle *p);
 /* whether a value is this text */
 int pk_pickle_is_text(const pk_pickle_value *v, const char *text);
 

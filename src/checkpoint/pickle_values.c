@@ -75,7 +75,7 @@ pk_status pk_pickle_collect(pk_pickle *p, pk_pickle_value *container, size_t n) 
     if (container->n + n > container->room) {
         /* the old array stays in its block: all together at most as much again */
         const size_t room = container->n ? 2 * (container->n + n) : n;
-        void *item;
+        void        *item;
         PK_TRY(take_bytes(p, room * sizeof *container->item, &item));
         if (container->n) memcpy(item, container->item, container->n * sizeof *container->item);
         container->item = item;

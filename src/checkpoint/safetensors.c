@@ -44,7 +44,7 @@ static pk_status read_shape(const json_t *shape, pk_stored_tensor *t) {
 static pk_status read_range(const json_t *offsets, const unsigned char *data, size_t size,
                             pk_stored_tensor *t) {
     const json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
-    size_t n, bytes;
+    size_t        n, bytes;
     if (json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end))
         PK_FAIL(PK_FORMAT, "tensor \"%s\": no data_offsets", t->name);
     const json_int_t from = json_integer_value(begin), to = json_integer_value(end);
@@ -74,7 +74,7 @@ static pk_status read_tensor(const json_t *entry, const unsigned char *data, siz
 /* kept as text: what is in it is the business of whoever opened the file */
 static pk_status read_metadata(const json_t *metadata, pk_stored *out) {
     const char *key;
-    json_t *value;
+    json_t     *value;
     if (!json_is_object(metadata)) PK_FAIL(PK_FORMAT, "__metadata__ must be an object");
     json_object_foreach((json_t *)metadata, key, value) {
         if (!json_is_string(value)) PK_FAIL(PK_FORMAT, "__metadata__.%s must be a text", key);
@@ -97,8 +97,8 @@ static int by_place(const void *a, const void *b) {
 /* in order of place, each tensor must begin where the one before it ends */
 static pk_status check_tiling(const pk_stored *s, const unsigned char *data, size_t size) {
     const pk_stored_tensor **order;
-    const unsigned char *at = data;
-    pk_status status = PK_OK;
+    const unsigned char     *at = data;
+    pk_status                status = PK_OK;
     PK_TRY(PK_TAKE(&order, s->n));
     for (size_t i = 0; i < s->n; i++) order[i] = &s->tensor[i];
     if (s->n) qsort(order, s->n, sizeof *order, by_place);
@@ -120,8 +120,8 @@ static pk_status check_tiling(const pk_stored *s, const unsigned char *data, siz
 /* one block for all names, so that they outlive the JSON tree */
 static pk_status take_lists(const json_t *header, pk_stored *out) {
     const char *key;
-    json_t *value;
-    size_t bytes = 0;
+    json_t     *value;
+    size_t      bytes = 0;
     json_object_foreach((json_t *)header, key, value) bytes += strlen(key) + 1;
     PK_TRY(PK_TAKE(&out->names, bytes));
     return PK_TAKE(&out->tensor, json_object_size(header));
@@ -130,7 +130,7 @@ static pk_status take_lists(const json_t *header, pk_stored *out) {
 /* "padding.N" of safetensors_write.c: U8 tensors that fill the gaps between others */
 static bool is_padding(const pk_stored_tensor *t) {
     static const char prefix[] = "padding.";
-    const size_t n = sizeof prefix - 1;
+    const size_t      n = sizeof prefix - 1;
     return t->type == PK_STORED_U8 && strncmp(t->name, prefix, n) == 0 && t->name[n] &&
            strspn(t->name + n, "0123456789") == strlen(t->name + n);
 }
@@ -147,7 +147,7 @@ static void drop_padding(pk_stored *s) {
 static pk_status read_header(const json_t *header, const unsigned char *data, size_t size,
                              pk_stored *out) {
     const char *key;
-    json_t *value;
+    json_t     *value;
     PK_TRY(take_lists(header, out));
     char *name = out->names;
     json_object_foreach((json_t *)header, key, value) {
@@ -156,7 +156,7 @@ static pk_status read_header(const json_t *header, const unsigned char *data, si
             continue;
         }
         pk_stored_tensor *t = &out->tensor[out->n];
-        const size_t length = strlen(key) + 1;
+        const size_t      length = strlen(key) + 1;
         memcpy(name, key, length);
         t->name = name;
         name += length;
@@ -170,7 +170,7 @@ static pk_status read_header(const json_t *header, const unsigned char *data, si
 
 pk_status pk_safetensors_read(const unsigned char *data, size_t size, pk_stored *out) {
     uint64_t length = 0;
-    json_t *header;
+    json_t  *header;
     *out = (pk_stored){ 0 };
     if (size < HEADER_AT) PK_FAIL(PK_FORMAT, "not a safetensors file: only %zu bytes long", size);
     for (int i = 0; i < HEADER_AT; i++) length |= (uint64_t)data[i] << (8 * i);
@@ -179,7 +179,7 @@ pk_status pk_safetensors_read(const unsigned char *data, size_t size, pk_stored 
                 (unsigned long long)length, size);
     if (length == 0 || data[HEADER_AT] != '{') PK_FAIL(PK_FORMAT, "not a safetensors file");
     PK_TRY(pk_json_parse((const char *)data + HEADER_AT, (size_t)length, "header", &header));
-    const size_t begin = HEADER_AT + (size_t)length;
+    const size_t    begin = HEADER_AT + (size_t)length;
     const pk_status status = read_header(header, data + begin, size - begin, out);
     json_decref(header);
     if (status != PK_OK) pk_stored_close(out);

@@ -38,7 +38,7 @@ static void add_entry(pk_buffer *out, const char *name, const char *type, const 
 }
 
 static void add_padding(pk_buffer *out, size_t number, size_t begin, size_t gap) {
-    char name[40];
+    char          name[40];
     const int64_t dim = (int64_t)gap;
     snprintf(name, sizeof name, "padding.%zu", number);
     add_entry(out, name, "U8", &dim, 1, begin, begin + gap);
@@ -55,7 +55,7 @@ static pk_status build_header(const char *metadata, const pk_stored_tensor **ord
     }
     for (size_t i = 0; i < n; i++) {
         const pk_stored_tensor *t = order[i];
-        const size_t gap = gap_after(t->bytes);
+        const size_t            gap = gap_after(t->bytes);
         add_entry(out, t->name, pk_stored_type_name(t->type), t->dim, t->n_dims, at, at + t->bytes);
         at += t->bytes;
         if (gap) add_padding(out, n_padding++, at, gap);
@@ -85,7 +85,7 @@ static pk_status check_tensors(const pk_stored_tensor *tensor, size_t n) {
 static pk_status write_file(const char *path, const pk_buffer *header,
                             const pk_stored_tensor **order, size_t n) {
     static const char zeros[ALIGN];
-    pk_file_writer w;
+    pk_file_writer    w;
     PK_TRY(pk_file_writer_open(path, &w));
     pk_file_writer_add(&w, header->data, header->size);
     for (size_t i = 0; i < n; i++) {
@@ -98,7 +98,7 @@ static pk_status write_file(const char *path, const pk_buffer *header,
 pk_status pk_safetensors_write(const char *path, const char *metadata,
                                const pk_stored_tensor *tensor, size_t n) {
     const pk_stored_tensor **order;
-    pk_buffer header = { 0 };
+    pk_buffer                header = { 0 };
     PK_TRY(check_tensors(tensor, n));
     PK_TRY(PK_TAKE(&order, n));
     order_tensors(tensor, n, order);

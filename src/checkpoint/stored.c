@@ -73,7 +73,7 @@ static float from_bits(uint32_t bits) {
  * also for subnormal numbers, and without branches, so that the compiler can do many at a time. */
 static float half_to_float(uint16_t h) {
     const uint32_t magnitude = (uint32_t)(h & 0x7FFF) << 13, sign = (uint32_t)(h & 0x8000) << 16;
-    const float scaled = from_bits(magnitude) * 0x1p112f;
+    const float    scaled = from_bits(magnitude) * 0x1p112f;
     const uint32_t infinite =
         magnitude >= 0x0F800000u ? 0x7F800000u | (magnitude & 0x007FFFFFu) : 0;
     uint32_t bits;

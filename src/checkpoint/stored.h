@@ -4,6 +4,8 @@
  * answers; what it returns may be trusted to lie inside the mapping. Nothing is ever executed. */
 #ifndef PK_CHECKPOINT_STORED_H
 #define PK_CHECKPOINT_STORED_H
+/* aligned by hand, to be read as tables */
+// clang-format off
 #include "base/file_map.h"
 
 #define PK_STORED_TYPE_MAP(X) /* name, bytes, safetensors name */                                  \

@@ -13,20 +13,20 @@
 /* a block of numbers in the file */
 typedef struct storage {
     const pk_pickle_value *key;
-    pk_stored_type type;
-    const unsigned char *data;
-    size_t bytes;
+    pk_stored_type         type;
+    const unsigned char   *data;
+    size_t                 bytes;
 } storage;
 
 typedef struct reader {
-    pk_pickle pickle;
-    pk_zip zip;         /* zip form */
-    const char *folder; /* "archive/", borrowed, in front of every entry */
-    size_t folder_size;
-    storage *storages; /* older form: sorted by key */
-    size_t n_storages;
+    pk_pickle            pickle;
+    pk_zip               zip;    /* zip form */
+    const char          *folder; /* "archive/", borrowed, in front of every entry */
+    size_t               folder_size;
+    storage             *storages; /* older form: sorted by key */
+    size_t               n_storages;
     const unsigned char *data; /* the whole file */
-    size_t size;
+    size_t               size;
 } reader;
 
 enum { MAX_NAME = 256 };
@@ -73,7 +73,7 @@ static storage *find_listed(const reader *r, const pk_pickle_value *key) {
 
 /* Where a tensor's storage lies, and that it is as long as the pickle says. */
 static pk_status find_storage(const reader *r, const pk_pickle_value *id, storage *out) {
-    char name[MAX_NAME] = "data/";
+    char   name[MAX_NAME] = "data/";
     size_t bytes;
     PK_TRY(read_storage_id(id, out, &bytes));
     if (r->zip.entry) {
@@ -107,7 +107,7 @@ static pk_status read_tensor(const reader *r, const pk_pickle_value *v, pk_store
         t->dim[i] = shape->item[i]->integer;
     }
     storage s;
-    size_t n, begin;
+    size_t  n, begin;
     PK_TRY(find_storage(r, v->item[0], &s));
     t->type = s.type;
     const size_t each = pk_stored_type_bytes(s.type);
@@ -165,7 +165,7 @@ static pk_status read_state_dict(const reader *r, const pk_pickle_value *dict, p
 /* the folder's name is that of the file when it was saved: find it by what must be in it */
 static pk_status find_folder(reader *r) {
     static const char wanted[] = "/data.pkl";
-    const size_t length = sizeof wanted - 1;
+    const size_t      length = sizeof wanted - 1;
     for (size_t i = 0; i < r->zip.n; i++) {
         const pk_zip_entry *e = &r->zip.entry[i];
         if (e->name_size <= length || e->name_size > MAX_NAME) continue;
@@ -201,9 +201,9 @@ static pk_status next_pickle(reader *r, size_t *at, const pk_pickle_value **out)
 
 /* magic number, version and the byte order of the machine that wrote the file */
 static pk_status read_preamble(reader *r, size_t *at) {
-    static const char magic[] = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
+    static const char      magic[] = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
     const pk_pickle_value *v;
-    const pk_status first = next_pickle(r, at, &v);
+    const pk_status        first = next_pickle(r, at, &v);
     if (first == PK_NO_MEMORY) return first;
     if (first != PK_OK || v->kind != PK_PICKLE_LONG || v->size != 10 ||
         memcmp(v->text, magic, 10) != 0)
@@ -224,7 +224,7 @@ static pk_status list_storages(reader *r, const pk_pickle_value *dict) {
     PK_TRY(PK_TAKE(&r->storages, dict->n / 2));
     for (size_t i = 1; i < dict->n; i += 2) {
         const pk_pickle_value *v = dict->item[i];
-        size_t bytes;
+        size_t                 bytes;
         if (v->kind == PK_PICKLE_PARAMETER && v->n) v = v->item[0];
         if (v->kind != PK_PICKLE_TENSOR || v->n == 0) continue;
         PK_TRY(read_storage_id(v->item[0], &r->storages[r->n_storages], &bytes));
@@ -266,7 +266,7 @@ static pk_status place_storages(reader *r, const pk_pickle_value *keys, size_t a
 
 static pk_status read_chain(reader *r, pk_stored *out) {
     const pk_pickle_value *dict, *keys;
-    size_t at = 0;
+    size_t                 at = 0;
     PK_TRY(read_preamble(r, &at));
     PK_TRY(next_pickle(r, &at, &dict));
     if (dict->kind != PK_PICKLE_DICT)

@@ -25,7 +25,7 @@ enum {
 
 typedef struct archive {
     const unsigned char *data;
-    size_t size;
+    size_t               size;
 } archive;
 
 typedef struct directory {
@@ -81,7 +81,7 @@ static pk_status read_end(const archive *a, directory *out) {
 /* zip64 extra field: the values that did not fit 32 bits, in this order */
 static pk_status read_wide(const unsigned char *extra, size_t size, uint64_t *value[3]) {
     while (size >= 4) {
-        const size_t id = (size_t)number(extra, 2), length = (size_t)number(extra + 2, 2);
+        const size_t         id = (size_t)number(extra, 2), length = (size_t)number(extra + 2, 2);
         const unsigned char *p = extra + 4;
         if (length > size - 4) break;
         for (size_t i = 0, left = length; id == 1 && i < 3; i++) {
@@ -103,7 +103,7 @@ static pk_status locate(const archive *a, uint64_t local, uint64_t size, pk_zip_
     if (!inside(a, local, LOCAL_SIZE) || number(a->data + local, 4) != LOCAL_MAGIC)
         PK_FAIL(PK_FORMAT, "zip entry whose header lies outside the file");
     const unsigned char *p = a->data + local;
-    const uint64_t data = local + LOCAL_SIZE + number(p + 26, 2) + number(p + 28, 2);
+    const uint64_t       data = local + LOCAL_SIZE + number(p + 26, 2) + number(p + 28, 2);
     if (!inside(a, data, size)) PK_FAIL(PK_FORMAT, "zip entry whose data lies outside the file");
     out->data = a->data + data;
     out->size = (size_t)size;
@@ -112,7 +112,7 @@ static pk_status locate(const archive *a, uint64_t local, uint64_t size, pk_zip_
 
 /* one directory entry at *at, which moves behind it */
 static pk_status read_entry(const archive *a, const directory *d, uint64_t *at, pk_zip_entry *out) {
-    const uint64_t left = d->at + d->size - *at;
+    const uint64_t       left = d->at + d->size - *at;
     const unsigned char *p = a->data + *at;
     if (left < CENTRAL_SIZE || number(p, 4) != CENTRAL_MAGIC)
         PK_FAIL(PK_FORMAT, "zip archive with a broken directory");
@@ -124,7 +124,7 @@ static pk_status read_entry(const archive *a, const directory *d, uint64_t *at, 
     if (number(p + 8, 2) & 1) PK_FAIL(PK_UNSUPPORTED, "zip entry is encrypted");
     if (number(p + 10, 2) != 0)
         PK_FAIL(PK_UNSUPPORTED, "zip entry is compressed: torch stores it plain");
-    uint64_t packed = number(p + 20, 4), size = number(p + 24, 4), local = number(p + 42, 4);
+    uint64_t  packed = number(p + 20, 4), size = number(p + 24, 4), local = number(p + 42, 4);
     uint64_t *wide[3] = { &size, &packed, &local };
     PK_TRY(read_wide(p + CENTRAL_SIZE + name, extra, wide));
     if (packed != size) PK_FAIL(PK_FORMAT, "zip entry with two sizes");
@@ -135,8 +135,8 @@ static pk_status read_entry(const archive *a, const directory *d, uint64_t *at, 
 /* names are not NUL-terminated: compare what both have, then lengths */
 static int by_name(const void *a, const void *b) {
     const pk_zip_entry *x = a, *y = b;
-    const size_t shorter = x->name_size < y->name_size ? x->name_size : y->name_size;
-    const int order = shorter ? memcmp(x->name, y->name, shorter) : 0;
+    const size_t        shorter = x->name_size < y->name_size ? x->name_size : y->name_size;
+    const int           order = shorter ? memcmp(x->name, y->name, shorter) : 0;
     if (order) return order;
     return (x->name_size > y->name_size) - (x->name_size < y->name_size);
 }
@@ -154,7 +154,7 @@ static pk_status read_entries(const archive *a, const directory *d, pk_zip *out)
 
 pk_status pk_zip_open(const unsigned char *data, size_t size, pk_zip *out) {
     const archive a = { data, size };
-    directory d;
+    directory     d;
     *out = (pk_zip){ 0 };
     PK_TRY(read_end(&a, &d));
     const pk_status status = read_entries(&a, &d, out);

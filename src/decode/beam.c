@@ -31,7 +31,7 @@ static const pk_option options[] = {
 
 static pk_status check(const void *p, int32_t n_best) {
     const pk_beam *s = p;
-    const int32_t size = s->size ? s->size : MAX_SIZE;
+    const int32_t  size = s->size ? s->size : MAX_SIZE;
     if (n_best > size)
         PK_FAIL(
             PK_ARGUMENT,
@@ -69,8 +69,8 @@ static int32_t top_k_of(const pk_beam *s, const pk_source *src, int32_t width) {
 static void limits(const void *p, const pk_source *src, int32_t *asks, int32_t *rows,
                    int32_t *slots, int32_t *top_k) {
     const pk_beam *s = p;
-    const int32_t size = size_of(s, src);
-    const int32_t free_tokens = pk_constraint_max_length(&s->options, src) - src->n_prefix;
+    const int32_t  size = size_of(s, src);
+    const int32_t  free_tokens = pk_constraint_max_length(&s->options, src) - src->n_prefix;
     *asks = size > src->n_prefix + 1 ? size : src->n_prefix + 1;
     *rows = size;
     /* all rows stand on the prefix and the first free ask; after that each may go its own way */
@@ -94,7 +94,7 @@ static pk_beam_standing standing(const pk_beam *s, const pk_source *src, int32_t
 }
 
 static pk_status begin(void *p, const pk_source *src) {
-    pk_beam *s = p;
+    pk_beam      *s = p;
     const int32_t size = size_of(s, src);
     s->src = *src;
     if (s->src.n_best < 1) s->src.n_best = 1;
@@ -121,12 +121,12 @@ static bool must_end(const pk_beam *s, int32_t n) {
 /* what follows row i, which has n output tokens? */
 static void ask_row(pk_beam *s, pk_pass *pass, int32_t i, int32_t n, int32_t parent) {
     const int32_t tip = s->rows[i].tip;
-    pk_ask ask = { .row = i,
-                   .pos = n,
-                   .parent = parent,
-                   .logp = true,
-                   .token = tip == PK_NO_NODE ? s->history[n] : s->nodes[tip].token,
-                   .attention = s->src.want_attention };
+    pk_ask        ask = { .row = i,
+                          .pos = n,
+                          .parent = parent,
+                          .logp = true,
+                          .token = tip == PK_NO_NODE ? s->history[n] : s->nodes[tip].token,
+                          .attention = s->src.want_attention };
     if (must_end(s, n)) {
         ask.target = &s->src.eos;
         ask.n_target = 1;
@@ -139,7 +139,7 @@ static void ask_row(pk_beam *s, pk_pass *pass, int32_t i, int32_t n, int32_t par
 }
 
 static void propose(void *p, pk_pass *pass) {
-    pk_beam *s = p;
+    pk_beam      *s = p;
     const int32_t parent = pk_chain_propose(&s->prefix, pass);
     if (pass->n == pass->room) return; /* the prefix filled the pass */
     s->first_ask = pass->n + 1;
@@ -149,11 +149,11 @@ static void propose(void *p, pk_pass *pass) {
 /* the best tokens after row i, and the penalised ones that were kept out of those */
 static void collect_row(pk_beam *s, int32_t i, const pk_answer *a, int32_t top_k) {
     const pk_special *special = &s->special[i];
-    const pk_weights w = pk_constraint_weights(&s->constraint, special, a);
-    const int32_t room = candidates_of(s, s->width);
-    const float score = s->rows[i].score;
+    const pk_weights  w = pk_constraint_weights(&s->constraint, special, a);
+    const int32_t     room = candidates_of(s, s->width);
+    const float       score = s->rows[i].score;
     for (int32_t j = 0; j < top_k && a->top[j].token != PK_NO_TOKEN; j++) {
-        const float told = a->top[j].logp;
+        const float             told = a->top[j].logp;
         const pk_beam_candidate c = { i, a->top[j].token, score + (told + w.search),
                                       told + w.model };
         if (!pk_beam_offer(s, c, room)) break; /* they come best first: the rest is worse */
@@ -168,7 +168,7 @@ static void collect_row(pk_beam *s, int32_t i, const pk_answer *a, int32_t top_k
 static void collect(pk_beam *s, const pk_pass *pass) {
     s->n_candidates = 0;
     for (int32_t i = 0; i < s->n_rows; i++) {
-        const int32_t ask = s->first_ask + i;
+        const int32_t    ask = s->first_ask + i;
         const pk_answer *a = &pass->answer[ask];
         if (must_end(s, s->n)) {
             const float logp = a->target_logp[0], cost = s->by->forced_is_free ? 0 : logp;
@@ -184,10 +184,10 @@ static void collect(pk_beam *s, const pk_pass *pass) {
 static int32_t advance(pk_beam *s, pk_verdict *verdict) {
     const bool last = s->n + 1 == s->constraint.max_length;
     const bool no_second_eos = s->by->drops_first_eos && s->src.n_prefix && s->n == s->src.n_prefix;
-    int32_t kept = 0, places = s->width;
+    int32_t    kept = 0, places = s->width;
     for (int32_t i = 0; i < s->n_candidates; i++) {
         const pk_beam_candidate *c = &s->candidates[i];
-        const bool eos = c->token == s->src.eos;
+        const bool               eos = c->token == s->src.eos;
         if (no_second_eos && eos && i > 0) {
             places -= i < s->width; /* it loses its place to nobody */
         } else if (eos || last) {
@@ -205,7 +205,7 @@ static int32_t advance(pk_beam *s, pk_verdict *verdict) {
 /* the given tokens of the pass become output; false when no row was asked for */
 static bool absorb_prefix(pk_beam *s, const pk_pass *pass) {
     const int32_t first = s->opening.n;
-    const bool more = pk_chain_absorb(&s->prefix, pass, &s->opening);
+    const bool    more = pk_chain_absorb(&s->prefix, pass, &s->opening);
     for (int32_t i = first; s->by->scores_prefix && i < s->opening.n; i++)
         s->rows[0].score += s->opening.logp[i];
     if (s->prefix.asked) s->n = s->opening.n;
@@ -246,7 +246,7 @@ static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
 
 static int32_t result(const void *p, pk_hypothesis *out, int32_t room) {
     const pk_beam *s = p;
-    const int32_t n = s->n_outputs < room ? s->n_outputs : room;
+    const int32_t  n = s->n_outputs < room ? s->n_outputs : room;
     for (int32_t i = 0; i < n; i++) pk_output_view(&s->outputs[i], &out[i]);
     return n;
 }

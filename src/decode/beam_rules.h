@@ -9,16 +9,16 @@ enum { PK_STOP_NO, PK_STOP_YES, PK_STOP_NEVER }; /* early stopping, hf only */
 
 typedef struct pk_beam_rules {
     pk_beam_kind kind;
-    int32_t candidates;   /* candidates looked at per place in the beam */
-    bool shrinks;         /* a finished hypothesis gives up its place */
-    bool stops_taking;    /* no more finished ones once there are as many as places */
-    bool drops_first_eos; /* after a prefix, only the best candidate may end at once */
-    bool always_ends;     /* at max_length the end symbol is forced, whatever the model */
-    bool may_force;       /* ... or if it is the model's convention */
-    bool forced_is_free;  /* a forced end costs nothing */
-    bool scores_prefix;   /* the user's prefix is part of the score */
-    bool prompt_is_apart; /* the user's prefix is no part of the length */
-    float length_penalty; /* default; hf: the model's */
+    int32_t      candidates;      /* candidates looked at per place in the beam */
+    bool         shrinks;         /* a finished hypothesis gives up its place */
+    bool         stops_taking;    /* no more finished ones once there are as many as places */
+    bool         drops_first_eos; /* after a prefix, only the best candidate may end at once */
+    bool         always_ends;     /* at max_length the end symbol is forced, whatever the model */
+    bool         may_force;       /* ... or if it is the model's convention */
+    bool         forced_is_free;  /* a forced end costs nothing */
+    bool         scores_prefix;   /* the user's prefix is part of the score */
+    bool         prompt_is_apart; /* the user's prefix is no part of the length */
+    float        length_penalty;  /* default; hf: the model's */
     pk_constraint_rules constraint;
 } pk_beam_rules;
 
@@ -26,18 +26,18 @@ typedef struct pk_beam_standing { /* what a stop rule looks at, after a step */
     int32_t size, n_best;
     int32_t n_finished;      /* kept, at most size */
     int32_t n_ended;         /* in all */
-    bool best_ended;         /* the best candidate of some step was an ending */
+    bool    best_ended;      /* the best candidate of some step was an ending */
     int32_t length, longest; /* of the running ones, as scored; and the most it can become */
-    float best_running, worst_finished;
-    float length_penalty, patience;
+    float   best_running, worst_finished;
+    float   length_penalty, patience;
     int32_t early_stopping;
 } pk_beam_standing;
 
 extern const char *const pk_beam_rule_names[];
-const pk_beam_rules *pk_beam_rules_of(int32_t kind);
+const pk_beam_rules     *pk_beam_rules_of(int32_t kind);
 /* tokens that count for the score of an output of n tokens; the end symbol does, in all four */
 int32_t pk_beam_length(const pk_beam_rules *r, const pk_source *src, int32_t n);
 /* sum of log-probabilities -> what ranks hypotheses */
 float pk_beam_score(float sum, int32_t length, float length_penalty);
-bool pk_beam_stops(const pk_beam_rules *r, const pk_beam_standing *now);
+bool  pk_beam_stops(const pk_beam_rules *r, const pk_beam_standing *now);
 #endif

@@ -40,7 +40,7 @@ static pk_status take_lists(pk_beam *s, size_t size) {
 }
 
 pk_status pk_beam_take(pk_beam *s, int32_t n_places) {
-    const size_t size = (size_t)n_places;
+    const size_t        size = (size_t)n_places;
     pk_constraint_rules rules = s->by->constraint;
     if (s->src.renormalise) rules.renormalise = true;
     if (size == 1) rules.on_logits = true; /* a beam of one is greedy search, also in hf */
@@ -101,8 +101,8 @@ int32_t pk_beam_add_node(pk_beam *s, const pk_beam_candidate *c) {
 
 void pk_beam_finish(pk_beam *s, int32_t tip, float sum, int32_t n) {
     const int32_t length = pk_beam_length(s->by, &s->src, n);
-    const float score = pk_beam_score(sum, length, s->now.length_penalty);
-    int32_t i = s->now.n_finished;
+    const float   score = pk_beam_score(sum, length, s->now.length_penalty);
+    int32_t       i = s->now.n_finished;
     s->now.n_ended++;
     if (i == s->now.size) {
         if (s->by->stops_taking || !(score > s->finished[i - 1].score)) return;
@@ -116,7 +116,7 @@ void pk_beam_finish(pk_beam *s, int32_t tip, float sum, int32_t n) {
 
 /* answers are gone after this pass, a look is wanted when its hypothesis wins */
 void pk_beam_remember_looks(pk_beam *s, const pk_pass *pass) {
-    const size_t width = (size_t)s->src.n_tokens;
+    const size_t  width = (size_t)s->src.n_tokens;
     const int32_t step = s->n - s->src.n_prefix;
     for (int32_t i = 0; s->looks && i < s->n_rows; i++) {
         const float *look = pass->answer[s->first_ask + i].attention;

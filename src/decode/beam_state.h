@@ -13,53 +13,53 @@ enum { PK_NO_NODE = -1 };
 typedef struct pk_beam_node {
     int32_t token, before; /* before: a node, or PK_NO_NODE after the prefix */
     int32_t look;          /* row of `looks` */
-    float logp;            /* as the model says, without penalties */
+    float   logp;          /* as the model says, without penalties */
 } pk_beam_node;
 typedef struct pk_beam_row { /* a hypothesis that goes on */
     int32_t tip;
-    float score; /* sum so far */
+    float   score; /* sum so far */
 } pk_beam_row;
 typedef struct pk_beam_ending { /* one that is finished */
     int32_t tip;
-    float score; /* as ranked */
+    float   score; /* as ranked */
 } pk_beam_ending;
 typedef struct pk_beam_candidate {
     int32_t row, token;
-    float score, logp; /* sum with this token; the model's log-probability */
+    float   score, logp; /* sum with this token; the model's log-probability */
 } pk_beam_candidate;
 
 typedef struct pk_beam {
     /* options */
-    int32_t size, rules, early_stopping;
-    float length_penalty, patience;
+    int32_t               size, rules, early_stopping;
+    float                 length_penalty, patience;
     pk_constraint_options options;
     /* the sentence */
-    pk_source src;
+    pk_source            src;
     const pk_beam_rules *by;
-    pk_constraint constraint;
-    pk_beam_standing now;
-    pk_chain prefix;
-    pk_output opening; /* the prefix as output */
-    int32_t n, width;  /* output tokens of each row; places left in the beam */
-    int32_t n_rows, n_nodes, n_candidates, first_ask;
-    pk_beam_row *rows, *next;      /* (size) */
-    pk_beam_ending *finished;      /* (size) best first; now.n_finished of them */
-    pk_beam_candidate *candidates; /* (2 size) best first */
-    pk_beam_node *nodes;           /* (2 size for each free token) */
-    pk_special *special;           /* (size) of the asks in flight */
-    int32_t *lists;                /* (size, constraint.room) tokens of `special` */
-    int32_t *history;              /* (max_length + 1) start symbol, prefix, one row */
-    float *looks;                  /* (size for each free token, source tokens), or NULL */
-    pk_output *outputs;            /* (n_best) written at the end */
-    int32_t n_outputs;
+    pk_constraint        constraint;
+    pk_beam_standing     now;
+    pk_chain             prefix;
+    pk_output            opening;  /* the prefix as output */
+    int32_t              n, width; /* output tokens of each row; places left in the beam */
+    int32_t              n_rows, n_nodes, n_candidates, first_ask;
+    pk_beam_row         *rows, *next; /* (size) */
+    pk_beam_ending      *finished;    /* (size) best first; now.n_finished of them */
+    pk_beam_candidate   *candidates;  /* (2 size) best first */
+    pk_beam_node        *nodes;       /* (2 size for each free token) */
+    pk_special          *special;     /* (size) of the asks in flight */
+    int32_t             *lists;       /* (size, constraint.room) tokens of `special` */
+    int32_t             *history;     /* (max_length + 1) start symbol, prefix, one row */
+    float               *looks;       /* (size for each free token, source tokens), or NULL */
+    pk_output           *outputs;     /* (n_best) written at the end */
+    int32_t              n_outputs;
 } pk_beam;
 
 pk_status pk_beam_take(pk_beam *s, int32_t size); /* src and by are set */
-void pk_beam_give(pk_beam *s);                    /* also after a failed take, and again */
+void      pk_beam_give(pk_beam *s);               /* also after a failed take, and again */
 /* the tokens of a row behind the start symbol and the prefix; NULL when no constraint needs them */
 const int32_t *pk_beam_trace(pk_beam *s, const pk_beam_row *r, int32_t n);
 /* into the sorted list of at most `room`; false when that is full of better ones */
-bool pk_beam_offer(pk_beam *s, pk_beam_candidate c, int32_t room);
+bool    pk_beam_offer(pk_beam *s, pk_beam_candidate c, int32_t room);
 int32_t pk_beam_add_node(pk_beam *s, const pk_beam_candidate *c);
 /* into the sorted list of finished hypotheses; the worst falls out when it is full */
 void pk_beam_finish(pk_beam *s, int32_t tip, float sum, int32_t n);

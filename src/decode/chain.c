@@ -15,7 +15,7 @@ pk_chain pk_chain_begin(const pk_source *src, bool forced, bool logp) {
 }
 
 int32_t pk_chain_propose(pk_chain *c, pk_pass *pass) {
-    int32_t parent = 0;
+    int32_t       parent = 0;
     const int32_t left = c->n - c->fed;
     c->asked = left < pass->room ? left : pass->room;
     for (int32_t i = c->fed; i < c->fed + c->asked; i++) {
@@ -34,7 +34,7 @@ int32_t pk_chain_propose(pk_chain *c, pk_pass *pass) {
 bool pk_chain_absorb(pk_chain *c, const pk_pass *pass, pk_output *out) {
     for (int32_t i = 1; i <= c->asked; i++, c->fed++) {
         const pk_answer *a = &pass->answer[i];
-        const bool told = c->logp && c->fed >= c->n_free;
+        const bool       told = c->logp && c->fed >= c->n_free;
         pk_output_add(out, c->token[c->fed], told ? a->target_logp[0] : 0, a->attention);
     }
     return pass->n > c->asked;

@@ -6,11 +6,11 @@
 #include "decode/output.h"
 
 typedef struct pk_chain {
-    int32_t start;        /* input 0 */
-    const int32_t *token; /* (n) the given tokens */
-    int32_t n, n_free;    /* the first n_free are certain: log-probability 0 */
-    int32_t fed, asked;   /* inputs kept so far; inputs in the pass in flight */
-    bool logp, attention; /* what to ask for */
+    int32_t        start;           /* input 0 */
+    const int32_t *token;           /* (n) the given tokens */
+    int32_t        n, n_free;       /* the first n_free are certain: log-probability 0 */
+    int32_t        fed, asked;      /* inputs kept so far; inputs in the pass in flight */
+    bool           logp, attention; /* what to ask for */
 } pk_chain;
 
 /* the prefix of a sentence, or with `forced` its whole forced output */

@@ -11,7 +11,7 @@ enum { PK_UNK_AUTO, PK_UNK_ALLOW, PK_UNK_BAN };
 
 typedef struct pk_constraint_options { /* what a user may set; see the table below */
     int32_t no_repeat_ngram, min_length, max_length, unk;
-    float repetition_penalty;
+    float   repetition_penalty;
 } pk_constraint_options;
 
 extern const char *const pk_unk_choices[];
@@ -32,28 +32,28 @@ extern const char *const pk_unk_choices[];
 /* how a rule set weighs, where the user says nothing */
 typedef struct pk_constraint_rules {
     int32_t min_length;
-    bool ban_unk;
-    bool of_model;    /* unset options are the model's recommendation, not off */
-    bool on_logits;   /* the penalty works on logits, not on log-probabilities */
-    bool renormalise; /* probabilities add up to one again afterwards */
-    bool with_start;  /* the start symbol is part of the history */
+    bool    ban_unk;
+    bool    of_model;    /* unset options are the model's recommendation, not off */
+    bool    on_logits;   /* the penalty works on logits, not on log-probabilities */
+    bool    renormalise; /* probabilities add up to one again afterwards */
+    bool    with_start;  /* the start symbol is part of the history */
 } pk_constraint_rules;
 
 typedef struct pk_constraint { /* for one sentence */
     pk_constraint_rules rules;
-    int32_t ngram, min_length, max_length, eos, unk; /* unk: PK_NO_TOKEN when allowed */
-    float penalty;
-    const int32_t *suppressed; /* (n_suppressed) the session bans them by itself */
-    int32_t n_suppressed;
-    bool left_out;         /* answers are normalised without the banned tokens */
-    bool lists_suppressed; /* their share of the sum has to be known */
-    int32_t vocab, room;   /* room: the longest list there can be */
-    uint32_t *seen;        /* a bit per token, all zero between calls; NULL when not needed */
+    int32_t             ngram, min_length, max_length, eos, unk; /* unk: PK_NO_TOKEN when allowed */
+    float               penalty;
+    const int32_t      *suppressed; /* (n_suppressed) the session bans them by itself */
+    int32_t             n_suppressed;
+    bool                left_out;         /* answers are normalised without the banned tokens */
+    bool                lists_suppressed; /* their share of the sum has to be known */
+    int32_t             vocab, room;      /* room: the longest list there can be */
+    uint32_t           *seen; /* a bit per token, all zero between calls; NULL when not needed */
 } pk_constraint;
 
 typedef struct pk_special { /* the tokens concerned at one ask: penalised, banned, suppressed */
     int32_t *token;         /* (room of the constraint) */
-    int32_t n, n_penalised, n_suppressed;
+    int32_t  n, n_penalised, n_suppressed;
 } pk_special;
 
 typedef struct pk_weights { /* from the log-probabilities an answer tells ... */
@@ -62,16 +62,16 @@ typedef struct pk_weights { /* from the log-probabilities an answer tells ... */
     float full, norm;       /* to those over the whole vocabulary; the log of the sum afterwards */
 } pk_weights;
 
-int32_t pk_constraint_max_length(const pk_constraint_options *opt, const pk_source *src);
+int32_t   pk_constraint_max_length(const pk_constraint_options *opt, const pk_source *src);
 pk_status pk_constraint_begin(pk_constraint *c, const pk_constraint_options *opt,
                               const pk_source *src, pk_constraint_rules rules);
-void pk_constraint_end(pk_constraint *c);
+void      pk_constraint_end(pk_constraint *c);
 /* does it need the tokens of a history, or only their number? */
 static inline bool pk_constraint_looks_back(const pk_constraint *c) { return c->seen != NULL; }
 /* history: start symbol, then n output tokens; NULL when it does not look back */
 void pk_constraint_list(const pk_constraint *c, const int32_t *history, int32_t n, pk_special *out);
 /* puts the list into the ask */
-void pk_constraint_ask(const pk_constraint *c, const pk_special *special, pk_ask *ask);
+void       pk_constraint_ask(const pk_constraint *c, const pk_special *special, pk_ask *ask);
 pk_weights pk_constraint_weights(const pk_constraint *c, const pk_special *special,
                                  const pk_answer *a);
 /* log-probability of penalised token i, as the search compares it */

@@ -12,12 +12,12 @@
 
 typedef struct state {
     pk_constraint_options options;
-    pk_source src;
-    pk_constraint constraint;
-    pk_special special; /* of the ask in flight */
-    pk_chain prefix;
-    pk_output out;
-    int32_t *history; /* (max_length + 1) start symbol, then output */
+    pk_source             src;
+    pk_constraint         constraint;
+    pk_special            special; /* of the ask in flight */
+    pk_chain              prefix;
+    pk_output             out;
+    int32_t              *history; /* (max_length + 1) start symbol, then output */
 } state;
 
 // clang-format off
@@ -82,7 +82,7 @@ static bool must_end(const state *s, int32_t n) {
 }
 
 static void propose(void *p, pk_pass *pass) {
-    state *s = p;
+    state        *s = p;
     const int32_t parent = pk_chain_propose(&s->prefix, pass);
     const int32_t n = s->out.n + s->prefix.asked; /* output tokens so far */
     if (pass->n == pass->room) return;            /* the prefix filled the pass */
@@ -105,14 +105,14 @@ static void propose(void *p, pk_pass *pass) {
 /* the best of those told and those penalised; PK_NO_TOKEN when nothing is allowed */
 static pk_candidate best(const state *s, const pk_answer *a) {
     const pk_weights w = pk_constraint_weights(&s->constraint, &s->special, a);
-    pk_candidate choice = { a->top[0].token, a->top[0].logp + w.model };
+    pk_candidate     choice = { a->top[0].token, a->top[0].logp + w.model };
     float value = a->top[0].logp + w.search; /* as the choice is made; choice.logp is the model's */
     if (choice.token == PK_NO_TOKEN || !(value > -INFINITY)) {
         value = -INFINITY;
         choice.token = PK_NO_TOKEN;
     }
     for (int32_t i = 0; i < s->special.n_penalised; i++) {
-        const float weighed = pk_constraint_weigh(&s->constraint, &w, a, i);
+        const float   weighed = pk_constraint_weigh(&s->constraint, &w, a, i);
         const int32_t token = s->special.token[i];
         if (weighed > value || (weighed == value && token < choice.token && weighed > -INFINITY)) {
             choice = (pk_candidate){ token, a->target_logp[i] + w.model };
@@ -127,7 +127,7 @@ static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
     pk_keep(verdict, pass->n);
     if (!pk_chain_absorb(&s->prefix, pass, &s->out)) return; /* nothing asked but the prefix */
     const pk_answer *a = &pass->answer[pass->n];
-    pk_candidate next = { s->src.eos, 0 };
+    pk_candidate     next = { s->src.eos, 0 };
     if (!must_end(s, s->out.n))
         next = best(s, a);
     else if (s->src.want_scores)

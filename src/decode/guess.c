@@ -84,7 +84,7 @@ static int32_t strength(int32_t m, int32_t at, int32_t expected, int32_t n) {
 /* the place to read on from after n output tokens; moves there; returns what speaks for it */
 static int32_t find(pk_place *text, const int32_t *output, int32_t n) {
     const int32_t expected = text->at + n - text->when;
-    int32_t longest = 0, at = expected;
+    int32_t       longest = 0, at = expected;
     for (int32_t p = 1; p <= text->n; p++) {
         const int32_t m = match(text, p, output, n);
         if (m > longest || (m && m == longest && abs(p - expected) < abs(at - expected))) {
@@ -99,14 +99,14 @@ static int32_t find(pk_place *text, const int32_t *output, int32_t n) {
 
 static pk_suggestion read_on(pk_place *text, int32_t source, const int32_t *output, int32_t n) {
     const int32_t reason = text->n ? find(text, output, n) : 0;
-    const bool inside = text->at >= 0 && text->at < text->n;
+    const bool    inside = text->at >= 0 && text->at < text->n;
     return (pk_suggestion){ inside ? text->token[text->at] : PK_NO_TOKEN,
                             source * PK_GUESS_STRENGTHS + reason };
 }
 
 static pk_suggestion from_ngrams(const pk_guess *g, const int32_t *history, int32_t n) {
     for (int32_t order = PK_NGRAMS_HIGHEST; g->ngrams && order >= PK_NGRAMS_LOWEST; order--) {
-        int32_t votes;
+        int32_t       votes;
         const int32_t token = pk_ngrams_next(g->ngrams, order, history, n, &votes);
         const int32_t seen = (order == 2 ? PK_GUESS_SEEN_TWO : PK_GUESS_SEEN_THREE) + (votes > 1);
         if (token != PK_NO_TOKEN)
@@ -162,8 +162,8 @@ static bool probe(pk_guess *g, int32_t width) {
 int32_t pk_guess_fill(pk_guess *g, int32_t *history, int32_t n, int32_t room, int32_t width,
                       const pk_pass *pass) {
     pk_place place[PK_GUESS_SOURCES]; /* moves on with the guesses; the true one with the output */
-    float rate[PK_GUESS_MOST], chance = 1;
-    int32_t most = width && width - 1 < room ? width - 1 : room, found = 0;
+    float    rate[PK_GUESS_MOST], chance = 1;
+    int32_t  most = width && width - 1 < room ? width - 1 : room, found = 0;
     if (most > PK_GUESS_MOST) most = PK_GUESS_MOST;
     for (g->n = 0; found == g->n && g->n < most && (width || chance > UNLIKELY); g->n++) {
         if (g->n == 1) memcpy(place, g->place, sizeof place);

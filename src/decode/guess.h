@@ -22,8 +22,8 @@ extern const char *const pk_init_choices[];
 /* A text to read on in. It finds its place again by the last tokens of the output. */
 typedef struct pk_place {
     const int32_t *token; /* (n) */
-    int32_t n;
-    int32_t at, when; /* token[at] was expected to follow `when` output tokens */
+    int32_t        n;
+    int32_t        at, when; /* token[at] was expected to follow `when` output tokens */
 } pk_place;
 
 typedef struct pk_suggestion {
@@ -32,14 +32,14 @@ typedef struct pk_suggestion {
 } pk_suggestion;
 
 typedef struct pk_guess { /* for one sentence */
-    int32_t init, vocab, eos, pad;
-    pk_place place[PK_GUESS_SOURCES]; /* of draft, shift and copy */
-    int32_t said[PK_GUESS_MOST];
+    int32_t    init, vocab, eos, pad;
+    pk_place   place[PK_GUESS_SOURCES]; /* of draft, shift and copy */
+    int32_t    said[PK_GUESS_MOST];
     pk_ngrams *ngrams; /* borrowed, or NULL */
-    pk_rates *rates;   /* of the document, or own */
-    pk_rates own;
+    pk_rates  *rates;  /* of the document, or own */
+    pk_rates   own;
     /* of the pass in flight */
-    int32_t n; /* places something was said about */
+    int32_t       n; /* places something was said about */
     pk_suggestion suggestion[PK_GUESS_MOST][PK_GUESS_SOURCES];
 } pk_guess;
 

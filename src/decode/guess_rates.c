@@ -49,7 +49,7 @@ static float cost_of(int32_t width, const float *cost, int32_t n_cost) {
 }
 
 int32_t pk_rates_width(const float *rate, int32_t n, const float *cost, int32_t n_cost) {
-    float kept = 1, chance = 1, most = MARGIN / cost_of(1, cost, n_cost);
+    float   kept = 1, chance = 1, most = MARGIN / cost_of(1, cost, n_cost);
     int32_t best = 0;
     for (int32_t i = 0; i < n; i++) {
         chance *= rate[i];

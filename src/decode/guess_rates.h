@@ -34,12 +34,12 @@ enum pk_guess_strength {
 enum { PK_GUESS_KINDS = (int)PK_GUESS_SOURCES * (int)PK_GUESS_STRENGTHS };
 
 typedef struct pk_rates {
-    float right[PK_GUESS_KINDS], judged[PK_GUESS_KINDS]; /* counts that fade */
-    int32_t quiet;                                       /* passes since anything was guessed */
+    float   right[PK_GUESS_KINDS], judged[PK_GUESS_KINDS]; /* counts that fade */
+    int32_t quiet;                                         /* passes since anything was guessed */
 } pk_rates;
 
-void pk_rates_begin(pk_rates *r); /* what to expect before anything is known */
-void pk_rates_judge(pk_rates *r, int32_t kind, bool right);
+void  pk_rates_begin(pk_rates *r); /* what to expect before anything is known */
+void  pk_rates_judge(pk_rates *r, int32_t kind, bool right);
 float pk_rates_of(const pk_rates *r, int32_t kind); /* between 0 and 1, both excluded */
 
 /* How many of n guesses to ask about, given the rate of each: those that make most of the expected

@@ -10,9 +10,9 @@ enum { WIDEST = 64, WIDEST_AUTO = 32 };
 
 typedef struct state {
     pk_constraint_options options;
-    int32_t width, init; /* width 0: auto */
-    pk_window window;
-    pk_guess guess;
+    int32_t               width, init; /* width 0: auto */
+    pk_window             window;
+    pk_guess              guess;
 } state;
 
 // clang-format off
@@ -48,16 +48,16 @@ static pk_status begin(void *p, const pk_source *src) {
 }
 
 static void propose(void *p, pk_pass *pass) {
-    state *s = p;
-    pk_window *w = &s->window;
+    state        *s = p;
+    pk_window    *w = &s->window;
     const int32_t room = pk_window_room(w, pass);
     const int32_t guesses = pk_guess_fill(&s->guess, w->history, w->n, room, s->width, pass);
     pk_window_propose(w, pass, guesses);
 }
 
 static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
-    state *s = p;
-    pk_window *w = &s->window;
+    state        *s = p;
+    pk_window    *w = &s->window;
     const int32_t before = w->n;
     pk_window_absorb(w, pass, verdict);
     pk_guess_learn(&s->guess, w->history, before, w->n, w->said, w->n_said);

@@ -16,11 +16,11 @@ typedef enum kind { PJ, PGJ, HGJ } kind;
 
 typedef struct state {
     pk_constraint_options options;
-    int32_t block, length; /* length 0: pj finds it by a greedy run, hgj has no limit */
+    int32_t   block, length; /* length 0: pj finds it by a greedy run, hgj has no limit */
     pk_window window;
-    int32_t pad;
-    int32_t first, last; /* output positions of the block: first .. last - 1 */
-    bool counting;       /* pj: still at the greedy run */
+    int32_t   pad;
+    int32_t   first, last; /* output positions of the block: first .. last - 1 */
+    bool      counting;    /* pj: still at the greedy run */
 } state;
 
 // clang-format off
@@ -47,9 +47,9 @@ static int32_t at_most(int32_t a, int32_t b) { return a < b ? a : b; }
 
 /* a block begins behind the certain tokens; past `length` there are none, or blocks of one */
 static void next_block(state *s, kind which) {
-    pk_window *w = &s->window;
+    pk_window    *w = &s->window;
     const int32_t longest = w->constraint.max_length;
-    int32_t size = which == PJ ? s->length - w->n : s->block;
+    int32_t       size = which == PJ ? s->length - w->n : s->block;
     if (s->counting || (which != PGJ && s->length && w->n >= s->length)) size = 1;
     if (which == HGJ && s->length && w->n < s->length) size = at_most(size, s->length - w->n);
     s->first = w->n;
@@ -80,8 +80,8 @@ static pk_status begin(state *s, kind which, const pk_source *src) {
 static void end(void *p) { pk_window_end(&((state *)p)->window); }
 
 static void propose(void *p, pk_pass *pass) {
-    state *s = p;
-    pk_window *w = &s->window;
+    state        *s = p;
+    pk_window    *w = &s->window;
     const int32_t room = pk_window_room(w, pass);
     pass->aside = s->counting;
     pk_window_propose(w, pass, at_most(s->last - 1 - w->n, room));
@@ -89,7 +89,7 @@ static void propose(void *p, pk_pass *pass) {
 
 /* what the model said is the block's next state; all of it is there, or the pass had no room */
 static void take_over(state *s) {
-    pk_window *w = &s->window;
+    pk_window    *w = &s->window;
     const int32_t n = at_most(w->n_said, s->last - 1 - w->n);
     for (int32_t i = 0; i < n; i++) w->history[w->n + 1 + i] = w->said[i];
 }
@@ -132,8 +132,8 @@ static int32_t result(const void *p, pk_hypothesis *out, int32_t room) {
         limits(p, which, src, asks, rows, slots, top_k);                                           \
     }                                                                                              \
     static pk_status lower##_begin(void *p, const pk_source *src) { return begin(p, which, src); } \
-    static void lower##_absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {                \
-        absorb(p, which, pass, verdict);                                                           \
+    static void      lower##_absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {           \
+             absorb(p, which, pass, verdict);                                                      \
     }                                                                                              \
     const pk_strategy pk_strategy_##lower = {                                                      \
         .name = #lower,                                                                            \

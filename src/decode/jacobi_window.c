@@ -77,7 +77,7 @@ pk_status pk_window_begin(pk_window *w, const pk_constraint_options *opt, const 
 
 int32_t pk_window_room(const pk_window *w, const pk_pass *pass) {
     const int32_t prefix = w->prefix.n - w->prefix.fed; /* what is left of it goes first */
-    int32_t room = pass->room - prefix - 1;
+    int32_t       room = pass->room - prefix - 1;
     if (room > w->width - 1) room = w->width - 1;
     if (room > w->constraint.max_length - 1 - w->n) room = w->constraint.max_length - 1 - w->n;
     return room < 0 ? -1 : room;
@@ -117,14 +117,14 @@ void pk_window_propose(pk_window *w, pk_pass *pass, int32_t guesses) {
  */
 static pk_candidate best(const pk_constraint *c, const pk_special *special, const pk_answer *a) {
     const pk_weights weights = pk_constraint_weights(c, special, a);
-    pk_candidate choice = { a->top[0].token, a->top[0].logp + weights.model };
-    float value = a->top[0].logp + weights.search;
+    pk_candidate     choice = { a->top[0].token, a->top[0].logp + weights.model };
+    float            value = a->top[0].logp + weights.search;
     if (choice.token == PK_NO_TOKEN || !(value > -INFINITY)) {
         value = -INFINITY;
         choice.token = PK_NO_TOKEN;
     }
     for (int32_t i = 0; i < special->n_penalised; i++) {
-        const float weighed = pk_constraint_weigh(c, &weights, a, i);
+        const float   weighed = pk_constraint_weigh(c, &weights, a, i);
         const int32_t token = special->token[i];
         if (weighed > value || (weighed == value && token < choice.token && weighed > -INFINITY)) {
             choice = (pk_candidate){ token, a->target_logp[i] + weights.model };

@@ -10,24 +10,24 @@
 #include "decode/constraint.h"
 
 typedef struct pk_window {
-    pk_source src;
+    pk_source     src;
     pk_constraint constraint;
-    pk_special *special; /* (width) of the asks in flight */
-    int32_t *listed;     /* (width, constraint.room) the tokens they name */
-    pk_chain prefix;
-    pk_output out;
-    int32_t *history;      /* (max_length + 1) start symbol, certain tokens, guesses */
-    int32_t n;             /* certain tokens, prefix included */
-    int32_t width, asked;  /* most asks in a pass, the prefix apart; those in flight */
-    int32_t *said, n_said; /* (width) what the model said beyond its first wrong guess */
-    bool ended;            /* the output is whole: end symbol, longest, or nothing allowed */
-    bool stuck;            /* the last of these */
+    pk_special   *special; /* (width) of the asks in flight */
+    int32_t      *listed;  /* (width, constraint.room) the tokens they name */
+    pk_chain      prefix;
+    pk_output     out;
+    int32_t      *history;      /* (max_length + 1) start symbol, certain tokens, guesses */
+    int32_t       n;            /* certain tokens, prefix included */
+    int32_t       width, asked; /* most asks in a pass, the prefix apart; those in flight */
+    int32_t      *said, n_said; /* (width) what the model said beyond its first wrong guess */
+    bool          ended;        /* the output is whole: end symbol, longest, or nothing allowed */
+    bool          stuck;        /* the last of these */
 } pk_window;
 
 pk_status pk_window_begin(pk_window *w, const pk_constraint_options *opt, const pk_source *src,
                           int32_t width);
-void pk_window_end(pk_window *w);   /* may be called at any time, and again */
-void pk_window_again(pk_window *w); /* as after begin; the verdict has to keep an empty row */
+void      pk_window_end(pk_window *w);   /* may be called at any time, and again */
+void      pk_window_again(pk_window *w); /* as after begin; the verdict has to keep an empty row */
 /* guesses there is room for in this pass; -1: the prefix fills it */
 int32_t pk_window_room(const pk_window *w, const pk_pass *pass);
 /* asks about `guesses` tokens that stand behind the certain ones in the history */

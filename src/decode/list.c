@@ -35,7 +35,7 @@ pk_status pk_strategy_parse(const char *spec, const pk_strategy **out, void **st
         if (strlen(s->name) != size || memcmp(s->name, spec, size) != 0) continue;
         PK_TRY(pk_memory_take(1, s->state_size, state));
         pk_options_defaults(s->options, *state);
-        const char *text = spec[size] ? spec + size + 1 : "";
+        const char     *text = spec[size] ? spec + size + 1 : "";
         const pk_status status = pk_options_parse(s->options, text, s->name, *state);
         if (status == PK_OK) {
             *out = s;

@@ -12,22 +12,22 @@
 
 typedef struct pk_ngram {
     uint32_t check; /* of the tokens before, so that others at the same place are told apart */
-    int32_t next;
-    int32_t count; /* votes for `next`; 0: empty */
+    int32_t  next;
+    int32_t  count; /* votes for `next`; 0: empty */
 } pk_ngram;
 
 typedef struct pk_ngrams {
     pk_ngram *entry; /* (1 << bits) */
-    int32_t bits;
-    pk_rates rates;
+    int32_t   bits;
+    pk_rates  rates;
 } pk_ngrams;
 
 enum { PK_NGRAMS_LOWEST = 2, PK_NGRAMS_HIGHEST = 3, PK_NGRAMS_BITS = 15 };
 
 /* bits: 4 to 24; the usual PK_NGRAMS_BITS takes 384 KiB */
 pk_status pk_ngrams_open(int32_t bits, pk_ngrams **out);
-void pk_ngrams_close(pk_ngrams *g); /* accepts NULL */
-void pk_ngrams_clear(pk_ngrams *g); /* another document */
+void      pk_ngrams_close(pk_ngrams *g); /* accepts NULL */
+void      pk_ngrams_clear(pk_ngrams *g); /* another document */
 
 /* n tokens of an output that is finished; token[0] may be a start symbol */
 void pk_ngrams_learn(pk_ngrams *g, const int32_t *token, int32_t n);

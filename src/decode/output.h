@@ -5,11 +5,11 @@
 #include "decode/strategy.h"
 
 typedef struct pk_output {
-    int32_t *token;   /* (room) */
-    float *logp;      /* (room) */
-    float *attention; /* (room, n_source), or NULL */
-    int32_t n, n_source;
-    float score;
+    int32_t *token;     /* (room) */
+    float   *logp;      /* (room) */
+    float   *attention; /* (room, n_source), or NULL */
+    int32_t  n, n_source;
+    float    score;
 } pk_output;
 
 /* room for src's longest output; with attention when the source wants it */

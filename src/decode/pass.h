@@ -5,6 +5,8 @@
  * Knows nothing of models, tensors or devices. */
 #ifndef PK_DECODE_PASS_H
 #define PK_DECODE_PASS_H
+/* aligned by hand, to be read as tables */
+// clang-format off
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

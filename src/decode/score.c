@@ -5,7 +5,7 @@
 #include "decode/chain.h"
 
 typedef struct state {
-    pk_chain forced;
+    pk_chain  forced;
     pk_output out;
 } state;
 
@@ -34,7 +34,7 @@ static pk_status begin(void *p, const pk_source *src) {
 static void propose(void *p, pk_pass *pass) { pk_chain_propose(&((state *)p)->forced, pass); }
 
 static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
-    state *s = p;
+    state        *s = p;
     const int32_t first = s->out.n;
     pk_chain_absorb(&s->forced, pass, &s->out);
     for (int32_t i = first; i < s->out.n; i++) s->out.score += s->out.logp[i];

@@ -9,6 +9,8 @@
  * allocate nothing. */
 #ifndef PK_DECODE_STRATEGY_H
 #define PK_DECODE_STRATEGY_H
+/* aligned by hand, to be read as tables */
+// clang-format off
 #include "base/options.h"
 #include "base/status.h"
 #include "decode/pass.h"

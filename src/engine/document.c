@@ -37,7 +37,7 @@ static size_t window(const pk_reader *r, size_t size) {
 
 /* Bytes of the longest good start of the text that fits max_source tokens. */
 static pk_status fitting_start(const pk_reader *r, const char *text, size_t size, size_t *bytes) {
-    const size_t most = (size_t)r->max_source - 2;                /* language and end symbol */
+    const size_t most = (size_t)r->max_source - 2; /* language and end symbol */
     size_t       cut = pk_split_point(text, size, window(r, size));
     if (window(r, size) == size) cut = size;
     pk_ids    id = { 0 }, begin = { 0 };
@@ -46,7 +46,7 @@ static pk_status fitting_start(const pk_reader *r, const char *text, size_t size
         id.n = begin.n = 0;
         status = pk_vocab_encode_source(r->model->vocab, text, cut, &id, &begin);
         if (status != PK_OK || id.n <= most || cut <= 1) break;
-        const size_t over = (size_t)begin.id[most];               /* where the first token too many begins */
+        const size_t over = (size_t)begin.id[most]; /* where the first token too many begins */
         cut = pk_split_point(text, cut, over && over < cut ? over : cut / 2);
     }
     *bytes = cut;
@@ -66,7 +66,8 @@ static size_t content_size(const char *text, size_t size) {
     return content;
 }
 
-/* adds one sentence piece to `out`, cut where it is too long; space at a cut is copied, not translated */
+/* adds one sentence piece to `out`, cut where it is too long; space at a cut is copied, not
+ * translated */
 static pk_status add_sentence(pk_document *d, const pk_reader *r, pk_piece p, pk_pieces *out) {
     for (bool first = true; p.size; first = false) {
         size_t bytes;
@@ -74,7 +75,8 @@ static pk_status add_sentence(pk_document *d, const pk_reader *r, pk_piece p, pk
         if (first && bytes < p.size) d->n_wrapped++;
         const size_t content = content_size(d->text + p.begin, bytes);
         if (content) PK_TRY(add_piece(out, (pk_piece){ p.begin, content, true }));
-        if (content < bytes) PK_TRY(add_piece(out, (pk_piece){ p.begin + content, bytes - content, false }));
+        if (content < bytes)
+            PK_TRY(add_piece(out, (pk_piece){ p.begin + content, bytes - content, false }));
         p.begin += bytes;
         p.size -= bytes;
     }
@@ -104,7 +106,8 @@ static pk_status make_jobs(pk_document *d, const pk_reader *r) {
         if (!p->sentence) continue;
         pk_job *job = &d->job[d->n_jobs++];
         PK_TRY(begin_job(job, r));
-        PK_TRY(pk_vocab_encode_source(r->model->vocab, d->text + p->begin, p->size, &job->source, NULL));
+        PK_TRY(pk_vocab_encode_source(r->model->vocab, d->text + p->begin, p->size, &job->source,
+                                      NULL));
         PK_TRY(end_job(job, r));
     }
     return PK_OK;
@@ -129,8 +132,8 @@ pk_status pk_document_set_prefix(pk_document *d, const pk_reader *r, pk_text pre
     pk_job *job = &d->job[0];
     PK_TRY(pk_vocab_encode_target(r->model->vocab, prefix.data, prefix.size, &job->prefix));
     if ((int64_t)job->prefix.n > c->max_target - 1)
-        PK_FAIL(PK_ARGUMENT, "a prefix of %zu tokens, but the model's output has at most %d", job->prefix.n,
-                c->max_target);
+        PK_FAIL(PK_ARGUMENT, "a prefix of %zu tokens, but the model's output has at most %d",
+                job->prefix.n, c->max_target);
     return PK_OK;
 }
 
@@ -144,7 +147,8 @@ pk_status pk_document_set_draft(pk_document *d, const pk_reader *r, pk_text draf
     size_t    n = 0, job = 0;
     pk_utf8_repair(draft.data, draft.size, &repaired);
     pk_status status = pk_buffer_status(&repaired);
-    if (status == PK_OK) status = pk_split(r->splitter, repaired.data, repaired.size, r->one_sentence, &pieces);
+    if (status == PK_OK)
+        status = pk_split(r->splitter, repaired.data, repaired.size, r->one_sentence, &pieces);
     for (size_t i = 0; status == PK_OK && i < pieces.n; i++) n += pieces.piece[i].sentence;
     for (size_t i = 0; status == PK_OK && n && n != d->n_jobs && i < d->n_jobs; i++)
         status = add_draft(&d->job[i], r, repaired.data, repaired.size);
@@ -162,13 +166,14 @@ pk_status pk_document_set_forced(pk_document *d, const pk_reader *r, pk_text tar
     if (d->n_jobs == 0) return PK_OK;
     pk_job *job = &d->job[0];
     if (d->n_jobs > 1)
-        PK_FAIL(PK_ARGUMENT, "a source of more than %d tokens or one line cannot be scored", r->max_source);
+        PK_FAIL(PK_ARGUMENT, "a source of more than %d tokens or one line cannot be scored",
+                r->max_source);
     if (r->language.target_token >= 0) PK_TRY(pk_ids_add(&job->forced, r->language.target_token));
     PK_TRY(pk_vocab_encode_target(r->model->vocab, target.data, target.size, &job->forced));
     PK_TRY(pk_ids_add(&job->forced, c->eos));
     if ((int64_t)job->forced.n > c->max_target)
-        PK_FAIL(PK_ARGUMENT, "a target of %zu tokens, but the model's output has at most %d", job->forced.n,
-                c->max_target);
+        PK_FAIL(PK_ARGUMENT, "a target of %zu tokens, but the model's output has at most %d",
+                job->forced.n, c->max_target);
     return PK_OK;
 }
 

@@ -1,7 +1,8 @@
 /* document.h - a text as jobs, and finished jobs as a text again.
  *
- * The text is split into pieces: sentences become jobs, what stands between them is copied. A sentence
- * too long for the model becomes several jobs, cut at the best boundary; nothing is ever left out. */
+ * The text is split into pieces: sentences become jobs, what stands between them is copied. A
+ * sentence too long for the model becomes several jobs, cut at the best boundary; nothing is ever
+ * left out. */
 #ifndef PK_ENGINE_DOCUMENT_H
 #define PK_ENGINE_DOCUMENT_H
 #include "engine/job.h"
@@ -9,20 +10,20 @@
 #include "text/split.h"
 
 typedef struct pk_document {
-    const char *text;                           /* borrowed, or `repaired` */
+    const char *text; /* borrowed, or `repaired` */
     size_t      size;
-    pk_buffer   repaired;                       /* when the bytes were not valid UTF-8 */
+    pk_buffer   repaired; /* when the bytes were not valid UTF-8 */
     pk_pieces   pieces;
-    pk_job     *job;                            /* one per sentence piece, in order */
+    pk_job     *job; /* one per sentence piece, in order */
     size_t      n_jobs;
-    size_t      n_wrapped;                      /* sentences that had to be cut */
+    size_t      n_wrapped; /* sentences that had to be cut */
 } pk_document;
 
-typedef struct pk_reader {                      /* what reading needs to know */
+typedef struct pk_reader { /* what reading needs to know */
     const pk_model *model;
     pk_language     language;
     pk_splitter    *splitter;
-    int32_t         max_source;                 /* tokens of one job */
+    int32_t         max_source; /* tokens of one job */
     bool            one_sentence;
 } pk_reader;
 
@@ -39,7 +40,7 @@ void      pk_document_free(pk_document *d);
 typedef struct pk_rendering {
     pk_buffer text, alignment;
     pk_ids    token;
-    float    *logp;                             /* [token.n] */
+    float    *logp; /* [token.n] */
     float     score, log_prob;
 } pk_rendering;
 pk_status pk_document_render(const pk_document *d, const pk_model *m, int32_t rank, bool alignment,

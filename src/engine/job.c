@@ -43,7 +43,7 @@ static pk_status keep(pk_job_hypothesis *h, const pk_hypothesis *found, int32_t 
 pk_status pk_job_finish(pk_job *job, const pk_hypothesis *found, int32_t n) {
     PK_TRY(PK_TAKE(&job->hypothesis, (size_t)n));
     for (int32_t i = 0; i < n; i++) {
-        job->n_hypotheses = i + 1;              /* so that a half-kept one is given back too */
+        job->n_hypotheses = i + 1; /* so that a half-kept one is given back too */
         PK_TRY(keep(&job->hypothesis[i], &found[i], (int32_t)job->source.n));
     }
     return PK_OK;

@@ -5,20 +5,21 @@
 #include "decode/strategy.h"
 
 typedef struct pk_job_hypothesis {
-    int32_t *token;                             /* [n] end symbol included when it was met */
-    float   *logp;                              /* [n] */
-    int32_t *looks_at;                          /* [n] source token each looked at most; or NULL */
+    int32_t *token;    /* [n] end symbol included when it was met */
+    float   *logp;     /* [n] */
+    int32_t *looks_at; /* [n] source token each looked at most; or NULL */
     int32_t  n;
     float    score, log_prob;
 } pk_job_hypothesis;
 
 typedef struct pk_job {
-    pk_ids             source;                  /* language and end symbol included */
-    pk_ids             prefix;                  /* what the output must begin with */
-    pk_ids             forced;                  /* the whole output, when it is to be scored */
-    pk_ids             draft;                   /* a guess at the output */
+    size_t             text, sentence; /* which text of the call, which sentence of it */
+    pk_ids             source;         /* language and end symbol included */
+    pk_ids             prefix;         /* what the output must begin with */
+    pk_ids             forced;         /* the whole output, when it is to be scored */
+    pk_ids             draft;          /* a guess at the output */
     int32_t            n_free_prefix;
-    pk_job_hypothesis *hypothesis;              /* best first */
+    pk_job_hypothesis *hypothesis; /* best first */
     int32_t            n_hypotheses;
 } pk_job;
 

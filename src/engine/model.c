@@ -5,9 +5,13 @@
 
 #include "base/memory.h"
 
-static const char *const type_names[] = { [PK_F32] = "f32", [PK_F16] = "f16", [PK_I8] = "i8", NULL };
+static const char *const type_names[] = {
+    [PK_F32] = "f32", [PK_F16] = "f16", [PK_I8] = "i8", NULL
+};
 static const char *const family_names[] = { [PK_MARIAN] = "marian", [PK_MBART] = "mbart" };
-static const char *const act_names[] = { [PK_LINEAR] = "linear", [PK_RELU] = "relu", [PK_GELU] = "gelu", [PK_SWISH] = "swish" };
+static const char *const act_names[] = {
+    [PK_LINEAR] = "linear", [PK_RELU] = "relu", [PK_GELU] = "gelu", [PK_SWISH] = "swish"
+};
 
 /* "f32" -> PK_F32; NULL -> -1 (as stored) */
 static pk_status parse_type(const char *name, bool allow_f16, int *out) {
@@ -16,7 +20,8 @@ static pk_status parse_type(const char *name, bool allow_f16, int *out) {
     for (int i = 0; type_names[i]; i++)
         if (strcmp(name, type_names[i]) == 0 && (allow_f16 || i != PK_F16)) *out = i;
     if (*out < 0)
-        PK_FAIL(PK_ARGUMENT, "unknown type '%s'; use %s", name, allow_f16 ? "f32, f16 or i8" : "f32 or i8");
+        PK_FAIL(PK_ARGUMENT, "unknown type '%s'; use %s", name,
+                allow_f16 ? "f32, f16 or i8" : "f32 or i8");
     return PK_OK;
 }
 
@@ -24,18 +29,23 @@ static pk_status open_vocab(pk_model *m) {
     const pk_model_data *d = &m->data;
     const pk_config     *c = &d->network.config;
     const pk_vocab_data  data = {
-         .source_spm = d->source_spm.data,       .source_spm_size = d->source_spm.size,
-         .target_spm = d->target_spm.data,       .target_spm_size = d->target_spm.size,
-         .source_tokens = d->source_tokens.data, .source_tokens_size = d->source_tokens.size,
-         .target_tokens = d->target_tokens.data, .target_tokens_size = d->target_tokens.size,
-         .unk = c->unk,                          .eos = c->eos,
+         .source_spm = d->source_spm.data,
+         .source_spm_size = d->source_spm.size,
+         .target_spm = d->target_spm.data,
+         .target_spm_size = d->target_spm.size,
+         .source_tokens = d->source_tokens.data,
+         .source_tokens_size = d->source_tokens.size,
+         .target_tokens = d->target_tokens.data,
+         .target_tokens_size = d->target_tokens.size,
+         .unk = c->unk,
+         .eos = c->eos,
          .no_tags = c->family != PK_MARIAN,
     };
     PK_TRY(pk_vocab_open(&data, &m->vocab));
     const int32_t source = pk_vocab_source_size(m->vocab), target = pk_vocab_target_size(m->vocab);
     if (source != c->source_vocab || target != c->target_vocab)
-        PK_FAIL(PK_FORMAT, "the vocabulary (%d and %d tokens) does not fit the weights (%d and %d)", source,
-                target, c->source_vocab, c->target_vocab);
+        PK_FAIL(PK_FORMAT, "the vocabulary (%d and %d tokens) does not fit the weights (%d and %d)",
+                source, target, c->source_vocab, c->target_vocab);
     return PK_OK;
 }
 
@@ -74,7 +84,9 @@ pk_status pk_model_convert(const char *from, const char *to, const pk_convert_op
     return status;
 }
 
-typedef struct sums { uint64_t parameters, bytes; } sums;
+typedef struct sums {
+    uint64_t parameters, bytes;
+} sums;
 
 static pk_status add_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
                             bool matrix) {
@@ -88,16 +100,27 @@ static pk_status add_weight(void *user, const char *name, pk_weight *w, int32_t 
 
 pk_status pk_model_describe(const pk_model *m, char **json) {
     const pk_config *c = &m->data.network.config;
-    pk_network       net = m->data.network;     /* walk() takes a network it may change */
-    sums       s = { 0 };
-    pk_buffer  b = { 0 };
+    pk_network       net = m->data.network; /* walk() takes a network it may change */
+    sums             s = { 0 };
+    pk_buffer        b = { 0 };
     pk_network_walk(&net, add_weight, &s);
-    pk_buffer_print(&b, "{\"type\": \"%s\", \"family\": \"%s\", \"activation\": \"%s\", \"parameters\": %llu, "
-                    "\"weight_bytes\": %llu, \"config\": ", type_names[m->data.type], family_names[c->family],
-                    act_names[c->act], (unsigned long long)s.parameters, (unsigned long long)s.bytes);
+    pk_buffer_print(
+        &b,
+        "{\"type\": \"%s\", \"family\": \"%s\", \"activation\": \"%s\", \"parameters\": %llu, "
+        "\"weight_bytes\": %llu, \"config\": ",
+        type_names[m->data.type], family_names[c->family], act_names[c->act],
+        (unsigned long long)s.parameters, (unsigned long long)s.bytes);
     pk_config_write(c, &b);
     pk_buffer_print(&b, ", \"provenance\": %s}", m->data.provenance ? m->data.provenance : "{}");
     const pk_status status = pk_buffer_take(&b, json, NULL);
     pk_buffer_free(&b);
     return status;
+}
+
+const char *pk_model_target_token(const pk_model *m, int32_t id) {
+    return pk_vocab_target_token(m->vocab, id);
+}
+
+const char *pk_model_source_token(const pk_model *m, int32_t id) {
+    return pk_vocab_source_token(m->vocab, id);
 }

@@ -1,4 +1,5 @@
-/* model.h - an open model: what the file holds, and its vocabulary. Read-only, shared by threads. */
+/* model.h - an open model: what the file holds, and its vocabulary. Read-only, shared by threads.
+ */
 #ifndef PK_ENGINE_MODEL_H
 #define PK_ENGINE_MODEL_H
 #include "model/model_file.h"
@@ -11,9 +12,9 @@ struct pk_model {
 
 /* Tokens that say which languages are meant; -1: none needed. */
 typedef struct pk_language {
-    int32_t source_token;                       /* put before the source */
-    int32_t target_token;                       /* the output must begin with it */
-    char    source_code[16];                    /* for sentence splitting; "" when unknown */
+    int32_t source_token;    /* put before the source */
+    int32_t target_token;    /* the output must begin with it */
+    char    source_code[16]; /* for sentence splitting; "" when unknown */
 } pk_language;
 /* from, to: ISO codes or the model's own names, or NULL. Refuses what the model does not know. */
 pk_status pk_language_choose(const pk_model *m, const char *from, const char *to, pk_language *out);

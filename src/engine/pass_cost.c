@@ -3,8 +3,8 @@
 
 /* Until widths have varied, an extra ask is taken to cost this part of a pass of one. */
 #define PRESUMED 0.1
-#define MEMORY   0.98                           /* of the last pass's weight: about fifty passes count */
-#define OUTLIER  3.0                            /* times the expected: somebody else had the core */
+#define MEMORY   0.98 /* of the last pass's weight: about fifty passes count */
+#define OUTLIER  3.0  /* times the expected: somebody else had the core */
 
 static void add(pk_pass_cost *c, double asks, double seconds, double weight) {
     c->weight += weight;
@@ -25,7 +25,7 @@ static void line(const pk_pass_cost *c, double *fixed, double *each) {
 
 void pk_pass_cost_learn(pk_pass_cost *c, int32_t asks, double seconds) {
     double fixed, each;
-    if (c->weight == 0) {                       /* something to begin with, soon outweighed */
+    if (c->weight == 0) { /* something to begin with, soon outweighed */
         add(c, asks + 8, seconds * (1 + 8 * PRESUMED), 1);
         add(c, asks, seconds, 1);
         return;
@@ -40,7 +40,7 @@ void pk_pass_cost_learn(pk_pass_cost *c, int32_t asks, double seconds) {
 void pk_pass_cost_tell(pk_pass_cost *c, int32_t sentences) {
     double fixed, each;
     line(c, &fixed, &each);
-    const double share = fixed / sentences + each;           /* of one sentence with one ask */
+    const double share = fixed / sentences + each; /* of one sentence with one ask */
     c->cost[0] = 0;
     c->cost[1] = 1;
     c->cost[2] = (float)(1 + (share > 0 ? each / share : PRESUMED));

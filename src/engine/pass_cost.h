@@ -1,14 +1,16 @@
-/* pass_cost.h - how long a pass of n asks takes here and now: a straight line through recent passes.
+/* pass_cost.h - how long a pass of n asks takes here and now: a straight line through recent
+ * passes.
  *
- * Strategies that may ask more at a time weigh what an ask costs against what it may bring. The line
- * is learned while decoding and forgets, so that it follows the load. It decides speed, never output. */
+ * Strategies that may ask more at a time weigh what an ask costs against what it may bring. The
+ * line is learned while decoding and forgets, so that it follows the load. It decides speed, never
+ * output. */
 #ifndef PK_ENGINE_PASS_COST_H
 #define PK_ENGINE_PASS_COST_H
 #include <stdint.h>
 
 typedef struct pk_pass_cost {
-    double  weight, asks, seconds, asks_squared, asks_seconds;   /* sums over recent passes */
-    float   cost[3];                            /* of 0, 1 and 2 asks of one sentence; see pass.h */
+    double weight, asks, seconds, asks_squared, asks_seconds; /* sums over recent passes */
+    float  cost[3]; /* of 0, 1 and 2 asks of one sentence; see pass.h */
 } pk_pass_cost;
 
 /* a pass of that many asks, of all sentences, took so long */

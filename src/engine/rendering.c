@@ -3,7 +3,7 @@
 
 #include "engine/document.h"
 
-#define WORD_MARK "\xE2\x96\x81"                /* U+2581 begins a word in SentencePiece's pieces */
+#define WORD_MARK "\xE2\x96\x81" /* U+2581 begins a word in SentencePiece's pieces */
 
 /* mBART-50's list begins with <s> <pad> </s> and ends with 52 languages and <mask> */
 enum { MBART_HEAD = 3, MBART_TAIL = 53 };
@@ -20,7 +20,8 @@ static const pk_job_hypothesis *at_rank(const pk_job *job, int32_t rank) {
     return &job->hypothesis[rank < job->n_hypotheses ? rank : job->n_hypotheses - 1];
 }
 
-static pk_status add_text(const pk_model *m, const pk_job *job, const pk_job_hypothesis *h, pk_buffer *out) {
+static pk_status add_text(const pk_model *m, const pk_job *job, const pk_job_hypothesis *h,
+                          pk_buffer *out) {
     const pk_config *c = &m->data.network.config;
     pk_ids           plain = { 0 };
     pk_status        status = PK_OK;
@@ -41,14 +42,17 @@ static pk_status add_tokens(const pk_job_hypothesis *h, pk_rendering *out) {
 
 /* ---- word alignments ---- */
 
-typedef struct words { int32_t source, target; } words;      /* words before this sentence */
+typedef struct words {
+    int32_t source, target;
+} words; /* words before this sentence */
 
 static bool begins_word(const char *piece, bool first) {
     return first || strncmp(piece, WORD_MARK, strlen(WORD_MARK)) == 0;
 }
 
 /* word[i] of each of a job's source tokens, counted from 0; -1 for language and end symbol */
-static int32_t count_source_words(const pk_model *m, const pk_job *job, int32_t has_tag, int32_t *word) {
+static int32_t count_source_words(const pk_model *m, const pk_job *job, int32_t has_tag,
+                                  int32_t *word) {
     int32_t n = 0;
     for (size_t i = 0; i < job->source.n; i++) {
         const bool control = i < (size_t)has_tag || i + 1 == job->source.n;
@@ -61,8 +65,8 @@ static int32_t count_source_words(const pk_model *m, const pk_job *job, int32_t 
 }
 
 /* a link is written once, however many pieces of the two words say it */
-static void add_links(const pk_model *m, const pk_job *job, const pk_job_hypothesis *h, const int32_t *word,
-                      words *at, pk_buffer *out) {
+static void add_links(const pk_model *m, const pk_job *job, const pk_job_hypothesis *h,
+                      const int32_t *word, words *at, pk_buffer *out) {
     const pk_config *c = &m->data.network.config;
     int32_t          n = 0, first_of_word = 0;
     for (int32_t i = job->n_free_prefix; i < h->n; i++) {
@@ -75,13 +79,14 @@ static void add_links(const pk_model *m, const pk_job *job, const pk_job_hypothe
         bool          seen = source < 0;
         for (int32_t j = first_of_word; j < i; j++) seen |= word[h->looks_at[j]] == source;
         if (!seen)
-            pk_buffer_print(out, "%s%d-%d", out->size ? " " : "", at->source + source, at->target + n - 1);
+            pk_buffer_print(out, "%s%d-%d", out->size ? " " : "", at->source + source,
+                            at->target + n - 1);
     }
     at->target += n;
 }
 
-static pk_status add_alignment(const pk_model *m, const pk_job *job, const pk_job_hypothesis *h, words *at,
-                               pk_buffer *out) {
+static pk_status add_alignment(const pk_model *m, const pk_job *job, const pk_job_hypothesis *h,
+                               words *at, pk_buffer *out) {
     int32_t      *word;
     const int32_t has_tag = m->data.network.config.family == PK_MBART;
     if (!h->looks_at) return PK_OK;

@@ -1,7 +1,7 @@
 /* result.c - results and their accessors. */
 #include "engine/result.h"
 
-typedef struct entry {                          /* one text */
+typedef struct entry { /* one text */
     pk_rendering *hypothesis;
     int32_t       n;
 } entry;
@@ -16,8 +16,10 @@ pk_status pk_result_open(size_t n, pk_result **out) {
     PK_TRY(PK_TAKE(&r, 1));
     r->n = n;
     const pk_status status = PK_TAKE(&r->entry, n);
-    if (status != PK_OK) pk_memory_give(r);
-    else *out = r;
+    if (status != PK_OK)
+        pk_memory_give(r);
+    else
+        *out = r;
     return status;
 }
 
@@ -29,8 +31,8 @@ static int32_t ranks(const pk_document *d, int32_t n_best) {
     return n < n_best ? n : n_best;
 }
 
-pk_status pk_result_set(pk_result *r, size_t i, const pk_document *d, const pk_model *m, int32_t n_best,
-                        bool alignment) {
+pk_status pk_result_set(pk_result *r, size_t i, const pk_document *d, const pk_model *m,
+                        int32_t n_best, bool alignment) {
     entry        *e = &r->entry[i];
     const int32_t n = ranks(d, n_best);
     PK_TRY(PK_TAKE(&e->hypothesis, (size_t)n));
@@ -53,13 +55,18 @@ void pk_result_free(pk_result *r) {
 
 size_t pk_result_count(const pk_result *r) { return r->n; }
 
-pk_status pk_result_hypothesis(const pk_result *r, size_t i, int32_t rank, pk_hypothesis_view *out) {
+pk_status pk_result_hypothesis(const pk_result *r, size_t i, int32_t rank,
+                               pk_hypothesis_view *out) {
     if (i >= r->n || rank < 0 || rank >= r->entry[i].n)
         PK_FAIL(PK_ARGUMENT, "no hypothesis %d of text %zu", rank, i);
     const pk_rendering *h = &r->entry[i].hypothesis[rank];
-    *out = (pk_hypothesis_view){ .text = h->text.data, .text_size = h->text.size, .score = h->score,
-                                 .log_prob = h->log_prob, .n_tokens = (int32_t)h->token.n,
-                                 .token = h->token.id, .token_log_prob = h->logp,
+    *out = (pk_hypothesis_view){ .text = h->text.data,
+                                 .text_size = h->text.size,
+                                 .score = h->score,
+                                 .log_prob = h->log_prob,
+                                 .n_tokens = (int32_t)h->token.n,
+                                 .token = h->token.id,
+                                 .token_log_prob = h->logp,
                                  .alignment = h->alignment.data };
     return PK_OK;
 }

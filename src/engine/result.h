@@ -5,6 +5,6 @@
 
 pk_status pk_result_open(size_t n, pk_result **out);
 /* fills entry i from a finished document */
-pk_status pk_result_set(pk_result *r, size_t i, const pk_document *d, const pk_model *m, int32_t n_best,
-                        bool alignment);
+pk_status pk_result_set(pk_result *r, size_t i, const pk_document *d, const pk_model *m,
+                        int32_t n_best, bool alignment);
 #endif

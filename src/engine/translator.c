@@ -16,10 +16,10 @@ struct pk_translator {
     const pk_model *model;
     pk_reader       reader;
     pk_plan         plan, scoring;
-    void           *options, *scoring_options;  /* strategies' fresh states */
+    void           *options, *scoring_options; /* strategies' fresh states */
     bool            one_sentence, alignment;
     int32_t         n_best, n_workers;
-    pk_worker      *worker;                     /* [n_workers] */
+    pk_worker      *worker; /* [n_workers] */
     uint64_t        texts, repaired, wrapped;
 };
 
@@ -33,12 +33,16 @@ static int32_t cores(void) {
 static int32_t or_default(int32_t value, int32_t normal) { return value > 0 ? value : normal; }
 
 static pk_status check_options(const pk_translator_options *o) {
-    if (o->threads < 0 || o->threads > 1024) PK_FAIL(PK_ARGUMENT, "threads must be 1 to 1024, not %d", o->threads);
-    if (o->workers < 0 || o->workers > 1024) PK_FAIL(PK_ARGUMENT, "workers must be 1 to 1024, not %d", o->workers);
-    if (o->batch < 0 || o->batch > 4096) PK_FAIL(PK_ARGUMENT, "batch must be 1 to 4096, not %d", o->batch);
+    if (o->threads < 0 || o->threads > 1024)
+        PK_FAIL(PK_ARGUMENT, "threads must be 1 to 1024, not %d", o->threads);
+    if (o->workers < 0 || o->workers > 1024)
+        PK_FAIL(PK_ARGUMENT, "workers must be 1 to 1024, not %d", o->workers);
+    if (o->batch < 0 || o->batch > 4096)
+        PK_FAIL(PK_ARGUMENT, "batch must be 1 to 4096, not %d", o->batch);
     if (o->batch_tokens < 0 || o->batch_tokens > 1 << 20)
         PK_FAIL(PK_ARGUMENT, "batch_tokens must be 1 to %d, not %d", 1 << 20, o->batch_tokens);
-    if (o->n_best < 0 || o->n_best > 256) PK_FAIL(PK_ARGUMENT, "n_best must be 1 to 256, not %d", o->n_best);
+    if (o->n_best < 0 || o->n_best > 256)
+        PK_FAIL(PK_ARGUMENT, "n_best must be 1 to 256, not %d", o->n_best);
     if (o->max_input < 0 || (o->max_input && o->max_input < 8))
         PK_FAIL(PK_ARGUMENT, "max_input must be at least 8 tokens, not %d", o->max_input);
     return PK_OK;
@@ -66,12 +70,15 @@ static pk_status open_strategy(pk_translator *t, const pk_translator_options *o)
 static pk_status open_workers(pk_translator *t, const pk_translator_options *o) {
     const pk_config  *c = &t->model->data.network.config;
     const int32_t     threads = or_default(o->threads, cores()), batch = or_default(o->batch, 32);
-    pk_worker_options w = { .backend = o->backend && *o->backend ? o->backend : "cpu", .batch = batch,
-                            .batch_tokens = or_default(o->batch_tokens, 4096), .plan = t->plan,
+    pk_worker_options w = { .backend = o->backend && *o->backend ? o->backend : "cpu",
+                            .batch = batch,
+                            .batch_tokens = or_default(o->batch_tokens, 4096),
+                            .plan = t->plan,
                             .scoring = t->scoring };
     w.max_source = o->max_input && o->max_input < c->max_source ? o->max_input : c->max_source;
     t->reader.max_source = w.max_source;
-    /* one worker has the lowest latency; with many sentences at hand a worker per thread wastes least */
+    /* one worker has the lowest latency; with many sentences at hand a worker per thread wastes
+     * least */
     t->n_workers = or_default(o->workers, 1);
     if (t->n_workers > threads) t->n_workers = threads;
     w.threads = threads / t->n_workers;
@@ -97,7 +104,8 @@ static pk_status open_parts(pk_translator *t, const pk_translator_options *o) {
     return open_workers(t, o);
 }
 
-pk_status pk_translator_open(const pk_model *m, const pk_translator_options *opt, pk_translator **out) {
+pk_status pk_translator_open(const pk_model *m, const pk_translator_options *opt,
+                             pk_translator **out) {
     pk_translator        *t;
     pk_translator_options o = { 0 };
     *out = NULL;
@@ -105,8 +113,10 @@ pk_status pk_translator_open(const pk_model *m, const pk_translator_options *opt
     PK_TRY(PK_TAKE(&t, 1));
     t->model = m;
     const pk_status status = open_parts(t, &o);
-    if (status != PK_OK) pk_translator_close(t);
-    else *out = t;
+    if (status != PK_OK)
+        pk_translator_close(t);
+    else
+        *out = t;
     return status;
 }
 
@@ -126,10 +136,11 @@ typedef struct call {
     pk_translator *t;
     pk_document   *document;
     size_t         n, n_jobs;
-    pk_job       **queue;                       /* all jobs, longest first */
+    pk_job       **queue; /* all jobs, longest first */
 } call;
 
-static pk_status read_one(call *k, size_t i, const pk_text *text, const pk_call_options *o, const pk_text *target) {
+static pk_status read_one(call *k, size_t i, const pk_text *text, const pk_call_options *o,
+                          const pk_text *target) {
     pk_translator *t = k->t;
     pk_document   *d = &k->document[i];
     pk_reader      r = t->reader;
@@ -138,6 +149,7 @@ static pk_status read_one(call *k, size_t i, const pk_text *text, const pk_call_
     if (o->prefix) PK_TRY(pk_document_set_prefix(d, &r, o->prefix[i]));
     if (o->draft) PK_TRY(pk_document_set_draft(d, &r, o->draft[i]));
     if (target) PK_TRY(pk_document_set_forced(d, &r, target[i]));
+    for (size_t n = 0; n < d->n_jobs; n++) d->job[n].text = i, d->job[n].sentence = n;
     k->n_jobs += d->n_jobs;
     t->texts++;
     t->repaired += d->repaired.size > 0;
@@ -145,7 +157,8 @@ static pk_status read_one(call *k, size_t i, const pk_text *text, const pk_call_
     return PK_OK;
 }
 
-static pk_status read_all(call *k, const pk_text *text, const pk_call_options *o, const pk_text *target) {
+static pk_status read_all(call *k, const pk_text *text, const pk_call_options *o,
+                          const pk_text *target) {
     PK_TRY(PK_TAKE(&k->document, k->n));
     for (size_t i = 0; i < k->n; i++) {
         const pk_status status = read_one(k, i, text, o, target);
@@ -172,7 +185,13 @@ static pk_status sort_jobs(call *k) {
     return PK_OK;
 }
 
-typedef struct helper { pk_worker *w; pk_queue *q; const pk_plan *plan; pthread_t thread; bool started; } helper;
+typedef struct helper {
+    pk_worker     *w;
+    pk_queue      *q;
+    const pk_plan *plan;
+    pthread_t      thread;
+    bool           started;
+} helper;
 
 static void *help(void *arg) {
     helper *h = arg;
@@ -180,10 +199,16 @@ static void *help(void *arg) {
     return NULL;
 }
 
-/* the calling thread is worker 0; the others run beside it. One that cannot start is done without. */
+/* the calling thread is worker 0; the others run beside it. One that cannot start is done without.
+ */
 static pk_status decode_all(call *k, const pk_plan *plan, const pk_call_options *o) {
     pk_translator *t = k->t;
-    pk_queue       q = { .job = k->queue, .n = k->n_jobs, .progress = o->progress, .user = o->user };
+    pk_queue       q = { .job = k->queue,
+                         .n = k->n_jobs,
+                         .progress = o->progress,
+                         .trace = o->trace,
+                         .tracing = PTHREAD_MUTEX_INITIALIZER,
+                         .user = o->user };
     helper        *h = NULL;
     PK_TRY(PK_TAKE(&h, (size_t)t->n_workers));
     for (int32_t i = 1; i < t->n_workers && (size_t)i < k->n_jobs; i++) {
@@ -244,7 +269,9 @@ pk_status pk_score(pk_translator *t, const pk_text *source, const pk_text *targe
 }
 
 void pk_translator_stats(const pk_translator *t, pk_stats *out) {
-    *out = (pk_stats){ .texts = t->texts, .repaired = t->repaired, .wrapped = t->wrapped,
+    *out = (pk_stats){ .texts = t->texts,
+                       .repaired = t->repaired,
+                       .wrapped = t->wrapped,
                        .decoder_weight_bytes = pk_decoder_bytes(&t->model->data.network) };
     for (int32_t i = 0; i < t->n_workers; i++) {
         const pk_worker *w = &t->worker[i];

@@ -7,25 +7,32 @@
 #include "base/clock.h"
 #include "decode/ngrams.h"
 
-struct pk_live {                                /* one sentence being decoded */
+struct pk_live { /* one sentence being decoded */
     pk_job    *job;
-    int32_t    sentence;                        /* its name in the session */
-    void      *state;                           /* the strategy's */
+    int32_t    sentence; /* its name in the session */
+    void      *state;    /* the strategy's */
     pk_pass    pass;
     pk_verdict verdict;
-    bool       ready;                           /* its pass is proposed, not yet run */
+    bool       ready; /* its pass is proposed, not yet run */
 };
 
 /* ---- limits and memory ---- */
 
-typedef struct reach { int32_t asks, rows, slots, top_k; } reach;     /* of one sentence */
+typedef struct reach {
+    int32_t asks, rows, slots, top_k;
+} reach; /* of one sentence */
 
 static reach plan_reach(const pk_plan *p, const pk_config *c, int32_t max_source, int32_t n_prefix,
                         int32_t n_forced) {
     reach           x = { 1, 1, 1, 1 };
-    const pk_source worst = { .n_tokens = max_source, .vocab = c->target_vocab, .max_length = c->max_target,
-                              .max_positions = c->max_target, .n_prefix = n_prefix,
-                              .n_forced = n_forced, .n_best = p->n_best, .beams = c->beams };
+    const pk_source worst = { .n_tokens = max_source,
+                              .vocab = c->target_vocab,
+                              .max_length = c->max_target,
+                              .max_positions = c->max_target,
+                              .n_prefix = n_prefix,
+                              .n_forced = n_forced,
+                              .n_best = p->n_best,
+                              .beams = c->beams };
     p->strategy->limits(p->options, &worst, &x.asks, &x.rows, &x.slots, &x.top_k);
     return x;
 }
@@ -40,17 +47,23 @@ static reach largest(reach a, reach b) {
 enum { USUAL_LENGTH = 128, ENCODE_TOKENS = 1024 };
 
 /* Memory is planned for usual sentences and for one worst case; more than that waits its turn. */
-static pk_session_limits plan_session(const pk_worker_options *o, const pk_config *c, reach usual, reach worst) {
-    pk_session_limits m = { .sentences = o->batch, .source_length = o->max_source, .rows = worst.rows,
-                            .path = c->max_target + worst.asks, .top_k = larger(worst.top_k, 1) };
+static pk_session_limits plan_session(const pk_worker_options *o, const pk_config *c, reach usual,
+                                      reach worst) {
+    pk_session_limits m = { .sentences = o->batch,
+                            .source_length = o->max_source,
+                            .rows = worst.rows,
+                            .path = c->max_target + worst.asks,
+                            .top_k = larger(worst.top_k, 1) };
     m.source_tokens = larger(o->batch_tokens, o->max_source);
-    m.encode_tokens = larger(o->max_source, m.source_tokens < ENCODE_TOKENS ? m.source_tokens : ENCODE_TOKENS);
+    m.encode_tokens =
+        larger(o->max_source, m.source_tokens < ENCODE_TOKENS ? m.source_tokens : ENCODE_TOKENS);
     m.asks = o->batch * usual.asks + worst.asks;
     const int32_t length = o->usual_length ? o->usual_length : USUAL_LENGTH;
     m.slots = larger(worst.slots, o->batch * usual.rows * length) + usual.asks;
     /* an ask may list its whole history twice: banned, and as targets */
     const int32_t listed = 2 * (c->max_target + c->n_suppressed) + 6;
-    m.listed = larger(worst.asks * listed, m.asks * (2 * c->n_suppressed + 6) + o->batch * worst.rows * listed);
+    m.listed = larger(worst.asks * listed,
+                      m.asks * (2 * c->n_suppressed + 6) + o->batch * worst.rows * listed);
     return m;
 }
 
@@ -65,10 +78,14 @@ static pk_status take_live(pk_worker *w, reach worst, size_t state_size) {
     PK_TRY(PK_TAKE(&w->asks, batch * room));
     PK_TRY(PK_TAKE(&w->answers, batch * room));
     PK_TRY(PK_TAKE(&w->tips, batch * (size_t)worst.rows));
+    PK_TRY(PK_TAKE(&w->traced, room));
     for (size_t i = 0; i < batch; i++) {
         w->live[i].state = w->states + i * state;
-        w->live[i].pass = (pk_pass){ .room = worst.asks, .ask = w->asks + i * room, .answer = w->answers + i * room };
-        w->live[i].verdict = (pk_verdict){ .room = worst.rows, .tip = w->tips + i * (size_t)worst.rows };
+        w->live[i].pass = (pk_pass){ .room = worst.asks,
+                                     .ask = w->asks + i * room,
+                                     .answer = w->answers + i * room };
+        w->live[i].verdict =
+            (pk_verdict){ .room = worst.rows, .tip = w->tips + i * (size_t)worst.rows };
     }
     return PK_OK;
 }
@@ -89,7 +106,8 @@ pk_status pk_worker_open(pk_worker *w, const pk_network *net, const pk_worker_op
 }
 
 void pk_worker_close(pk_worker *w) {
-    void *const blocks[] = { w->live, w->waiting, w->request, w->found, w->states, w->asks, w->answers, w->tips };
+    void *const blocks[] = { w->live, w->waiting, w->request, w->found, w->states,
+                             w->asks, w->answers, w->tips,    w->traced };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
     pk_ngrams_close(w->ngrams);
     pk_session_close(w->session);
@@ -102,20 +120,38 @@ void pk_worker_close(pk_worker *w) {
 static pk_source source_of(const pk_worker *w, const pk_job *job) {
     const pk_config *c = &w->net->config;
     const int32_t    n = (int32_t)job->source.n;
-    int32_t          most = 3 * n + 32;         /* longer is a loop, not a translation */
+    int32_t          most = 3 * n + 32; /* longer is a loop, not a translation */
     if (c->max_output && most > c->max_output) most = c->max_output;
     if (most > c->max_target) most = c->max_target;
-    return (pk_source){
-        .n_tokens = n, .token = job->source.id, .vocab = c->target_vocab, .start = c->start, .eos = c->eos,
-        .unk = c->unk, .mask = PK_NO_TOKEN, .suppressed = c->suppressed, .n_suppressed = c->n_suppressed,
-        .max_length = most,
-        .max_positions = c->max_target, .prefix = job->prefix.id, .n_prefix = (int32_t)job->prefix.n,
-        .n_free_prefix = job->n_free_prefix, .forced = job->forced.n ? job->forced.id : NULL,
-        .n_forced = (int32_t)job->forced.n, .draft = job->draft.id, .n_draft = (int32_t)job->draft.n,
-        .ngrams = w->ngrams, .n_best = w->plan->n_best, .want_scores = w->plan->scores,
-        .want_attention = w->plan->alignment, .forced_eos = c->forced_eos >= 0,
-        .renormalise = c->renormalise, .beams = c->beams, .length_penalty = c->length_penalty, .early_stopping = c->early_stopping,
-        .no_repeat_ngram = c->no_repeat_ngram, .repetition_penalty = c->repetition_penalty };
+    return (pk_source){ .n_tokens = n,
+                        .token = job->source.id,
+                        .vocab = c->target_vocab,
+                        .start = c->start,
+                        .eos = c->eos,
+                        .unk = c->unk,
+                        .mask = PK_NO_TOKEN,
+                        .suppressed = c->suppressed,
+                        .n_suppressed = c->n_suppressed,
+                        .max_length = most,
+                        .max_positions = c->max_target,
+                        .prefix = job->prefix.id,
+                        .n_prefix = (int32_t)job->prefix.n,
+                        .n_free_prefix = job->n_free_prefix,
+                        .forced = job->forced.n ? job->forced.id : NULL,
+                        .n_forced = (int32_t)job->forced.n,
+                        .draft = job->draft.id,
+                        .n_draft = (int32_t)job->draft.n,
+                        .ngrams = w->ngrams,
+                        .n_best = w->plan->n_best,
+                        .want_scores = w->plan->scores,
+                        .want_attention = w->plan->alignment,
+                        .forced_eos = c->forced_eos >= 0,
+                        .renormalise = c->renormalise,
+                        .beams = c->beams,
+                        .length_penalty = c->length_penalty,
+                        .early_stopping = c->early_stopping,
+                        .no_repeat_ngram = c->no_repeat_ngram,
+                        .repetition_penalty = c->repetition_penalty };
 }
 
 /* the next job: one that was put back, or one from the queue; NULL: none is left */
@@ -130,7 +166,7 @@ static bool has_room(const pk_worker *w) {
     const int32_t room = w->opt.batch - w->n_live;
     if (w->n_live == 0) return true;
     if (w->n_waiting && pk_session_free_slots(w->session) < pk_session_max(w->session)->slots / 2)
-        return false;                           /* it was put back for want of slots: let others finish */
+        return false; /* it was put back for want of slots: let others finish */
     return room * 4 >= w->opt.batch;
 }
 
@@ -183,7 +219,7 @@ static void remove_live(pk_worker *w, int32_t i) {
     pk_session_forget(w->session, gone.sentence);
     w->n_live--;
     memmove(&w->live[i], &w->live[i + 1], (size_t)(w->n_live - i) * sizeof gone);
-    w->live[w->n_live] = gone;                  /* its memory serves the next one */
+    w->live[w->n_live] = gone; /* its memory serves the next one */
 }
 
 static pk_status finish(pk_worker *w, pk_queue *q, int32_t i) {
@@ -228,7 +264,8 @@ static int32_t group(pk_worker *w, int32_t first) {
     for (int32_t i = first; i < w->n_live; i++) {
         asks += w->live[i].pass.n;
         listed += tokens_listed(&w->live[i].pass, w->net->config.n_suppressed);
-        if (asks > max->asks || asks > pk_session_free_slots(w->session) || listed > max->listed) break;
+        if (asks > max->asks || asks > pk_session_free_slots(w->session) || listed > max->listed)
+            break;
         w->request[n++] = (pk_request){ w->live[i].sentence, &w->live[i].pass };
     }
     return n;
@@ -240,20 +277,46 @@ static void put_back_youngest(pk_worker *w) {
     remove_live(w, w->n_live - 1);
 }
 
+/* tells a pass of one sentence to whoever looks on */
+static void tell(pk_worker *w, pk_queue *q, const pk_live *l) {
+    for (int32_t i = 1; i <= l->pass.n; i++) {
+        const pk_ask    *a = &l->pass.ask[i];
+        const pk_answer *x = &l->pass.answer[i];
+        w->traced[i - 1] = (pk_trace_ask){ .position = a->pos,
+                                           .token = a->token,
+                                           .best = a->top_k ? x->top[0].token : -1,
+                                           .log_prob = a->top_k ? x->top[0].logp : 0,
+                                           .parent = a->parent > 0 ? a->parent - 1 : -1 };
+    }
+    for (int32_t i = 0; i < l->verdict.n_rows; i++)
+        for (int32_t at = l->verdict.tip[i]; at > 0; at = l->pass.ask[at].parent)
+            w->traced[at - 1].kept = 1;
+    const pk_trace_pass pass = { l->job->text,    l->job->sentence, l->pass.aside,
+                                 l->verdict.done, l->pass.n,        w->traced };
+    pthread_mutex_lock(&q->tracing);
+    q->trace(q->user, &pass);
+    pthread_mutex_unlock(&q->tracing);
+}
+
 /* what came back for n sentences from `first` on; returns where the next ones begin */
 static pk_status absorb(pk_worker *w, pk_queue *q, int32_t n, int32_t *first) {
     for (int32_t i = 0; i < n; i++) {
         pk_live *l = &w->live[*first];
-        if (l->pass.aside) w->stats.aside_passes++;
-        else w->stats.sentence_passes++;
+        if (l->pass.aside)
+            w->stats.aside_passes++;
+        else
+            w->stats.sentence_passes++;
         w->stats.asks += (uint64_t)l->pass.n;
         l->verdict.n_rows = 0;
         l->verdict.done = false;
         l->ready = false;
         w->plan->strategy->absorb(l->state, &l->pass, &l->verdict);
         pk_session_commit(w->session, l->sentence, &l->verdict);
-        if (!l->verdict.done) (*first)++;
-        else PK_TRY(finish(w, q, *first));
+        if (q->trace) tell(w, q, l);
+        if (!l->verdict.done)
+            (*first)++;
+        else
+            PK_TRY(finish(w, q, *first));
     }
     return PK_OK;
 }
@@ -270,7 +333,8 @@ static pk_status step(pk_worker *w, pk_queue *q) {
     w->stats.seconds[PK_MODULE_STRATEGY] += pk_clock_now() - since;
     for (int32_t first = 0; first < w->n_live;) {
         const int32_t n = group(w, first);
-        if (n == 0 && w->n_live == 1) PK_FAIL(PK_NO_MEMORY, "one sentence does not fit the session");
+        if (n == 0 && w->n_live == 1)
+            PK_FAIL(PK_NO_MEMORY, "one sentence does not fit the session");
         if (n == 0) {
             put_back_youngest(w);
             continue;

@@ -13,18 +13,20 @@
 
 /* The jobs of one call, longest first, shared by all workers. */
 typedef struct pk_queue {
-    pk_job       **job;
-    size_t         n;
-    atomic_size_t  next, done;
-    atomic_int     stop;                        /* set by the first failure or by the caller */
-    int          (*progress)(void *user, size_t done, size_t all);
-    void          *user;
+    pk_job      **job;
+    size_t        n;
+    atomic_size_t next, done;
+    atomic_int    stop; /* set by the first failure or by the caller */
+    void (*trace)(void *user, const pk_trace_pass *pass);
+    pthread_mutex_t tracing; /* one pass is told at a time */
+    int (*progress)(void *user, size_t done, size_t all);
+    void *user;
 } pk_queue;
 
 /* How to decode them. */
 typedef struct pk_plan {
     const pk_strategy *strategy;
-    const void        *options;                 /* a fresh state to copy */
+    const void        *options; /* a fresh state to copy */
     int32_t            n_best;
     bool               scores, alignment;
 } pk_plan;
@@ -32,8 +34,8 @@ typedef struct pk_plan {
 typedef struct pk_worker_options {
     const char *backend;
     int32_t     threads, batch, batch_tokens, max_source;
-    int32_t     usual_length;                   /* target tokens to plan memory for; 0: 128 */
-    pk_plan     plan, scoring;                  /* both must fit the session */
+    int32_t     usual_length;  /* target tokens to plan memory for; 0: 128 */
+    pk_plan     plan, scoring; /* both must fit the session */
 } pk_worker_options;
 
 typedef struct pk_live pk_live;
@@ -42,21 +44,22 @@ typedef struct pk_worker {
     pk_backend        on;
     pk_session       *session;
     pk_worker_options opt;
-    const pk_plan    *plan;                     /* of the call being served */
-    pk_live          *live;                     /* [batch] sentences being decoded, oldest first */
+    const pk_plan    *plan; /* of the call being served */
+    pk_live          *live; /* [batch] sentences being decoded, oldest first */
     int32_t           n_live;
-    pk_job          **waiting;                  /* put back; they come first */
+    pk_job          **waiting; /* put back; they come first */
     int32_t           n_waiting;
     pk_request       *request;
     pk_hypothesis    *found;
-    struct pk_ngrams *ngrams;                   /* what this worker has output */
+    struct pk_ngrams *ngrams; /* what this worker has output */
     pk_pass_cost      cost;
     char             *states;
     pk_ask           *asks;
     pk_answer        *answers;
     int32_t          *tips;
+    pk_trace_ask     *traced; /* asks of one pass, as told */
     pk_stats          stats;
-    bool              reports;                  /* calls progress */
+    bool              reports; /* calls progress */
     pk_status         status;
     char              error[512];
 } pk_worker;
@@ -64,5 +67,5 @@ typedef struct pk_worker {
 pk_status pk_worker_open(pk_worker *w, const pk_network *net, const pk_worker_options *opt);
 void      pk_worker_close(pk_worker *w);
 /* decodes until the queue is empty or stopped; the outcome is in w->status and w->error */
-void      pk_worker_run(pk_worker *w, pk_queue *q, const pk_plan *plan);
+void pk_worker_run(pk_worker *w, pk_queue *q, const pk_plan *plan);
 #endif

@@ -70,10 +70,10 @@ static double log_or_floor(double x) { return x > 0 ? log(x) : -9999999999.0; }
 
 pk_bleu pk_bleu_score(const double sum[PK_BLEU_COUNTS], bool single) {
     const double *correct = sum + PK_BLEU_CORRECT, *total = sum + PK_BLEU_TOTAL;
-    const double hypothesis = sum[PK_BLEU_HYPOTHESIS], reference = sum[PK_BLEU_REFERENCE];
-    pk_bleu bleu = { .brevity_penalty = brevity_penalty(hypothesis, reference),
-                     .ratio = reference > 0 ? hypothesis / reference : 0.0 };
-    bool any = false;
+    const double  hypothesis = sum[PK_BLEU_HYPOTHESIS], reference = sum[PK_BLEU_REFERENCE];
+    pk_bleu       bleu = { .brevity_penalty = brevity_penalty(hypothesis, reference),
+                           .ratio = reference > 0 ? hypothesis / reference : 0.0 };
+    bool          any = false;
     for (int n = 0; n < PK_BLEU_ORDERS; n++) any |= correct[n] > 0;
     if (!any) return bleu;
 

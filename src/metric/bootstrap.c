@@ -17,7 +17,7 @@ static double *scores_of(const pk_bootstrap *b, size_t system, pk_metric metric)
 static void score_resample(const pk_bootstrap *b, size_t system, size_t resample,
                            const uint32_t *line) {
     const pk_count_row *row = b->row + system * b->n_lines;
-    pk_count_row sum = { { 0 } };
+    pk_count_row        sum = { { 0 } };
     for (size_t i = 0; i < b->n_lines; i++) {
         const float *count = row[line[i]].count;
         for (int k = 0; k < PK_ROW_COUNTS; k++) sum.count[k] += count[k];
@@ -100,15 +100,15 @@ static double exact_mean(const double *x, size_t n) {
 
 pk_status pk_bootstrap_p_value(const pk_bootstrap *b, size_t system, pk_metric metric,
                                double real_difference, double *p) {
-    const size_t n = b->n_resamples;
+    const size_t  n = b->n_resamples;
     const double *base = scores_of(b, 0, metric), *score = scores_of(b, system, metric);
-    const bool single = is_single(base, n, metric) && is_single(score, n, metric);
-    double *difference = NULL;
+    const bool    single = is_single(base, n, metric) && is_single(score, n, metric);
+    double       *difference = NULL;
     PK_TRY(PK_TAKE(&difference, n));
     for (size_t i = 0; i < n; i++) difference[i] = pk_round_to(single, fabs(score[i] - base[i]));
     const double mean = pk_round_to(single, pairwise_sum(difference, n, single) / (double)n);
     const double limit = pk_round_to(single, real_difference);
-    size_t larger = 0;
+    size_t       larger = 0;
     for (size_t i = 0; i < n; i++) larger += pk_round_to(single, difference[i] - mean) > limit;
     pk_memory_give(difference);
     *p = (double)(larger + 1) / (double)(n + 1);
@@ -124,8 +124,8 @@ static int compare(const void *a, const void *b) {
 void pk_bootstrap_interval(pk_bootstrap *b, size_t system, pk_metric metric, double *mean,
                            double *half_width) {
     const size_t n = b->n_resamples, tail = n / 40;
-    double *score = scores_of(b, system, metric);
-    const bool single = is_single(score, n, metric);
+    double      *score = scores_of(b, system, metric);
+    const bool   single = is_single(score, n, metric);
     qsort(score, n, sizeof *score, compare);
     *half_width = 0.5 * pk_round_to(single, score[n - tail - 1] - score[tail]);
     *mean = pk_round_to(single, b->n_systems == 1 ? exact_mean(score, n)

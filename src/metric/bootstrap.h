@@ -24,10 +24,10 @@ typedef struct pk_count_row {
 
 typedef struct pk_bootstrap {
     const pk_count_row *row; /* [system][line] */
-    size_t n_systems, n_lines;
-    size_t n_resamples;
-    uint64_t seed;
-    double *score; /* [system][metric][resample], filled by run */
+    size_t              n_systems, n_lines;
+    size_t              n_resamples;
+    uint64_t            seed;
+    double             *score; /* [system][metric][resample], filled by run */
 } pk_bootstrap;
 
 /* draws the resamples and scores them into a new array */

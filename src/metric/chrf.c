@@ -72,7 +72,7 @@ pk_status pk_chrf_count(const pk_points *reference, const pk_points *hypothesis,
 
 double pk_chrf_score(const double sum[PK_CHRF_COUNTS], int n_orders, bool single) {
     double precision = 0, recall = 0; /* means over the orders that both sides have */
-    int effective = 0;
+    int    effective = 0;
     for (int i = 0; i < n_orders; i++) {
         const double hypothesis = sum[3 * i], reference = sum[3 * i + 1], match = sum[3 * i + 2];
         if (hypothesis <= 0 || reference <= 0) continue;

@@ -13,9 +13,9 @@ enum { DEFAULT_SEED = 12345, MOST_RESAMPLES = 1000000 };
 
 /* lists and tables used again for every line */
 typedef struct workspace {
-    pk_points reference, hypothesis, spare;
+    pk_points      reference, hypothesis, spare;
     pk_ngram_table table;
-    pk_word_lists words;
+    pk_word_lists  words;
 } workspace;
 
 typedef struct totals {
@@ -136,10 +136,10 @@ pk_status pk_evaluate(const pk_text *reference, const pk_text *const *systems, s
     if (n_systems == 0) PK_FAIL(PK_ARGUMENT, "nothing to evaluate: give at least one system");
     if (n_lines == 0) PK_FAIL(PK_ARGUMENT, "nothing to evaluate: the reference has no lines");
 
-    workspace w = { 0 };
+    workspace     w = { 0 };
     pk_count_row *row = NULL;
-    pk_bootstrap b = { 0 };
-    pk_status status;
+    pk_bootstrap  b = { 0 };
+    pk_status     status;
     memset(out, 0, n_systems * sizeof *out);
     if (set.n_resamples) PK_GOTO(PK_TAKE(&row, n_systems * n_lines));
     for (size_t s = 0; s < n_systems; s++) {

@@ -4,11 +4,11 @@
 #include "metric/tokenize.h"
 
 typedef struct pk_eval_settings {
-    const char *tokenizer_name;
+    const char  *tokenizer_name;
     pk_tokenizer tokenizer;
-    bool lowercase;
-    size_t n_resamples; /* 0: no bootstrap */
-    uint64_t seed;
+    bool         lowercase;
+    size_t       n_resamples; /* 0: no bootstrap */
+    uint64_t     seed;
 } pk_eval_settings;
 
 /* checks the options (NULL: all defaults) */

@@ -54,14 +54,14 @@ static void count_order(pk_ngram_table *t, pk_ids *reference, pk_ids *hypothesis
     reference->n -= reference->n < less ? 0 : less;
     hypothesis->n -= hypothesis->n < less ? 0 : less;
     for (size_t i = 0; i < reference->n; i++) {
-        int32_t *id = reference->id + i;
+        int32_t       *id = reference->id + i;
         pk_ngram_slot *slot = find(t, single ? key_of(0, id[0]) : key_of(id[0], id[1]));
         slot->left++;
         *id = slot->id;
     }
     int32_t match = 0;
     for (size_t i = 0; i < hypothesis->n; i++) {
-        int32_t *id = hypothesis->id + i;
+        int32_t       *id = hypothesis->id + i;
         pk_ngram_slot *slot = find(t, single ? key_of(0, id[0]) : key_of(id[0], id[1]));
         if (slot->left > 0) slot->left--, match++;
         *id = slot->id;

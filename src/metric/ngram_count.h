@@ -12,16 +12,16 @@
 typedef struct pk_ngram_slot {
     uint64_t key;
     uint32_t stamp; /* the slot is empty unless this is the table's */
-    int32_t id;     /* 1, 2, 3 ... in order of appearance */
-    int32_t left;   /* reference occurrences not yet matched */
+    int32_t  id;    /* 1, 2, 3 ... in order of appearance */
+    int32_t  left;  /* reference occurrences not yet matched */
 } pk_ngram_slot;
 
 typedef struct pk_ngram_table { /* zeroed: an empty table */
     pk_ngram_slot *slot;
-    size_t room;
-    uint32_t shift; /* 64 - log2 of the slots in use */
-    uint32_t stamp;
-    int32_t used;
+    size_t         room;
+    uint32_t       shift; /* 64 - log2 of the slots in use */
+    uint32_t       stamp;
+    int32_t        used;
 } pk_ngram_table;
 
 typedef struct pk_ngram_counts {
@@ -37,5 +37,5 @@ int32_t pk_ngram_word(pk_ngram_table *t, const int32_t *point, size_t n);
  * Uses up the contents of both lists. */
 pk_status pk_ngram_count(pk_ngram_table *t, pk_ids *reference, pk_ids *hypothesis, int32_t n_orders,
                          pk_ngram_counts *counts);
-void pk_ngram_free(pk_ngram_table *t);
+void      pk_ngram_free(pk_ngram_table *t);
 #endif

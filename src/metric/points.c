@@ -76,14 +76,14 @@ pk_status pk_points_lower(pk_points *p) {
         lower_ascii(p);
         return PK_OK;
     }
-    UChar *upper = NULL, *lower = NULL;
+    UChar    *upper = NULL, *lower = NULL;
     pk_status status;
     PK_GOTO(PK_TAKE(&upper, 2 * p->n));
     const int32_t n = to_utf16(p, upper);
     /* no code point's lower case is more than three UTF-16 units (Unicode SpecialCasing) */
     const int32_t room = 3 * n;
     PK_GOTO(PK_TAKE(&lower, (size_t)room));
-    UErrorCode error = U_ZERO_ERROR;
+    UErrorCode    error = U_ZERO_ERROR;
     const int32_t size = u_strToLower(lower, room, upper, n, "", &error);
     if (U_FAILURE(error)) {
         status = pk_fail_with(PK_NO_MEMORY, "lower case: %s", u_errorName(error));

@@ -8,7 +8,7 @@
 
 typedef struct pk_points {
     int32_t *point;
-    size_t n, room;
+    size_t   n, room;
 } pk_points;
 
 /* room for `room` points in all; contents are kept */
@@ -17,7 +17,7 @@ pk_status pk_points_reserve(pk_points *p, size_t room);
 pk_status pk_points_read(pk_points *p, pk_text text);
 /* lower case as Python's str.lower: full mappings, no language, final sigma */
 pk_status pk_points_lower(pk_points *p);
-void pk_points_strip_end(pk_points *p); /* drops white space at the end */
-void pk_points_strip_start(pk_points *p);
-void pk_points_free(pk_points *p);
+void      pk_points_strip_end(pk_points *p); /* drops white space at the end */
+void      pk_points_strip_start(pk_points *p);
+void      pk_points_free(pk_points *p);
 #endif

@@ -23,7 +23,7 @@ static uint32_t mix(uint32_t x, uint32_t y) {
 static void fill_pool(uint64_t seed, uint32_t pool[POOL]) {
     const uint32_t word[POOL] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
     const uint32_t multiplier = 0x931E8875u;
-    uint32_t constant = 0x43B0D7E5u;
+    uint32_t       constant = 0x43B0D7E5u;
     for (int i = 0; i < POOL; i++) pool[i] = hash_word(word[i], &constant, multiplier);
     for (int from = 0; from < POOL; from++) {
         for (int to = 0; to < POOL; to++) {

@@ -9,11 +9,11 @@
 
 typedef struct pk_random {
     unsigned __int128 state, increment;
-    uint32_t spare; /* the upper half of a draw, not yet given */
-    bool has_spare;
+    uint32_t          spare; /* the upper half of a draw, not yet given */
+    bool              has_spare;
 } pk_random;
 
-void pk_random_seed(pk_random *r, uint64_t seed);
+void     pk_random_seed(pk_random *r, uint64_t seed);
 uint64_t pk_random_next(pk_random *r);
 /* uniform in 0 .. bound-1; bound > 0 */
 uint32_t pk_random_below(pk_random *r, uint32_t bound);

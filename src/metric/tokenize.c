@@ -18,7 +18,7 @@ static pk_status tokenize_char(pk_points *line, pk_points *spare) {
 
 pk_status pk_tokenizer_find(const char *name, pk_tokenizer *out) {
     static const struct {
-        const char *name;
+        const char  *name;
         pk_tokenizer run;
     } list[] = {
         { "13a", pk_tokenize_13a },   { "none", tokenize_none }, { "char", tokenize_char },
@@ -98,7 +98,7 @@ static bool starts_with(const int32_t *point, size_t n, const char *text) {
 
 void pk_pass_replace(pk_points *line, const char *from, const char *to) {
     const size_t from_size = strlen(from), to_size = strlen(to);
-    size_t kept = 0;
+    size_t       kept = 0;
     for (size_t i = 0; i < line->n;) {
         if (!starts_with(line->point + i, line->n - i, from)) {
             line->point[kept++] = line->point[i++];

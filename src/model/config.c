@@ -23,7 +23,7 @@ void pk_config_defaults(pk_config *c) {
 
 typedef struct range {
     const char *name;
-    int32_t value, lowest, highest;
+    int32_t     value, lowest, highest;
 } range;
 
 static pk_status check_ranges(const range *r, size_t n) {
@@ -67,19 +67,19 @@ static pk_status check_conventions(const pk_config *c) {
     const int32_t last = c->target_vocab - 1;
     /* the end symbol closes source and target alike */
     const int32_t last_both = c->source_vocab < c->target_vocab ? c->source_vocab - 1 : last;
-    const range r[] = {
-        RANGE(start, -1, last),
-        RANGE(eos, 0, last_both),
-        RANGE(unk, -1, c->source_vocab - 1),
-        RANGE(pad, -1, MAX_VOCAB),
-        RANGE(forced_bos, -1, last),
-        RANGE(forced_eos, -1, last),
-        RANGE(renormalise, 0, 1),
-        RANGE(beams, 1, 1024),
-        RANGE(early_stopping, 0, 2),
-        RANGE(no_repeat_ngram, 0, MAX_POSITIONS),
-        RANGE(max_output, 0, MAX_POSITIONS),
-        RANGE(n_suppressed, 0, PK_MAX_SUPPRESSED),
+    const range   r[] = {
+          RANGE(start, -1, last),
+          RANGE(eos, 0, last_both),
+          RANGE(unk, -1, c->source_vocab - 1),
+          RANGE(pad, -1, MAX_VOCAB),
+          RANGE(forced_bos, -1, last),
+          RANGE(forced_eos, -1, last),
+          RANGE(renormalise, 0, 1),
+          RANGE(beams, 1, 1024),
+          RANGE(early_stopping, 0, 2),
+          RANGE(no_repeat_ngram, 0, MAX_POSITIONS),
+          RANGE(max_output, 0, MAX_POSITIONS),
+          RANGE(n_suppressed, 0, PK_MAX_SUPPRESSED),
     };
     PK_TRY(check_ranges(r, sizeof r / sizeof *r));
     for (int32_t i = 0; i < c->n_suppressed; i++)

@@ -1,6 +1,8 @@
 /* config.h - what a model is: its shape, its options and its conventions. One list of fields. */
 #ifndef PK_MODEL_CONFIG_H
 #define PK_MODEL_CONFIG_H
+/* aligned by hand, to be read as tables */
+// clang-format off
 #include <stdbool.h>
 
 #include "base/buffer.h"

@@ -5,7 +5,7 @@
 
 #include "tensor/panel.h"
 
-typedef struct stack {                          /* what all layers of one side share */
+typedef struct stack { /* what all layers of one side share */
     pk_run          *r;
     const pk_config *c;
 } stack;
@@ -27,8 +27,8 @@ static pk_tensor block_output(const stack *s, pk_tensor x, pk_tensor y, const pk
 static pk_tensor feed_forward(const stack *s, pk_tensor x, const pk_dense *up, const pk_dense *down,
                               const pk_norm *n) {
     const size_t mark = pk_run_mark(s->r);
-    pk_tensor    h = block_input(s, x, n);                                    /* (n, D) */
-    h = pk_linear(s->r, h, &up->w, &up->b, (pk_act)s->c->act);                /* (n, F) */
+    pk_tensor    h = block_input(s, x, n);                     /* (n, D) */
+    h = pk_linear(s->r, h, &up->w, &up->b, (pk_act)s->c->act); /* (n, F) */
     return block_output(s, x, h, down, n, mark);
 }
 
@@ -46,7 +46,7 @@ static pk_tensor encoder_self(const stack *s, const pk_encoder_layer *l, pk_tens
     const int32_t d = s->c->dim;
     const size_t  mark = pk_run_mark(s->r);
     pk_tensor     h = block_input(s, x, &l->self_norm);
-    pk_tensor     qkv = pk_linear(s->r, h, &l->qkv.w, &l->qkv.b, PK_LINEAR);  /* (n, 3D) */
+    pk_tensor     qkv = pk_linear(s->r, h, &l->qkv.w, &l->qkv.b, PK_LINEAR); /* (n, 3D) */
     pk_tensor     y = pk_attend(s->r, pk_columns(qkv, 0, d), pk_columns(qkv, d, d),
                                 pk_columns(qkv, 2 * d, d), see);
     return block_output(s, x, y, &l->out, &l->self_norm, mark);
@@ -57,7 +57,8 @@ pk_tensor pk_encode(pk_run *r, const pk_network *net, const int32_t *token, cons
     const pk_config *c = &net->config;
     const stack      s = { r, c };
     pk_run_enter(r, PK_MODULE_ENCODER);
-    pk_tensor x = embed(&s, &net->source_embed, &net->source_positions, &net->source_norm, token, pos, n);
+    pk_tensor x =
+        embed(&s, &net->source_embed, &net->source_positions, &net->source_norm, token, pos, n);
     for (int32_t i = 0; i < c->encoder_layers; i++) {
         const pk_encoder_layer *l = &net->encoder[i];
         x = encoder_self(&s, l, x, self);
@@ -85,7 +86,7 @@ static pk_tensor decoder_self(const stack *s, const pk_decoder_layer *l, pk_tens
     const int32_t d = s->c->dim;
     const size_t  mark = pk_run_mark(s->r);
     pk_tensor     h = block_input(s, x, &l->self_norm);
-    pk_tensor     qkv = pk_linear(s->r, h, &l->qkv.w, &l->qkv.b, PK_LINEAR);  /* (n, 3D) */
+    pk_tensor     qkv = pk_linear(s->r, h, &l->qkv.w, &l->qkv.b, PK_LINEAR); /* (n, 3D) */
     pk_place(s->r, pool, pk_columns(qkv, d, 2 * d), t->slot);
     pk_tensor y = pk_attend(s->r, pk_columns(qkv, 0, d), pk_columns(pool, 0, d),
                             pk_columns(pool, d, d), t->self);
@@ -130,21 +131,21 @@ int32_t pk_alignment_layer(const pk_network *net) {
 size_t pk_forward_scratch(const pk_network *net) {
     const pk_config *c = &net->config;
     const int32_t    ffn = c->encoder_ffn > c->decoder_ffn ? c->encoder_ffn : c->decoder_ffn;
-    const int32_t    attention = 5 * c->dim;    /* norm, qkv, attended */
-    const int32_t    forward = ffn + c->dim;    /* norm, widened */
+    const int32_t    attention = 5 * c->dim; /* norm, qkv, attended */
+    const int32_t    forward = ffn + c->dim; /* norm, widened */
     return (size_t)(c->dim + (attention > forward ? attention : forward));
 }
 
 static pk_status add_bytes(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
                            bool matrix) {
     uint64_t *sum = user;
-    if (matrix && name[0] == 'd') *sum += pk_panel_bytes(rows, cols, w->type);      /* decoder.* */
+    if (matrix && name[0] == 'd') *sum += pk_panel_bytes(rows, cols, w->type); /* decoder.* */
     return PK_OK;
 }
 
 uint64_t pk_decoder_bytes(const pk_network *net) {
     const pk_config *c = &net->config;
-    pk_network       copy = *net;               /* walk() takes a network it may change; ours is const */
+    pk_network       copy = *net; /* walk() takes a network it may change; ours is const */
     uint64_t         bytes = pk_panel_bytes(c->target_vocab, c->dim, net->output.type);
     pk_network_walk(&copy, add_bytes, &bytes);
     for (int32_t i = 0; i < c->decoder_layers; i++) /* read once per sentence, not per pass */

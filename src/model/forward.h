@@ -6,16 +6,16 @@
 
 /* What the decoder remembers, one pool of rows per layer: keys and values side by side. */
 typedef struct pk_memory {
-    pk_tensor *self;                            /* [layer] (slots, 2D): of target tokens */
-    pk_tensor *source;                          /* [layer] (source rows, 2D): of source tokens */
+    pk_tensor *self;   /* [layer] (slots, 2D): of target tokens */
+    pk_tensor *source; /* [layer] (source rows, 2D): of source tokens */
 } pk_memory;
 
-typedef struct pk_target {                      /* n tokens to push through the decoder */
+typedef struct pk_target { /* n tokens to push through the decoder */
     int32_t             n;
     const int32_t      *token, *pos;
-    const int32_t      *slot;                   /* where each is remembered */
-    const pk_attention *self, *cross;           /* who sees whom */
-    const pk_attention *cross_told;             /* the same with weights, for the layer that tells */
+    const int32_t      *slot;         /* where each is remembered */
+    const pk_attention *self, *cross; /* who sees whom */
+    const pk_attention *cross_told;   /* the same with weights, for the layer that tells */
     const pk_memory    *memory;
 } pk_target;
 
@@ -23,14 +23,15 @@ typedef struct pk_target {                      /* n tokens to push through the 
 pk_tensor pk_encode(pk_run *r, const pk_network *net, const int32_t *token, const int32_t *pos,
                     int32_t n, const pk_attention *self);
 /* projects source states to every decoder layer's keys and values, and places them in row[i] */
-void      pk_remember_source(pk_run *r, const pk_network *net, pk_tensor states,
-                             const pk_memory *memory, const int32_t *row);
+void pk_remember_source(pk_run *r, const pk_network *net, pk_tensor states, const pk_memory *memory,
+                        const int32_t *row);
 /* (n, D) states of n target tokens, ready for the output layer */
 pk_tensor pk_decode(pk_run *r, const pk_network *net, const pk_target *t);
-/* the decoder layer whose attention is reported as alignment: the last but one (Garg et al. 2019) */
-int32_t   pk_alignment_layer(const pk_network *net);
+/* the decoder layer whose attention is reported as alignment: the last but one (Garg et al. 2019)
+ */
+int32_t pk_alignment_layer(const pk_network *net);
 /* floats of scratch memory that one row needs in the encoder or decoder, whichever is more */
-size_t    pk_forward_scratch(const pk_network *net);
+size_t pk_forward_scratch(const pk_network *net);
 /* bytes of weights that one decoder pass reads, output layer included */
-uint64_t  pk_decoder_bytes(const pk_network *net);
+uint64_t pk_decoder_bytes(const pk_network *net);
 #endif

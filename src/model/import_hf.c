@@ -24,7 +24,7 @@ pk_status pk_hf_path(const pk_hf_folder *f, const char *name, char path[PK_HF_PA
 }
 
 bool pk_hf_has(const pk_hf_folder *f, const char *name) {
-    char path[PK_HF_PATH];
+    char        path[PK_HF_PATH];
     struct stat info;
     return pk_hf_path(f, name, path) == PK_OK && stat(path, &info) == 0;
 }
@@ -45,7 +45,7 @@ const pk_stored_tensor *pk_hf_find(pk_hf_folder *f, const char *name) {
 /* Tied tables may be stored under any one of their names, and transformers looks at all of them. A
  * table's own name comes first: where both are stored and differ, they are not tied after all. */
 static const pk_stored_tensor *find_table(pk_hf_folder *f, int table, bool share, bool tie) {
-    static const int others[] = { PK_HF_TARGET, PK_HF_SOURCE, PK_HF_OUTPUT };
+    static const int        others[] = { PK_HF_TARGET, PK_HF_SOURCE, PK_HF_OUTPUT };
     const pk_stored_tensor *t = pk_hf_find(f, table_names[table]);
     if (!t && share && (tie || table != PK_HF_OUTPUT)) t = pk_hf_find(f, SHARED);
     for (size_t i = 0; !t && tie && i < PK_HF_TABLES; i++)
@@ -62,8 +62,8 @@ static bool same_table(const pk_stored_tensor *a, const pk_stored_tensor *b) {
 
 pk_status pk_hf_find_tables(pk_hf_folder *f, pk_config *c) {
     const json_t *shared = json_object_get(f->config, "share_encoder_decoder_embeddings");
-    const bool share = c->family == PK_MBART || !json_is_false(shared);
-    const bool tie = !json_is_false(json_object_get(f->config, "tie_word_embeddings"));
+    const bool    share = c->family == PK_MBART || !json_is_false(shared);
+    const bool    tie = !json_is_false(json_object_get(f->config, "tie_word_embeddings"));
     for (int i = 0; i < PK_HF_TABLES; i++) {
         f->table[i] = find_table(f, i, share, tie);
         if (!f->table[i])
@@ -80,7 +80,7 @@ pk_status pk_hf_find_tables(pk_hf_folder *f, pk_config *c) {
 
 /* maps one file of the checkpoint, by its ending */
 static pk_status open_shard(pk_hf_folder *f, const char *name) {
-    char path[PK_HF_PATH];
+    char        path[PK_HF_PATH];
     struct stat info;
     const char *dot = strrchr(name, '.');
     if (f->n_shards == PK_HF_MAX_SHARDS)
@@ -106,12 +106,12 @@ static pk_status open_shard(pk_hf_folder *f, const char *name) {
 /* opens each file that the index's "weight_map" (tensor -> file) names, once */
 static pk_status open_mapped(pk_hf_folder *f, const json_t *index) {
     const char *tensor, *opened[PK_HF_MAX_SHARDS];
-    json_t *file;
-    size_t n = 0;
-    json_t *map = json_object_get(index, "weight_map");
+    json_t     *file;
+    size_t      n = 0;
+    json_t     *map = json_object_get(index, "weight_map");
     json_object_foreach(map, tensor, file) {
         const char *name = json_string_value(file);
-        bool known = false;
+        bool        known = false;
         if (!name) PK_FAIL(PK_FORMAT, "%s: a broken index of checkpoint files", f->path);
         for (size_t i = 0; i < n && !known; i++) known = strcmp(opened[i], name) == 0;
         if (known) continue;
@@ -122,7 +122,7 @@ static pk_status open_mapped(pk_hf_folder *f, const json_t *index) {
 }
 
 static pk_status open_index(pk_hf_folder *f, const char *name) {
-    char path[PK_HF_PATH];
+    char    path[PK_HF_PATH];
     json_t *index;
     PK_TRY(pk_hf_path(f, name, path));
     PK_TRY(pk_json_open(path, &index));
@@ -197,7 +197,7 @@ static pk_status write_provenance(const pk_hf_folder *f, pk_model_data *m) {
     size_t end = strlen(f->path), begin;
     while (end > 1 && f->path[end - 1] == '/') end--;
     for (begin = end; begin > 0 && f->path[begin - 1] != '/'; begin--) {}
-    char name[256];
+    char      name[256];
     pk_buffer json = { 0 };
     snprintf(name, sizeof name, "%.*s", (int)(end - begin), f->path + begin);
     pk_buffer_add_text(&json, "{\"source\":");

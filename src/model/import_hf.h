@@ -11,20 +11,20 @@ enum { PK_HF_MAX_SHARDS = 64, PK_HF_PATH = 4096 };
 enum { PK_HF_SOURCE, PK_HF_TARGET, PK_HF_OUTPUT, PK_HF_TABLES };
 
 typedef struct pk_hf_folder {
-    const char *path;
-    json_t *config;                    /* config.json */
-    json_t *generation;                /* generation_config.json, or NULL */
-    json_t *tokenizer;                 /* tokenizer_config.json, or NULL */
-    pk_stored shard[PK_HF_MAX_SHARDS]; /* the checkpoint, mapped */
-    bool *used[PK_HF_MAX_SHARDS];      /* per tensor of a shard */
-    size_t n_shards, weight_bytes;
-    char weight_file[64], weight_date[16];       /* of the first, for the provenance */
-    const pk_stored_tensor *table[PK_HF_TABLES]; /* (V, D): embeddings and output */
+    const char             *path;
+    json_t                 *config;                  /* config.json */
+    json_t                 *generation;              /* generation_config.json, or NULL */
+    json_t                 *tokenizer;               /* tokenizer_config.json, or NULL */
+    pk_stored               shard[PK_HF_MAX_SHARDS]; /* the checkpoint, mapped */
+    bool                   *used[PK_HF_MAX_SHARDS];  /* per tensor of a shard */
+    size_t                  n_shards, weight_bytes;
+    char                    weight_file[64], weight_date[16]; /* of the first, for the provenance */
+    const pk_stored_tensor *table[PK_HF_TABLES];              /* (V, D): embeddings and output */
 } pk_hf_folder;
 
 /* "folder/name"; fails when too long */
 pk_status pk_hf_path(const pk_hf_folder *f, const char *name, char path[PK_HF_PATH]);
-bool pk_hf_has(const pk_hf_folder *f, const char *name);
+bool      pk_hf_has(const pk_hf_folder *f, const char *name);
 /* NULL when the checkpoint has no such tensor; else marks it as used */
 const pk_stored_tensor *pk_hf_find(pk_hf_folder *f, const char *name);
 

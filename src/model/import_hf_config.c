@@ -68,7 +68,7 @@ static pk_status read_family(const json_t *config, int32_t *family) {
 static pk_status read_activation(const json_t *config, int32_t *act) {
     static const struct {
         const char *name;
-        pk_act act;
+        pk_act      act;
     } known[] = {
         { "relu", PK_RELU }, { "gelu", PK_GELU }, { "swish", PK_SWISH }, { "silu", PK_SWISH }
     };
@@ -133,7 +133,7 @@ static pk_status suppress(pk_config *c, const json_t *token, const char *key) {
 }
 
 static pk_status read_suppressed(const json_t *g, pk_config *c) {
-    size_t i;
+    size_t  i;
     json_t *entry;
     json_array_foreach(json_object_get(g, "bad_words_ids"), i, entry) {
         if (json_array_size(entry) != 1)
@@ -152,7 +152,7 @@ static pk_status read_suppressed(const json_t *g, pk_config *c) {
 static pk_status refuse_unknown(const json_t *g) {
     static const struct {
         const char *key;
-        double neutral;
+        double      neutral;
     } unknown[] = { { "min_length", 0 },
                     { "min_new_tokens", 0 },
                     { "encoder_no_repeat_ngram_size", 0 },
@@ -172,7 +172,7 @@ static pk_status refuse_unknown(const json_t *g) {
 
 static pk_status read_search(const json_t *g, pk_config *c) {
     const json_t *stop = json_object_get(g, "early_stopping");
-    int32_t max_length, max_new;
+    int32_t       max_length, max_new;
     c->early_stopping = json_is_string(stop) ? 2 : json_is_true(stop) ? 1 : 0;
     PK_TRY(get_bool(g, "renormalize_logits", false, &c->renormalise));
     PK_TRY(get_int(g, "num_beams", 1, &c->beams));

@@ -30,7 +30,7 @@ static pk_status copy_blob(pk_model_data *m, const void *data, size_t size, pk_b
 /* a file of the folder as it is; an empty one cannot be right */
 static pk_status copy_file(const pk_hf_folder *f, const char *name, pk_model_data *m,
                            pk_blob *out) {
-    char path[PK_HF_PATH];
+    char        path[PK_HF_PATH];
     pk_file_map map;
     PK_TRY(pk_hf_path(f, name, path));
     PK_TRY(pk_file_map_open(path, &map));
@@ -45,7 +45,7 @@ static pk_status copy_file(const pk_hf_folder *f, const char *name, pk_model_dat
 /* token -> id turned round: name[id]; ids must be 0 .. n-1, each once */
 static pk_status invert(const json_t *object, const char **name, size_t n) {
     const char *token;
-    json_t *id;
+    json_t     *id;
     json_object_foreach((json_t *)object, token, id) {
         const json_int_t at = json_integer_value(id);
         if (!json_is_integer(id) || at < 0 || (uint64_t)at >= n)
@@ -61,7 +61,7 @@ static pk_status invert(const json_t *object, const char **name, size_t n) {
 static pk_status list_tokens(const json_t *object, pk_model_data *m, pk_blob *out) {
     const size_t n = json_object_size(object);
     const char **name;
-    pk_buffer list = { 0 };
+    pk_buffer    list = { 0 };
     PK_TRY(PK_TAKE(&name, n));
     pk_status status = invert(object, name, n);
     for (size_t i = 0; status == PK_OK && i < n; i++)
@@ -75,7 +75,7 @@ static pk_status list_tokens(const json_t *object, pk_model_data *m, pk_blob *ou
 
 static pk_status read_tokens(const pk_hf_folder *f, const char *file, pk_model_data *m,
                              pk_blob *out) {
-    char path[PK_HF_PATH];
+    char    path[PK_HF_PATH];
     json_t *object;
     PK_TRY(pk_hf_path(f, file, path));
     PK_TRY(pk_json_open(path, &object));
@@ -148,9 +148,9 @@ static bool take_field(wire *w, uint64_t *field, wire *inside) {
 /* ModelProto.pieces (field 1), each with its text (field 1) */
 static pk_status add_pieces(pk_blob spm, pk_buffer *list, int64_t *n_pieces) {
     static const char *const specials[] = { "<unk>", "<s>", "</s>" };
-    wire model = { spm.data, (const unsigned char *)spm.data + spm.size };
-    wire piece, text;
-    uint64_t field, inner;
+    wire                     model = { spm.data, (const unsigned char *)spm.data + spm.size };
+    wire                     piece, text;
+    uint64_t                 field, inner;
     *n_pieces = 0;
     while (model.at < model.end) {
         if (!take_field(&model, &field, &piece)) PK_FAIL(PK_FORMAT, "a broken SentencePiece model");
@@ -173,7 +173,7 @@ static pk_status add_pieces(pk_blob spm, pk_buffer *list, int64_t *n_pieces) {
 
 static pk_status add_mbart_tokens(pk_blob spm, int32_t vocab, pk_buffer *list) {
     static const char specials[] = "<s>\0<pad>\0</s>\0<unk>";
-    int64_t n;
+    int64_t           n;
     pk_buffer_add(list, specials, sizeof specials);
     PK_TRY(add_pieces(spm, list, &n));
     if (n + 1 + N_LANGUAGES_25 + 1 == vocab)

@@ -15,9 +15,9 @@ enum { MAX_PARTS = 3, MAX_NAME = 160 };
 enum { MBART_OFFSET = 2 }; /* rows of position tables that are never used */
 
 typedef struct importer {
-    pk_hf_folder *f;
+    pk_hf_folder  *f;
     pk_model_data *m;
-    float *rows; /* scratch: (16, widest matrix) */
+    float         *rows; /* scratch: (16, widest matrix) */
 } importer;
 
 /* ---- Names ---- */
@@ -53,22 +53,22 @@ static const struct part_names *look_up(const struct part_names *table, size_t r
 /* "encoder.3.qkv.w" -> "model.encoder.layers.3.self_attn.q_proj.weight" and two more; gives how
  * many */
 static int translate_name(const char *ours, char theirs[MAX_PARTS][MAX_NAME]) {
-    char stack[8], prefix[40] = "model.";
-    int layer, used = 0;
+    char        stack[8], prefix[40] = "model.";
+    int         layer, used = 0;
     const char *rest = ours;
-    const bool in_layer = sscanf(ours, "%7[a-z].%d.%n", stack, &layer, &used) == 2 && used;
+    const bool  in_layer = sscanf(ours, "%7[a-z].%d.%n", stack, &layer, &used) == 2 && used;
     if (in_layer) {
         rest = ours + used;
         snprintf(prefix, sizeof prefix, "model.%s.layers.%d.", stack, layer);
     }
     const char *dot = strchr(rest, '.');
     if (!dot) return 0;
-    const size_t n = (size_t)(dot - rest);
+    const size_t             n = (size_t)(dot - rest);
     const struct part_names *names =
         in_layer ? look_up(layer_names, sizeof layer_names / sizeof *layer_names, rest, n)
                  : look_up(stack_names, sizeof stack_names / sizeof *stack_names, rest, n);
     const bool weight = strcmp(dot, ".w") == 0 || strcmp(dot, ".gain") == 0;
-    int parts = 0;
+    int        parts = 0;
     for (; names && parts < MAX_PARTS && names->theirs[parts]; parts++)
         snprintf(theirs[parts], MAX_NAME, "%s%s.%s", prefix, names->theirs[parts],
                  weight ? "weight" : "bias");
@@ -114,7 +114,7 @@ static pk_status not_finite(const pk_stored_tensor *t, pk_dtype type) {
 static bool pack_half(const pk_stored_tensor *t, int32_t first_row, int32_t rows, int32_t cols,
                       uint16_t *out) {
     const unsigned char *from = t->data;
-    uint32_t infinite = 0;
+    uint32_t             infinite = 0;
     for (int32_t row = 0; row < rows; row++) {
         size_t at = pk_panel_index(cols, PK_F16, first_row + row, 0);
         for (int32_t col = 0; col < cols; col++, at += PK_PANEL, from += sizeof(uint16_t)) {
@@ -155,7 +155,7 @@ static void compute_positions(int32_t n, int32_t dim, float *out) {
     const int32_t half = (dim + 1) / 2;
     for (int32_t i = 0; i < dim; i++) {
         const int32_t k = i < half ? i : i - half;
-        const double wavelength = pow(10000, 2.0 * k / dim);
+        const double  wavelength = pow(10000, 2.0 * k / dim);
         for (int32_t pos = 0; pos < n; pos++) {
             const double angle = pos / wavelength;
             out[(size_t)pos * (size_t)dim + (size_t)i] =
@@ -167,7 +167,7 @@ static void compute_positions(int32_t n, int32_t dim, float *out) {
 static pk_status read_positions(importer *in, bool source, int32_t rows, int32_t cols, float *out) {
     const char *name =
         source ? "model.encoder.embed_positions.weight" : "model.decoder.embed_positions.weight";
-    const bool mbart = in->m->network.config.family == PK_MBART;
+    const bool              mbart = in->m->network.config.family == PK_MBART;
     const pk_stored_tensor *t = pk_hf_find(in->f, name);
     if (!t && mbart) PK_FAIL(PK_FORMAT, "tensor \"%s\" is missing", name);
     if (!t) {
@@ -194,7 +194,7 @@ static pk_status read_plain(importer *in, const char *name, int32_t rows, int32_
     if (strcmp(name, "output_bias") == 0) return read_output_bias(in, cols, out);
     if (strcmp(name, "source_positions") == 0) return read_positions(in, true, rows, cols, out);
     if (strcmp(name, "target_positions") == 0) return read_positions(in, false, rows, cols, out);
-    const int parts = translate_name(name, theirs);
+    const int     parts = translate_name(name, theirs);
     const int32_t each = parts ? cols / parts : 0;
     for (int i = 0; i < parts; i++) {
         const pk_stored_tensor *t;
@@ -218,11 +218,11 @@ static int table_of(const char *name) {
 /* one weight of the network, from one tensor or from several, end to end */
 static pk_status read_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
                              bool matrix) {
-    importer *in = user;
-    char theirs[MAX_PARTS][MAX_NAME];
+    importer               *in = user;
+    char                    theirs[MAX_PARTS][MAX_NAME];
     const pk_stored_tensor *t;
-    float *plain, *scale;
-    void *data;
+    float                  *plain, *scale;
+    void                   *data;
     if (!matrix) {
         PK_TRY(pk_model_data_take_plain(in->m, rows, cols, w, &plain));
         return read_plain(in, name, rows, cols, plain);
@@ -233,7 +233,7 @@ static pk_status read_weight(void *user, const char *name, pk_weight *w, int32_t
         PK_TRY(check_tensor(in->f->table[table], rows, cols));
         return pack_part(in, in->f->table[table], 0, rows, w, data, scale);
     }
-    const int parts = translate_name(name, theirs);
+    const int     parts = translate_name(name, theirs);
     const int32_t each = parts ? rows / parts : 0;
     for (int i = 0; i < parts; i++) {
         PK_TRY(find_checked(in->f, theirs[i], each, cols, &t));
@@ -245,8 +245,8 @@ static pk_status read_weight(void *user, const char *name, pk_weight *w, int32_t
 
 pk_status pk_hf_read_weights(pk_hf_folder *f, pk_model_data *out) {
     const pk_config *c = &out->network.config;
-    const int32_t ffn = c->encoder_ffn > c->decoder_ffn ? c->encoder_ffn : c->decoder_ffn;
-    importer in = { .f = f, .m = out };
+    const int32_t    ffn = c->encoder_ffn > c->decoder_ffn ? c->encoder_ffn : c->decoder_ffn;
+    importer         in = { .f = f, .m = out };
     PK_TRY(PK_TAKE(&in.rows, (size_t)PK_PANEL * (size_t)(ffn > c->dim ? ffn : c->dim)));
     const pk_status status = pk_network_walk(&out->network, read_weight, &in);
     pk_memory_give(in.rows);

@@ -49,7 +49,7 @@ bool pk_values_fit(const float *value, size_t n, pk_dtype type) {
     /* as integers, magnitudes order like the floats, and infinity and NaN come last; 65520 and more
      * would round to an infinite F16 */
     const int32_t limit = type == PK_F16 ? 0x477FF000 : 0x7F800000;
-    int32_t worst = 0;
+    int32_t       worst = 0;
     for (size_t i = 0; i < n; i++) {
         int32_t bits;
         memcpy(&bits, &value[i], sizeof bits);
@@ -63,7 +63,7 @@ bool pk_values_fit(const float *value, size_t n, pk_dtype type) {
 
 int64_t pk_token_count(pk_blob tokens) {
     const char *at = tokens.data, *end = at + tokens.size;
-    int64_t n = 0;
+    int64_t     n = 0;
     while (at < end) {
         const char *stop = memchr(at, 0, (size_t)(end - at));
         if (!stop) return -1;
@@ -93,14 +93,14 @@ pk_status pk_model_data_check_vocab(const pk_model_data *m) {
 
 typedef struct conversion {
     pk_model_data *m;
-    pk_dtype type;
+    pk_dtype       type;
 } conversion;
 
 /* rows of one panel as floats, row-major; `lanes` is scratch of the same size, as the panel lies */
 static void unpack_panel(const pk_weight *w, size_t panel, float *lanes, float *rows) {
     const pk_stored_tensor whole = { .type = w->type == PK_F32 ? PK_STORED_F32 : PK_STORED_F16,
                                      .data = w->data };
-    const size_t cols = (size_t)w->cols, n = cols * PK_PANEL;
+    const size_t           cols = (size_t)w->cols, n = cols * PK_PANEL;
     pk_stored_get_many(&whole, panel * n, n, lanes);
     for (size_t lane = 0; lane < PK_PANEL; lane++)
         for (size_t col = 0; col < cols; col++)
@@ -109,7 +109,7 @@ static void unpack_panel(const pk_weight *w, size_t panel, float *lanes, float *
 
 /* panel by panel, so that scratch memory is small; PK_FORMAT: values that the type cannot hold */
 static pk_status convert_matrix(const pk_weight *w, pk_dtype type, void *data, float *scale) {
-    float *rows;
+    float       *rows;
     const size_t panel = (size_t)w->cols * PK_PANEL;
     PK_TRY(PK_TAKE(&rows, 2 * panel));
     bool fit = true;
@@ -126,9 +126,9 @@ static pk_status convert_matrix(const pk_weight *w, pk_dtype type, void *data, f
 static pk_status convert_weight(void *user, const char *name, pk_weight *w, int32_t n_rows,
                                 int32_t cols, bool matrix) {
     conversion *c = user;
-    pk_weight result;
-    void *data;
-    float *scale;
+    pk_weight   result;
+    void       *data;
+    float      *scale;
     if (!matrix) return PK_OK;
     PK_TRY(pk_model_data_take_matrix(c->m, n_rows, cols, c->type, &result, &data, &scale));
     const pk_status status = convert_matrix(w, c->type, data, scale);

@@ -16,8 +16,8 @@ enum { MAX_NAME = 128 };
 
 typedef struct shape {
     pk_stored_type type;
-    int32_t n_dims;
-    int64_t dim[4];
+    int32_t        n_dims;
+    int64_t        dim[4];
 } shape;
 
 /* how a weight lies in the file */
@@ -31,7 +31,7 @@ static shape stored_shape(int32_t rows, int32_t cols, bool matrix, pk_dtype type
 /* the four blobs of a vocabulary, by name */
 typedef struct blob_name {
     const char *name;
-    pk_blob *blob;
+    pk_blob    *blob;
 } blob_name;
 
 #define BLOB_NAMES(m)                                                                             \
@@ -46,7 +46,7 @@ typedef struct blob_name {
 
 typedef struct binding {
     pk_model_data *m;
-    size_t n_bound; /* tensors that have found their place */
+    size_t         n_bound; /* tensors that have found their place */
 } binding;
 
 /* type, shape and alignment must be what the configuration implies; kernels trust them */
@@ -67,10 +67,10 @@ static pk_status find_tensor(binding *b, const char *name, shape want, const voi
 /* points a weight at its place in the mapping */
 static pk_status bind_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
                              bool matrix) {
-    binding *b = user;
+    binding       *b = user;
     const pk_dtype type = matrix ? b->m->type : PK_F32;
-    const void *scale = NULL;
-    char scale_name[MAX_NAME];
+    const void    *scale = NULL;
+    char           scale_name[MAX_NAME];
     *w = (pk_weight){ .rows = rows, .cols = cols, .type = type, .plain = !matrix };
     PK_TRY(find_tensor(b, name, stored_shape(rows, cols, matrix, type), &w->data));
     if (type != PK_I8) return PK_OK;
@@ -156,10 +156,10 @@ pk_status pk_pronk_file_open(const char *path, pk_model_data *out) {
 /* ---- Saving ---- */
 
 typedef struct listing {
-    pk_dtype type;
+    pk_dtype          type;
     pk_stored_tensor *tensor;
-    size_t n, room;
-    char **name; /* n of them, owned */
+    size_t            n, room;
+    char            **name; /* n of them, owned */
 } listing;
 
 /* names are made up during the walk, so the list keeps copies of them */
@@ -186,7 +186,7 @@ static pk_status list_tensor(listing *l, const char *name, shape as, const void 
 static pk_status list_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
                              bool matrix) {
     listing *l = user;
-    char scale_name[MAX_NAME];
+    char     scale_name[MAX_NAME];
     PK_TRY(list_tensor(l, name, stored_shape(rows, cols, matrix, l->type), w->data));
     if (!matrix || l->type != PK_I8) return PK_OK;
     snprintf(scale_name, sizeof scale_name, "%s.scale", name);
@@ -194,7 +194,7 @@ static pk_status list_weight(void *user, const char *name, pk_weight *w, int32_t
 }
 
 static pk_status list_model(const pk_model_data *m, listing *l) {
-    pk_model_data view = *m; /* walking wants to write; listing does not */
+    pk_model_data   view = *m; /* walking wants to write; listing does not */
     const blob_name blobs[] = BLOB_NAMES(&view);
     PK_TRY(pk_network_walk(&view.network, list_weight, l));
     for (size_t i = 0; i < sizeof blobs / sizeof *blobs; i++) {
@@ -222,7 +222,7 @@ static pk_status build_metadata(const pk_model_data *m, pk_buffer *out) {
 }
 
 pk_status pk_model_data_save(const pk_model_data *m, const char *path) {
-    listing l = { .type = m->type };
+    listing   l = { .type = m->type };
     pk_buffer metadata = { 0 };
     pk_status status = list_model(m, &l);
     if (status == PK_OK) status = build_metadata(m, &metadata);

@@ -1,25 +1,30 @@
 /* model_file.h - a model as data: network, vocabulary and provenance, from a .pronk file or a
- * checkpoint folder. Weights are views into the mapping, or blocks of our own after a conversion. */
+ * checkpoint folder. Weights are views into the mapping, or blocks of our own after a conversion.
+ */
 #ifndef PK_MODEL_MODEL_FILE_H
 #define PK_MODEL_MODEL_FILE_H
 #include "checkpoint/stored.h"
 #include "model/network.h"
 
-typedef struct pk_blob { const void *data; size_t size; } pk_blob;
+typedef struct pk_blob {
+    const void *data;
+    size_t      size;
+} pk_blob;
 
 typedef struct pk_model_data {
     pk_network network;
-    pk_dtype   type;                            /* of the matrices */
-    pk_blob    source_spm, target_spm;          /* target: size 0 when the same as the source */
-    pk_blob    source_tokens, target_tokens;    /* NUL-terminated names, see vocab/vocab.h */
-    char      *provenance;                      /* JSON object: where it came from */
-    pk_stored  stored;                          /* what is mapped */
-    void     **block;                           /* what was taken instead of mapped */
+    pk_dtype   type;                         /* of the matrices */
+    pk_blob    source_spm, target_spm;       /* target: size 0 when the same as the source */
+    pk_blob    source_tokens, target_tokens; /* NUL-terminated names, see vocab/vocab.h */
+    char      *provenance;                   /* JSON object: where it came from */
+    pk_stored  stored;                       /* what is mapped */
+    void     **block;                        /* what was taken instead of mapped */
     size_t     n_blocks, block_room;
 } pk_model_data;
 
 /* type: PK_F32, PK_F16 or PK_I8 converts the matrices to that; -1 leaves them as stored. F16 counts
- * as F32 wherever nothing is lost: asking for F32 of an F16 file keeps it, arithmetic is F32 anyway. */
+ * as F32 wherever nothing is lost: asking for F32 of an F16 file keeps it, arithmetic is F32
+ * anyway. */
 pk_status pk_model_data_open(const char *path, int type, pk_model_data *out);
 void      pk_model_data_close(pk_model_data *m);
 /* writes a .pronk file */

@@ -16,10 +16,10 @@ void pk_network_free(pk_network *net) {
     *net = (pk_network){ 0 };
 }
 
-typedef struct walker {                         /* who is visiting, and where in the list it is */
+typedef struct walker { /* who is visiting, and where in the list it is */
     pk_weight_visit visit;
     void           *user;
-    char            prefix[32];                 /* "encoder.3." or "" */
+    char            prefix[32]; /* "encoder.3." or "" */
 } walker;
 
 static pk_status at(const walker *k, const char *name, const char *part, pk_weight *w, int32_t rows,

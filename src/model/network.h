@@ -4,6 +4,8 @@
  * models all walk that one list. The forward pass is encoder.c and decoder.c. */
 #ifndef PK_MODEL_NETWORK_H
 #define PK_MODEL_NETWORK_H
+/* aligned by hand, to be read as tables */
+// clang-format off
 #include "model/config.h"
 
 typedef struct pk_dense { pk_weight w, b; } pk_dense;                 /* (out, in), (1, out) */

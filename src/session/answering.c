@@ -17,8 +17,12 @@ static bool wants_answer(const pk_ask *a) { return a->top_k > 0 || a->n_target >
 
 static pk_question question_for(pk_session *s, const pk_ask *a, int32_t row, int32_t *used) {
     const pk_config *c = &s->net->config;
-    pk_question      q = { .row = row, .top_k = a->top_k, .n_ban = a->n_ban + c->n_suppressed,
-                           .n_target = a->n_target, .log_sum = a->logp, .renormalise = c->renormalise };
+    pk_question      q = { .row = row,
+                           .top_k = a->top_k,
+                           .n_ban = a->n_ban + c->n_suppressed,
+                           .n_target = a->n_target,
+                           .log_sum = a->logp,
+                           .renormalise = c->renormalise };
     q.ban = list_tokens(s, used, a->ban, a->n_ban);
     list_tokens(s, used, c->suppressed, c->n_suppressed);
     q.target = list_tokens(s, used, a->target, a->n_target);
@@ -34,15 +38,16 @@ void pk_session_question(pk_session *s, const pk_request *request, int32_t n, pk
             if (wants_answer(&p->ask[j]))
                 s->question[questions++] = question_for(s, &p->ask[j], first + j - 1, &used);
     }
-    *out = (pk_answering){ questions, s->question, s->listed, s->max.top_k, s->top, s->log_sum,
-                           s->target_score };
+    *out = (pk_answering){ questions, s->question, s->listed,      s->max.top_k,
+                           s->top,    s->log_sum,  s->target_score };
 }
 
 static pk_answer answer_to(pk_session *s, const pk_ask *a, int32_t q) {
-    const float   shift = a->logp ? s->log_sum[q] : 0;
-    pk_candidate *top = s->candidate + (size_t)q * (size_t)s->max.top_k;
+    const float      shift = a->logp ? s->log_sum[q] : 0;
+    pk_candidate    *top = s->candidate + (size_t)q * (size_t)s->max.top_k;
     const pk_scored *raw = s->top + (size_t)q * (size_t)s->max.top_k;
-    for (int32_t k = 0; k < a->top_k; k++) top[k] = (pk_candidate){ raw[k].token, raw[k].score - shift };
+    for (int32_t k = 0; k < a->top_k; k++)
+        top[k] = (pk_candidate){ raw[k].token, raw[k].score - shift };
     float *target = s->target_score + s->question[q].target;
     for (int32_t k = 0; k < a->n_target; k++) target[k] -= shift;
     return (pk_answer){ .top = top, .target_logp = target, .log_sum = shift };
@@ -57,7 +62,8 @@ void pk_session_answer(pk_session *s, const pk_request *request, int32_t n) {
             p->answer[j] = (pk_answer){ 0 };
             if (wants_answer(&p->ask[j])) p->answer[j] = answer_to(s, &p->ask[j], q++);
             if (p->ask[j].attention)
-                p->answer[j].attention = s->told + (size_t)(first + j - 1) * (size_t)s->max.source_length;
+                p->answer[j].attention =
+                    s->told + (size_t)(first + j - 1) * (size_t)s->max.source_length;
         }
     }
 }

@@ -16,9 +16,9 @@ static pk_status check(const pk_session *s, const session_sentence *e, const pk_
     if (at + p->n > s->max.asks) PK_FAIL(PK_NO_MEMORY, "a pass of more than %d asks", s->max.asks);
     for (int32_t i = 1; i <= p->n; i++) {
         const pk_ask *a = &p->ask[i];
-        const bool    ok = a->row >= 0 && a->row < e->n_rows && a->parent < i && a->token >= PK_NO_TOKEN &&
-                        a->token < c->target_vocab && a->pos >= 0 && a->pos < c->max_target &&
-                        a->top_k >= 0 && a->top_k <= s->max.top_k;
+        const bool    ok = a->row >= 0 && a->row < e->n_rows && a->parent < i &&
+                        a->token >= PK_NO_TOKEN && a->token < c->target_vocab && a->pos >= 0 &&
+                        a->pos < c->max_target && a->top_k >= 0 && a->top_k <= s->max.top_k;
         if (!ok) PK_FAIL(PK_ARGUMENT, "ask %d of a pass is out of range", i);
         *listed += (int64_t)a->n_ban + a->n_target + c->n_suppressed;
     }
@@ -54,15 +54,17 @@ static int32_t list_all(pk_session *s, const session_sentence *e, const pk_ask *
     return n;
 }
 
-static pk_status list_visible(pk_session *s, const session_sentence *e, const pk_pass *p, int32_t *used) {
+static pk_status list_visible(pk_session *s, const session_sentence *e, const pk_pass *p,
+                              int32_t *used) {
     for (int32_t i = 1; i <= p->n; i++) {
         const pk_ask *a = &p->ask[i];
         const int32_t g = e->first_ask + i - 1;
         const int32_t most = pk_slots_depth(&s->slots, e->tip[a->row]) + p->n;
-        if (most > s->max.path) PK_FAIL(PK_NO_MEMORY, "a history of more than %d tokens", s->max.path);
+        if (most > s->max.path)
+            PK_FAIL(PK_NO_MEMORY, "a history of more than %d tokens", s->max.path);
         s->first[g] = *used;
         s->count[g] = p->see_all ? list_all(s, e, a, s->index + *used)
-                                       : list_ancestors(s, g, s->index + *used);
+                                 : list_ancestors(s, g, s->index + *used);
         *used += s->count[g];
     }
     return PK_OK;

@@ -12,13 +12,15 @@
 
 /* With many sentences alive, keys and values are as much to read as the weights. Where weights are
  * rounded to 8 bits, 16 bits for these lose nothing that counts, and halve the traffic. */
-static pk_dtype pool_type(const pk_network *net) { return net->output.type == PK_I8 ? PK_F16 : PK_F32; }
+static pk_dtype pool_type(const pk_network *net) {
+    return net->output.type == PK_I8 ? PK_F16 : PK_F32;
+}
 
 static pk_status open_pools(pk_session *s, pk_tensor **pools, int32_t rows) {
     const pk_config *c = &s->net->config;
     PK_TRY(PK_TAKE(pools, (size_t)c->decoder_layers));
     for (int32_t i = 0; i < c->decoder_layers; i++) {
-        pk_tensor *pool = &(*pools)[i];                                       /* (rows, 2D) */
+        pk_tensor *pool = &(*pools)[i]; /* (rows, 2D) */
         *pool = (pk_tensor){ NULL, rows, 2 * c->dim, 2 * c->dim, pool_type(s->net) };
         const size_t each = pool->type == PK_F16 ? sizeof(uint16_t) : sizeof(float);
         PK_TRY(pk_memory_take((size_t)rows * (size_t)pool->cols, each, (void **)&pool->data));
@@ -27,7 +29,8 @@ static pk_status open_pools(pk_session *s, pk_tensor **pools, int32_t rows) {
 }
 
 static void close_pools(pk_session *s, pk_tensor *pools) {
-    for (int32_t i = 0; pools && i < s->net->config.decoder_layers; i++) pk_memory_give(pools[i].data);
+    for (int32_t i = 0; pools && i < s->net->config.decoder_layers; i++)
+        pk_memory_give(pools[i].data);
     pk_memory_give(pools);
 }
 
@@ -107,10 +110,12 @@ done:
 
 void pk_session_close(pk_session *s) {
     if (!s) return;
-    void *const blocks[] = { s->sentence, s->tips, s->new_tips, s->source_index, s->free_sentence,
-                             s->free_source, s->token, s->pos, s->slot, s->first, s->count,
-                             s->cross_first, s->cross_count, s->index, s->question, s->listed,
-                             s->target_score, s->top, s->candidate, s->log_sum, s->told };
+    void *const blocks[] = { s->sentence,      s->tips,        s->new_tips,  s->source_index,
+                             s->free_sentence, s->free_source, s->token,     s->pos,
+                             s->slot,          s->first,       s->count,     s->cross_first,
+                             s->cross_count,   s->index,       s->question,  s->listed,
+                             s->target_score,  s->top,         s->candidate, s->log_sum,
+                             s->told };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
     close_pools(s, s->memory.self);
     close_pools(s, s->memory.source);
@@ -144,7 +149,9 @@ static int32_t flatten(pk_session *s, const pk_sentence_tokens *source, int32_t 
 }
 
 static pk_tensor states_of(pk_session *s, pk_run *r, int32_t flat) {
-    const pk_attention see = { .heads = s->net->config.encoder_heads, .first = s->first, .count = s->count };
+    const pk_attention see = { .heads = s->net->config.encoder_heads,
+                               .first = s->first,
+                               .count = s->count };
     return pk_encode(r, s->net, s->token, s->pos, flat, &see);
 }
 
@@ -153,10 +160,12 @@ static pk_status check_room(const pk_session *s, const pk_sentence_tokens *sourc
     for (int32_t i = 0; i < n; i++) {
         sum += source[i].n;
         if (source[i].n < 1 || source[i].n > s->max.source_length)
-            PK_FAIL(PK_ARGUMENT, "a sentence of %d tokens, but 1 to %d fit", source[i].n, s->max.source_length);
+            PK_FAIL(PK_ARGUMENT, "a sentence of %d tokens, but 1 to %d fit", source[i].n,
+                    s->max.source_length);
     }
     if (n > s->n_free_sentences || sum > s->n_free_source || sum > s->max.encode_tokens)
-        PK_FAIL(PK_NO_MEMORY, "%d sentences of %lld tokens do not fit the session", n, (long long)sum);
+        PK_FAIL(PK_NO_MEMORY, "%d sentences of %lld tokens do not fit the session", n,
+                (long long)sum);
     return PK_OK;
 }
 
@@ -169,18 +178,20 @@ static void admit(pk_session *s, int32_t id, int32_t n_source) {
     for (int32_t j = 0; j < n_source; j++) e->source[j] = s->free_source[--s->n_free_source];
 }
 
-pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int32_t n, int32_t *sentence) {
+pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int32_t n,
+                            int32_t *sentence) {
     pk_run r;
     PK_TRY(check_room(s, source, n));
-    drop_pass(s);                               /* the flat arrays serve us now */
+    drop_pass(s); /* the flat arrays serve us now */
     pk_run_begin(&r, s->on, &s->scratch);
     const int32_t flat = flatten(s, source, n);
-    pk_tensor     states = states_of(s, &r, flat);                            /* (flat, D) */
+    pk_tensor     states = states_of(s, &r, flat); /* (flat, D) */
     int32_t       at = 0;
     for (int32_t i = 0; i < n; i++) {
         sentence[i] = s->free_sentence[--s->n_free_sentences];
         admit(s, sentence[i], source[i].n);
-        memcpy(s->slot + at, s->sentence[sentence[i]].source, (size_t)source[i].n * sizeof *s->slot);
+        memcpy(s->slot + at, s->sentence[sentence[i]].source,
+               (size_t)source[i].n * sizeof *s->slot);
         at += source[i].n;
     }
     pk_remember_source(&r, s->net, states, &s->memory, s->slot);
@@ -205,9 +216,9 @@ pk_status pk_session_states(pk_session *s, const int32_t *token, int32_t n, floa
 /* ---- run, commit, forget ---- */
 
 pk_status pk_session_run(pk_session *s, const pk_request *request, int32_t n) {
-    pk_run        r;
-    pk_answering  answering;
-    bool          telling = false;
+    pk_run       r;
+    pk_answering answering;
+    bool         telling = false;
     drop_pass(s);
     const pk_status lowered = pk_session_lower(s, request, n, &telling);
     if (lowered != PK_OK) {
@@ -215,15 +226,19 @@ pk_status pk_session_run(pk_session *s, const pk_request *request, int32_t n) {
         return lowered;
     }
     pk_run_begin(&r, s->on, &s->scratch);
-    const pk_attention self = { s->net->config.decoder_heads, s->first, s->count, s->index, NULL, 0 };
-    const pk_attention cross = { s->net->config.decoder_heads, s->cross_first, s->cross_count,
-                                 s->source_index, NULL, 0 };
-    pk_attention       told = cross;
+    const pk_attention self = {
+        s->net->config.decoder_heads, s->first, s->count, s->index, NULL, 0
+    };
+    const pk_attention cross = {
+        s->net->config.decoder_heads, s->cross_first, s->cross_count, s->source_index, NULL, 0
+    };
+    pk_attention told = cross;
     told.weights = s->told;
     told.weights_stride = s->max.source_length;
-    const pk_target target = { s->n_asks, s->token, s->pos, s->slot, &self, &cross,
-                               telling ? &told : NULL, &s->memory };
-    const pk_tensor hidden = pk_decode(&r, s->net, &target);                  /* (asks, D) */
+    const pk_target target = {
+        s->n_asks, s->token, s->pos, s->slot, &self, &cross, telling ? &told : NULL, &s->memory
+    };
+    const pk_tensor hidden = pk_decode(&r, s->net, &target); /* (asks, D) */
     pk_run_enter(&r, PK_MODULE_OUTPUT);
     pk_session_question(s, request, n, &answering);
     if (answering.n) pk_answers(&r, hidden, &s->net->output, &s->net->output_bias, &answering);
@@ -270,7 +285,7 @@ int32_t pk_session_free_slots(const pk_session *s) { return s->slots.n_free; }
 int32_t pk_session_free_source(const pk_session *s) { return s->n_free_source; }
 int32_t pk_session_free_sentences(const pk_session *s) { return s->n_free_sentences; }
 const pk_session_limits *pk_session_max(const pk_session *s) { return &s->max; }
-const double *pk_session_seconds(const pk_session *s) { return s->seconds; }
+const double            *pk_session_seconds(const pk_session *s) { return s->seconds; }
 
 void pk_session_add_time(pk_session *s, const pk_run *r) {
     for (int i = 0; i < PK_N_MODULES; i++) s->seconds[i] += r->seconds[i];

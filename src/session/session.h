@@ -5,6 +5,8 @@
  * is written until it is kept. All memory is taken at open; a pass allocates nothing. */
 #ifndef PK_SESSION_SESSION_H
 #define PK_SESSION_SESSION_H
+/* aligned by hand, to be read as tables */
+// clang-format off
 #include "decode/pass.h"
 #include "model/forward.h"
 

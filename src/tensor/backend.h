@@ -8,6 +8,8 @@
  * number of threads. So every sum over cols, keys or vocabulary has one order, fixed by its length. */
 #ifndef PK_TENSOR_BACKEND_H
 #define PK_TENSOR_BACKEND_H
+/* aligned by hand, to be read as tables */
+// clang-format off
 #include <stdbool.h>
 
 #include "base/status.h"

@@ -6,7 +6,9 @@
 #include "base/clock.h"
 
 void pk_run_begin(pk_run *r, const pk_backend *on, pk_arena *scratch) {
-    *r = (pk_run){ .on = on, .scratch = scratch, .module = PK_MODULE_OTHER, .since = pk_clock_now() };
+    *r = (pk_run){
+        .on = on, .scratch = scratch, .module = PK_MODULE_OTHER, .since = pk_clock_now()
+    };
     scratch->used = 0;
     scratch->short_of = 0;
 }
@@ -44,8 +46,10 @@ pk_tensor pk_scratch(pk_run *r, int32_t rows, int32_t cols) {
 
 pk_tensor pk_columns(pk_tensor t, int32_t first, int32_t cols) {
     assert(first >= 0 && first + cols <= t.cols);
-    if (t.data && t.type == PK_F16) t.data = (float *)(void *)((uint16_t *)(void *)t.data + first);
-    else if (t.data) t.data += first;
+    if (t.data && t.type == PK_F16)
+        t.data = (float *)(void *)((uint16_t *)(void *)t.data + first);
+    else if (t.data)
+        t.data += first;
     t.cols = cols;
     return t;
 }
@@ -76,8 +80,8 @@ pk_tensor pk_linear_over(pk_run *r, pk_tensor x, const pk_weight *w, const pk_we
     return residual;
 }
 
-static void norm(pk_run *r, pk_tensor out, pk_tensor x, const pk_weight *gain, const pk_weight *bias,
-                 float epsilon) {
+static void norm(pk_run *r, pk_tensor out, pk_tensor x, const pk_weight *gain,
+                 const pk_weight *bias, float epsilon) {
     if (fits(r, x.cols == gain->cols && x.cols == bias->cols, "norm"))
         r->on->norm(r->on->self, out, x, gain, bias, epsilon);
 }
@@ -96,7 +100,7 @@ pk_tensor pk_norm_over(pk_run *r, pk_tensor x, const pk_weight *gain, const pk_w
 }
 
 pk_tensor pk_attend(pk_run *r, pk_tensor q, pk_tensor k, pk_tensor v, const pk_attention *see) {
-    pk_tensor out = pk_scratch(r, q.rows, q.cols);
+    pk_tensor  out = pk_scratch(r, q.rows, q.cols);
     const bool shapes_fit = q.cols == k.cols && k.cols == v.cols && q.cols % see->heads == 0;
     if (fits(r, shapes_fit, "attend")) r->on->attend(r->on->self, out, q, k, v, see);
     return out;

@@ -1,4 +1,5 @@
-/* ops.h - what model code calls: check shapes, take the output from scratch memory, call the backend.
+/* ops.h - what model code calls: check shapes, take the output from scratch memory, call the
+ * backend.
  *
  * No errors here: model code reads as mathematics, and the caller asks pk_run_status() once at the
  * end. An op whose name ends in _over consumes its tensor argument: the result takes its place, so
@@ -8,18 +9,18 @@
 #include "base/arena.h"
 #include "tensor/backend.h"
 
-typedef struct pk_run {                         /* one forward pass */
+typedef struct pk_run { /* one forward pass */
     const pk_backend *on;
     pk_arena         *scratch;
-    pk_status         status;                   /* the first failure sticks */
-    pk_module         module;                   /* where time is spent now */
+    pk_status         status; /* the first failure sticks */
+    pk_module         module; /* where time is spent now */
     double            since, seconds[PK_N_MODULES];
 } pk_run;
 
 void      pk_run_begin(pk_run *r, const pk_backend *on, pk_arena *scratch);
 pk_status pk_run_status(pk_run *r);
 /* from here on time counts for this module */
-void      pk_run_enter(pk_run *r, pk_module module);
+void pk_run_enter(pk_run *r, pk_module module);
 
 /* a tensor from scratch memory, uninitialised */
 pk_tensor pk_scratch(pk_run *r, int32_t rows, int32_t cols);

@@ -1,8 +1,9 @@
 /* panel.c - packs matrices into panels, reads single weights, converts 16-bit floats.
  *
- * Given row-major floats, gives the layout of panel.h. Nothing here is on a fast path except packing,
- * which runs once per model. Rows are packed independently, so a matrix may arrive in pieces; the
- * padding is not written, so the block must be zeroed when it is taken (pk_memory_take does). */
+ * Given row-major floats, gives the layout of panel.h. Nothing here is on a fast path except
+ * packing, which runs once per model. Rows are packed independently, so a matrix may arrive in
+ * pieces; the padding is not written, so the block must be zeroed when it is taken (pk_memory_take
+ * does). */
 #include "tensor/panel.h"
 
 #include <math.h>
@@ -35,7 +36,8 @@ static float float_of(uint32_t bits) {
 float pk_f16_to_f32(uint16_t h) {
     const uint32_t sign = (uint32_t)(h & 0x8000u) << 16, body = h & 0x7fffu;
     if (body >= 0x7c00u) return float_of(sign | 0x7f800000u | (body & 0x3ffu) << 13);
-    /* moving the bits scales by 2^-112, exactly undone by one product; subnormals come out normal */
+    /* moving the bits scales by 2^-112, exactly undone by one product; subnormals come out normal
+     */
     return float_of(sign | bits_of(float_of(body << 13) * 0x1p112f));
 }
 
@@ -78,16 +80,20 @@ static void pack_row_i8(int8_t *out, float *scale, int32_t cols, int32_t row, co
 static void pack_row(void *out, int32_t cols, pk_dtype type, int32_t row, const float *x) {
     size_t at = pk_panel_index(cols, type, row, 0);
     for (int32_t col = 0; col < cols; col++, at += PK_PANEL) {
-        if (type == PK_F32) ((float *)out)[at] = x[col];
-        else ((uint16_t *)out)[at] = pk_f32_to_f16(x[col]);
+        if (type == PK_F32)
+            ((float *)out)[at] = x[col];
+        else
+            ((uint16_t *)out)[at] = pk_f32_to_f16(x[col]);
     }
 }
 
-void pk_panel_pack(void *out, float *scale, int32_t cols, pk_dtype type, int32_t first_row, int32_t n,
-                   const float *rows) {
+void pk_panel_pack(void *out, float *scale, int32_t cols, pk_dtype type, int32_t first_row,
+                   int32_t n, const float *rows) {
     for (int32_t i = 0; i < n; i++) {
         const float *x = rows + (size_t)i * (size_t)cols;
-        if (type == PK_I8) pack_row_i8(out, scale, cols, first_row + i, x);
-        else pack_row(out, cols, type, first_row + i, x);
+        if (type == PK_I8)
+            pack_row_i8(out, scale, cols, first_row + i, x);
+        else
+            pack_row(out, cols, type, first_row + i, x);
     }
 }

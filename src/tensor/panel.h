@@ -3,15 +3,18 @@
  * 16 output rows at a time form a panel; inside it the columns run slowest, so that one vector load
  * brings the same column(s) of 16 outputs, and one sequential sweep reads the whole matrix:
  *   F32, F16:  (ceil(rows / 16), cols, 16)
- *   I8:        (ceil(rows / 16), ceil(cols / 4), 16, 4)     four columns side by side, for dot products
- * Rows and columns beyond the end are zero. The same layout serves every instruction set. */
+ *   I8:        (ceil(rows / 16), ceil(cols / 4), 16, 4)     four columns side by side, for dot
+ * products Rows and columns beyond the end are zero. The same layout serves every instruction set.
+ */
 #ifndef PK_TENSOR_PANEL_H
 #define PK_TENSOR_PANEL_H
 #include "tensor/backend.h"
 
 enum { PK_PANEL = 16, PK_QUAD = 4 };
 
-static inline size_t pk_panel_count(int32_t rows) { return ((size_t)rows + PK_PANEL - 1) / PK_PANEL; }
+static inline size_t pk_panel_count(int32_t rows) {
+    return ((size_t)rows + PK_PANEL - 1) / PK_PANEL;
+}
 /* bytes of one panel */
 size_t pk_panel_stride(int32_t cols, pk_dtype type);
 /* bytes of a whole matrix */
@@ -21,16 +24,18 @@ static inline size_t pk_panel_index(int32_t cols, pk_dtype type, int32_t row, in
     const size_t panel = (size_t)row / PK_PANEL, lane = (size_t)row % PK_PANEL;
     if (type != PK_I8) return (panel * (size_t)cols + (size_t)col) * PK_PANEL + lane;
     const size_t quads = ((size_t)cols + PK_QUAD - 1) / PK_QUAD;
-    return ((panel * quads + (size_t)col / PK_QUAD) * PK_PANEL + lane) * PK_QUAD + (size_t)col % PK_QUAD;
+    return ((panel * quads + (size_t)col / PK_QUAD) * PK_PANEL + lane) * PK_QUAD +
+           (size_t)col % PK_QUAD;
 }
-/* one weight as a float, whatever its type; slow and plain: for `ref`, for tests, for conversions */
+/* one weight as a float, whatever its type; slow and plain: for `ref`, for tests, for conversions
+ */
 float pk_weight_get(const pk_weight *w, int32_t row, int32_t col);
 
 /* Packs rows [first_row, first_row + n) of a matrix from row-major floats. For I8 also writes
  * scale[first_row ..]: 1/127 of the row's largest magnitude, integers rounded half to even. */
-void pk_panel_pack(void *out, float *scale, int32_t cols, pk_dtype type, int32_t first_row, int32_t n,
-                   const float *rows);
+void pk_panel_pack(void *out, float *scale, int32_t cols, pk_dtype type, int32_t first_row,
+                   int32_t n, const float *rows);
 
 float    pk_f16_to_f32(uint16_t h);
-uint16_t pk_f32_to_f16(float f);                /* nearest, ties to even; too large becomes infinity */
+uint16_t pk_f32_to_f16(float f); /* nearest, ties to even; too large becomes infinity */
 #endif

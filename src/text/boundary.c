@@ -16,16 +16,16 @@ enum { WORD_ROOM = 46, CJK_FIRST = 0x2E80 };
 
 /* A word before a dot or after a boundary, in small letters. */
 typedef struct word {
-    char text[WORD_ROOM];
-    size_t size, begin;             /* bytes; where it begins in the text */
+    char    text[WORD_ROOM];
+    size_t  size, begin;            /* bytes; where it begins in the text */
     int32_t n, n_digits, n_letters; /* code points */
     int32_t first;                  /* as written */
-    bool roman;                     /* I, V, X, L, C only */
+    bool    roman;                  /* I, V, X, L, C only */
 } word;
 
 size_t pk_skip_space(const char *text, size_t at, size_t limit) {
     while (at < limit) {
-        int32_t c;
+        int32_t      c;
         const size_t n = pk_utf8_next(text + at, limit - at, &c);
         if (!pk_utf8_is_space(c)) break;
         at += n;
@@ -42,7 +42,7 @@ size_t pk_before(const char *text, size_t begin, size_t at, int32_t *code_point)
 
 size_t pk_skip_space_back(const char *text, size_t begin, size_t at) {
     while (at > begin) {
-        int32_t c;
+        int32_t      c;
         const size_t from = pk_before(text, begin, at, &c);
         if (!pk_utf8_is_space(c)) break;
         at = from;
@@ -75,7 +75,7 @@ static void word_take(word *w, int32_t c) {
 static void word_lower(word *w, const char *text, size_t begin, size_t end) {
     w->begin = begin;
     for (size_t at = begin; at < end;) {
-        int32_t c;
+        int32_t   c;
         pk_buffer no_growth = { .data = w->text, .size = w->size, .room = WORD_ROOM };
         at += pk_utf8_next(text + at, end - at, &c);
         c = u_tolower(c);
@@ -88,10 +88,10 @@ static void word_lower(word *w, const char *text, size_t begin, size_t end) {
 /* The word that ends at `end`, back to white space or an opening mark. n is 0 when it is too long.
  */
 static word word_before(const char *text, size_t begin, size_t end) {
-    word w = { .roman = true };
+    word   w = { .roman = true };
     size_t at = end;
     while (at > begin) {
-        int32_t c;
+        int32_t      c;
         const size_t from = pk_before(text, begin, at, &c);
         if (pk_utf8_is_space(c) || is_close(c)) break;
         if (end - from > WORD_ROOM - 6) return (word){ .begin = from };
@@ -104,10 +104,10 @@ static word word_before(const char *text, size_t begin, size_t end) {
 
 /* The word at `at`: letters only, opening marks before it left out. */
 static word word_after(const char *text, size_t at, size_t limit) {
-    word w = { .roman = true };
+    word   w = { .roman = true };
     size_t begin = at;
     while (at < limit && at - begin < WORD_ROOM - 6) {
-        int32_t c;
+        int32_t      c;
         const size_t n = pk_utf8_next(text + at, limit - at, &c);
         if (u_isalpha(c))
             word_take(&w, c);
@@ -141,7 +141,7 @@ static bool is_acronym(const word *w) {
 static bool is_pronoun(const word *w, const pk_boundary *b, const pk_language *language) {
     if (w->first != 'I' || strcmp(language->code, "en") != 0) return false;
     const size_t at = pk_skip_space_back(b->text, b->begin, w->begin);
-    int32_t c = 0;
+    int32_t      c = 0;
     if (at > b->begin) pk_before(b->text, b->begin, at, &c);
     return u_islower(c);
 }
@@ -167,7 +167,7 @@ static bool dot_is_of_word(const pk_boundary *b, size_t dot, const pk_language *
 static void take_closing(pk_boundary *b, const pk_language *language) {
     size_t at = b->next;
     while (at < b->limit) {
-        int32_t c;
+        int32_t      c;
         const size_t n = pk_utf8_next(b->text + at, b->limit - at, &c);
         if (!closes_only(c, language)) break;
         at += n;
@@ -181,7 +181,7 @@ static void take_closing(pk_boundary *b, const pk_language *language) {
 bool pk_boundary_check(pk_boundary *b, const pk_language *language) {
     b->end = pk_skip_space_back(b->text, b->begin, b->next);
     b->next = pk_skip_space(b->text, b->next, b->limit);
-    size_t at = b->end; /* just behind the mark that ends the sentence */
+    size_t  at = b->end; /* just behind the mark that ends the sentence */
     int32_t mark = 0, follower;
     take_closing(b, language);
     if (b->next >= b->limit) return false; /* what is left is closing marks: no new sentence */

@@ -8,10 +8,10 @@
 /* A place where ICU would cut. The text before `begin` belongs to earlier sentences. */
 typedef struct pk_boundary {
     const char *text;
-    size_t begin; /* of the sentence */
-    size_t next;  /* in: ICU's boundary; out: where the next one begins */
-    size_t limit; /* of the text */
-    size_t end;   /* out: of the sentence, white space left out */
+    size_t      begin; /* of the sentence */
+    size_t      next;  /* in: ICU's boundary; out: where the next one begins */
+    size_t      limit; /* of the text */
+    size_t      end;   /* out: of the sentence, white space left out */
 } pk_boundary;
 
 /* Sets end and next; false when the sentence goes on. */

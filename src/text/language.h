@@ -10,10 +10,10 @@ typedef struct pk_language {
     const char *always;        /* never end a sentence: "dr", "e.g" */
     const char *before_number; /* do not end one when a number follows: "no" */
     const char *starters;      /* words that often begin a sentence: "the" */
-    bool ordinals;             /* "3." means third: "am 3. Mai" */
-    bool inward_quotes;        /* quotations look like »this« */
+    bool        ordinals;      /* "3." means third: "am 3. Mai" */
+    bool        inward_quotes; /* quotations look like »this« */
 } pk_language;
 
 const pk_language *pk_language_find(const char *code); /* English when unknown; never NULL */
-bool pk_language_has(const char *list, const char *word, size_t size);
+bool               pk_language_has(const char *list, const char *word, size_t size);
 #endif

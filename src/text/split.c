@@ -16,7 +16,7 @@
 
 /* ICU keeps the place it has reached in the iterator: that is why each thread needs its own. */
 struct pk_splitter {
-    UBreakIterator *iterator;
+    UBreakIterator    *iterator;
     const pk_language *language;
 };
 
@@ -29,7 +29,7 @@ static pk_status icu_status(UErrorCode code, const char *doing) {
 
 /* Adds the bytes from where the last piece ended up to `end`; copies run together. */
 static pk_status add_piece(pk_pieces *out, size_t end, bool sentence) {
-    pk_piece *last = out->n ? &out->piece[out->n - 1] : NULL;
+    pk_piece    *last = out->n ? &out->piece[out->n - 1] : NULL;
     const size_t begin = last ? last->begin + last->size : 0;
     if (end <= begin) return PK_OK;
     if (last && !sentence && !last->sentence) {
@@ -67,7 +67,7 @@ static pk_status split_core(pk_splitter *s, const char *text, size_t begin, size
                             pk_pieces *out) {
     if (end - begin > INT32_MAX) /* ICU counts in 32 bits */
         PK_FAIL(PK_ARGUMENT, "a line of %zu bytes is too long; the limit is 2 GB", end - begin);
-    UText view = UTEXT_INITIALIZER;
+    UText      view = UTEXT_INITIALIZER;
     UErrorCode code = U_ZERO_ERROR;
     utext_openUTF8(&view, text + begin, (int64_t)(end - begin), &code);
     ubrk_setUText(s->iterator, &view, &code);
@@ -103,7 +103,7 @@ static pk_status split_line(pk_splitter *s, const char *text, size_t begin, size
 }
 
 pk_status pk_splitter_open(const char *language, pk_splitter **out) {
-    char code[ULOC_LANG_CAPACITY] = "";
+    char       code[ULOC_LANG_CAPACITY] = "";
     UErrorCode error = U_ZERO_ERROR;
     *out = NULL;
     /* "de_DE", "deu" and "de" are one; what is no language at all is treated as English */

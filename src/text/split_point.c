@@ -74,9 +74,9 @@ static void note_place(places *p, size_t at, int32_t before_space, int32_t last,
 
 size_t pk_split_point(const char *text, size_t size, size_t most) {
     if (size <= most) return size;
-    places p = { 0 };
-    int32_t last, visible = -1, next; /* visible: the last one that was no space */
-    size_t at = pk_utf8_next(text, size, &last);
+    places       p = { 0 };
+    int32_t      last, visible = -1, next; /* visible: the last one that was no space */
+    size_t       at = pk_utf8_next(text, size, &last);
     const size_t shortest = at;
     while (at < size && at <= most) {
         const size_t n = pk_utf8_next(text + at, size - at, &next);

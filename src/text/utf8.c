@@ -12,7 +12,7 @@
  * is what keeps out overlong forms (E0, F0), surrogates (ED) and code points beyond U+10FFFF (F4).
  */
 typedef struct lead {
-    int n_more; /* -1: no sequence begins with this byte */
+    int           n_more; /* -1: no sequence begins with this byte */
     unsigned char lowest, highest;
 } lead;
 
@@ -63,7 +63,7 @@ static size_t valid_run(const char *text, size_t size) {
         at += ascii_run(text + at, size - at);
         if (at == size) break;
         int32_t code_point;
-        size_t length;
+        size_t  length;
         if (!decode_one((const unsigned char *)text + at, size - at, &code_point, &length)) break;
         at += length;
     }
@@ -83,11 +83,11 @@ size_t pk_utf8_next(const char *text, size_t size, int32_t *code_point) {
 
 /* Surrogates and what lies beyond U+10FFFF have no UTF-8; U+FFFD is written for them. */
 void pk_utf8_add(pk_buffer *out, int32_t code_point) {
-    const bool surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
-    const bool good = code_point >= 0 && code_point <= 0x10FFFF && !surrogate;
+    const bool     surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
+    const bool     good = code_point >= 0 && code_point <= 0x10FFFF && !surrogate;
     const uint32_t c = good ? (uint32_t)code_point : PK_UTF8_REPLACEMENT;
-    unsigned char b[4];
-    size_t n = 0;
+    unsigned char  b[4];
+    size_t         n = 0;
     if (c < 0x80) {
         b[n++] = (unsigned char)c;
     } else if (c < 0x800) {

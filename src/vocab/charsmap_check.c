@@ -14,10 +14,10 @@ enum { DEEPEST = 32, NONE = -1 }; /* the library has room for 32 matches of one 
 
 typedef struct trie {
     const unsigned char *units;
-    size_t n, texts_size;
-    int32_t *first, *next; /* of each base: units that claim it, as lists [n] */
-    int32_t *now, *later;  /* nodes of this level and of the next [n] */
-    unsigned char *level;  /* the last one a node was found at, or 0 [n] */
+    size_t               n, texts_size;
+    int32_t             *first, *next; /* of each base: units that claim it, as lists [n] */
+    int32_t             *now, *later;  /* nodes of this level and of the next [n] */
+    unsigned char       *level;        /* the last one a node was found at, or 0 [n] */
 } trie;
 
 static uint32_t unit(const trie *t, size_t i) {
@@ -37,7 +37,7 @@ static void list_children(trie *t) {
     for (size_t i = 0; i < t->n; i++) t->first[i] = NONE;
     for (size_t i = t->n; i-- > 1;) {
         const uint32_t u = unit(t, i);
-        const size_t label = u & 0xFF, base = i ^ label;
+        const size_t   label = u & 0xFF, base = i ^ label;
         if (u >> 31 || label == 0 || base >= t->n) continue;
         t->next[i] = t->first[base];
         t->first[base] = (int32_t)i;

@@ -31,9 +31,9 @@ using sentencepiece::SentencePieceProcessor;
 using sentencepiece::util::Status;
 
 struct pk_spm {
-    std::string_view data;
-    std::mutex lock;
-    std::atomic<bool> loaded{ false };
+    std::string_view                        data;
+    std::mutex                              lock;
+    std::atomic<bool>                       loaded{ false };
     std::unique_ptr<SentencePieceProcessor> processor;
 };
 
@@ -102,11 +102,11 @@ pk_status pk_spm_encode(pk_spm *s, const char *text, size_t size, pk_spm_visit v
         PK_TRY(load(s));
         need_room(ROOM_AT_LEAST + ROOM_PER_BYTE * size);
         ImmutableSentencePieceText found;
-        const std::string_view view(text ? text : "", size);
+        const std::string_view     view(text ? text : "", size);
         PK_TRY(status_of(s->processor->Encode(view, found.mutable_proto()), "segment a text"));
         const size_t n = found.pieces_size();
         for (size_t i = 0; i < n; i++) {
-            const auto piece = found.pieces(static_cast<int>(i));
+            const auto         piece = found.pieces(static_cast<int>(i));
             const std::string &name = piece.piece();
             PK_TRY(visit(user, name.data(), name.size(), piece.begin()));
         }
@@ -118,8 +118,8 @@ pk_status pk_spm_decode(pk_spm *s, pk_spm_name piece, const void *user, size_t n
     return guarded([&]() -> pk_status {
         PK_TRY(load(s));
         std::vector<std::string_view> names;
-        std::string text;
-        size_t bytes = 0;
+        std::string                   text;
+        size_t                        bytes = 0;
         names.reserve(n);
         for (size_t i = 0; i < n; i++) bytes += names.emplace_back(piece(user, i)).size();
         need_room(ROOM_AT_LEAST + ROOM_PER_PIECE * n + 16 * bytes);

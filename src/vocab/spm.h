@@ -13,7 +13,7 @@ typedef struct pk_spm pk_spm; /* may be shared by threads */
 
 /* data is borrowed for the life of the pk_spm. A damaged model is refused here: PK_FORMAT. */
 pk_status pk_spm_open(const void *data, size_t size, pk_spm **out);
-void pk_spm_close(pk_spm *s);
+void      pk_spm_close(pk_spm *s);
 
 /* called for each piece from left to right; begin: the byte of the text where the piece begins */
 typedef pk_status (*pk_spm_visit)(void *user, const char *piece, size_t size, size_t begin);

@@ -19,8 +19,8 @@ typedef struct reader {
 /* One field. A number (varint or fixed) has its bits in number; the rest are bytes. */
 typedef struct field {
     uint64_t id, number;
-    bool is_bytes;
-    reader bytes;
+    bool     is_bytes;
+    reader   bytes;
 } field;
 
 /* numbers of the fields that matter, from sentencepiece_model.proto */
@@ -77,15 +77,15 @@ static bool read_field(reader *r, field *f) {
 
 /* counts over the whole model, and the pieces' hashes as a set: 0 is a free slot */
 typedef struct totals {
-    size_t n_pieces, n_unknown;
+    size_t    n_pieces, n_unknown;
     uint64_t *seen; /* [mask + 1], at most half of it used */
-    size_t mask;
+    size_t    mask;
 } totals;
 
 /* Notes a piece; false when there is one with the same 64-bit hash, which means the same piece. */
 static bool is_new(totals *t, const void *text, size_t size) {
     const uint64_t hash = pk_token_hash(text, size) | 1;
-    size_t at = (size_t)(hash >> 32) & t->mask;
+    size_t         at = (size_t)(hash >> 32) & t->mask;
     for (; t->seen[at]; at = (at + 1) & t->mask)
         if (t->seen[at] == hash) return false;
     t->seen[at] = hash;
@@ -94,8 +94,8 @@ static bool is_new(totals *t, const void *text, size_t size) {
 
 /* One piece: its text is there, new and UTF-8, its score is a number. */
 static pk_status check_piece(reader r, totals *t) {
-    field f;
-    reader text = { NULL, NULL };
+    field    f;
+    reader   text = { NULL, NULL };
     uint64_t type = 0, bits = 0;
     while (r.at < r.end) {
         if (!read_field(&r, &f)) PK_FAIL(PK_FORMAT, "piece %zu is damaged", t->n_pieces);
@@ -103,9 +103,9 @@ static pk_status check_piece(reader r, totals *t) {
         if (f.id == PIECE_TYPE) type = f.number;
         if (f.id == PIECE_SCORE) bits = f.number;
     }
-    const size_t size = (size_t)(text.end - text.at);
+    const size_t   size = (size_t)(text.end - text.at);
     const uint32_t score_bits = (uint32_t)bits;
-    float score;
+    float          score;
     memcpy(&score, &score_bits, sizeof score);
     if (size == 0 || memchr(text.at, 0, size) || !pk_utf8_valid((const char *)text.at, size))
         PK_FAIL(PK_FORMAT, "the text of piece %zu is empty or not UTF-8", t->n_pieces);
@@ -160,7 +160,7 @@ static size_t count_fields(reader r) {
 
 static pk_status check_model(const unsigned char *data, size_t size, totals *t) {
     reader r = { data, data + size };
-    field f;
+    field  f;
     while (r.at < r.end) {
         if (!read_field(&r, &f))
             PK_FAIL(PK_FORMAT, "it is cut short or damaged at byte %zu", (size_t)(r.at - data));
@@ -176,7 +176,7 @@ static pk_status check_model(const unsigned char *data, size_t size, totals *t) 
 
 pk_status pk_spm_check(const void *data, size_t size) {
     const unsigned char *bytes = data;
-    totals t = { .mask = 1 };
+    totals               t = { .mask = 1 };
     if (size == 0) PK_FAIL(PK_FORMAT, "the SentencePiece model is empty");
     /* the set of hashes is sized before anything is read into it */
     const size_t n = count_fields((reader){ bytes, bytes + size });

@@ -12,9 +12,9 @@
  */
 uint64_t pk_token_hash(const void *bytes, size_t size) {
     const unsigned char *at = bytes;
-    uint64_t h = 0x9E3779B97F4A7C15u ^ size;
+    uint64_t             h = 0x9E3779B97F4A7C15u ^ size;
     for (; size; at += 8) {
-        uint64_t eight = 0;
+        uint64_t     eight = 0;
         const size_t n = size < 8 ? size : 8;
         memcpy(&eight, at, n);
         h = (h ^ eight) * 0xD6E8FEB86659FD93u;

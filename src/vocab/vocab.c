@@ -14,16 +14,16 @@
 
 /* One direction of the vocabulary; the target's may point to what the source owns. */
 typedef struct side {
-    pk_spm *spm;
+    pk_spm        *spm;
     pk_token_list *tokens;
 } side;
 
 struct pk_vocab {
-    side source, target;
-    pk_spm *spm[2];          /* owned; the second only when it differs */
+    side          source, target;
+    pk_spm       *spm[2];    /* owned; the second only when it differs */
     pk_token_list tokens[2]; /* the same */
-    int32_t unk, eos;
-    bool no_tags;
+    int32_t       unk, eos;
+    bool          no_tags;
 };
 
 /* whether b says the same as a: it is not given at all, or equal byte for byte */
@@ -94,8 +94,8 @@ void pk_vocab_close(pk_vocab *v) {
     pk_memory_give(v);
 }
 
-int32_t pk_vocab_source_size(const pk_vocab *v) { return v->source.tokens->n; }
-int32_t pk_vocab_target_size(const pk_vocab *v) { return v->target.tokens->n; }
+int32_t     pk_vocab_source_size(const pk_vocab *v) { return v->source.tokens->n; }
+int32_t     pk_vocab_target_size(const pk_vocab *v) { return v->target.tokens->n; }
 const char *pk_vocab_source_token(const pk_vocab *v, int32_t id) {
     return pk_token_list_name(v->source.tokens, id);
 }
@@ -112,14 +112,14 @@ int32_t pk_vocab_find_target(const pk_vocab *v, const char *token) {
 /* where encoding puts its ids */
 typedef struct sink {
     const pk_token_list *tokens;
-    pk_ids *ids, *begin; /* begin may be NULL */
-    size_t offset;       /* of the segmented part in the text */
-    int32_t unk;
+    pk_ids              *ids, *begin; /* begin may be NULL */
+    size_t               offset;      /* of the segmented part in the text */
+    int32_t              unk;
 } sink;
 
 /* One piece from SentencePiece, or a tag: found in the list, or unknown. */
 static pk_status take_piece(void *user, const char *piece, size_t size, size_t begin) {
-    sink *s = user;
+    sink   *s = user;
     int32_t id = pk_token_list_find(s->tokens, piece, size);
     if (id < 0) id = s->unk;
     if (id < 0)
@@ -161,12 +161,12 @@ pk_status pk_vocab_encode_target(const pk_vocab *v, const char *text, size_t n, 
  * \u2047 ". */
 typedef struct source_ids {
     const pk_vocab *vocab;
-    const int32_t *id;
+    const int32_t  *id;
 } source_ids;
 
 static const char *spoken(const void *user, size_t i) {
     const source_ids *s = user;
-    const int32_t id = s->id[i];
+    const int32_t     id = s->id[i];
     if (id == s->vocab->eos) return "";
     return pk_token_list_name(s->vocab->target.tokens, id);
 }
@@ -175,7 +175,7 @@ static const char *spoken(const void *user, size_t i) {
  * on. */
 static void tidy(pk_buffer *b, size_t begin) {
     static const char mark[3] = "\xE2\x96\x81";
-    size_t to = begin, end = begin; /* end: behind the last visible character */
+    size_t            to = begin, end = begin; /* end: behind the last visible character */
     for (size_t at = begin, n; at < b->size; at += n) {
         int32_t c;
         n = pk_utf8_next(b->data + at, b->size - at, &c);
@@ -193,7 +193,7 @@ static void tidy(pk_buffer *b, size_t begin) {
 }
 
 pk_status pk_vocab_decode(const pk_vocab *v, const int32_t *id, size_t n, pk_buffer *out) {
-    const size_t begin = out->size;
+    const size_t     begin = out->size;
     const source_ids ids = { v, id };
     /* all ids are looked at before anything is written: a failure leaves the buffer as it was */
     for (size_t i = 0; i < n; i++)

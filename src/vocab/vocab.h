@@ -1,8 +1,8 @@
 /* vocab.h - text <-> token ids, through SentencePiece and the model's own list of tokens.
  *
- * SentencePiece only segments; ids come from the token list: piece -> its place in the list, or unk.
- * Control tokens (">>de<<", "de_DE", "</s>") are entries of the list that segmentation never yields.
- * A vocabulary never changes once open and may be shared by threads. */
+ * SentencePiece only segments; ids come from the token list: piece -> its place in the list, or
+ * unk. Control tokens (">>de<<", "de_DE", "</s>") are entries of the list that segmentation never
+ * yields. A vocabulary never changes once open and may be shared by threads. */
 #ifndef PK_VOCAB_VOCAB_H
 #define PK_VOCAB_VOCAB_H
 #include "base/buffer.h"
@@ -17,9 +17,9 @@ typedef struct pk_vocab_data {
     size_t      source_spm_size, target_spm_size;
     const char *source_tokens, *target_tokens;
     size_t      source_tokens_size, target_tokens_size;
-    int32_t     unk;                            /* id for pieces that are not in the list; -1: refuse */
+    int32_t     unk; /* id for pieces that are not in the list; -1: refuse */
     int32_t     eos;
-    bool        no_tags;                        /* ">>xx<<" is text like any other (mBART) */
+    bool        no_tags; /* ">>xx<<" is text like any other (mBART) */
 } pk_vocab_data;
 
 pk_status pk_vocab_open(const pk_vocab_data *data, pk_vocab **out);
@@ -27,16 +27,18 @@ void      pk_vocab_close(pk_vocab *v);
 
 int32_t     pk_vocab_source_size(const pk_vocab *v);
 int32_t     pk_vocab_target_size(const pk_vocab *v);
-const char *pk_vocab_target_token(const pk_vocab *v, int32_t id);           /* "?" when out of range */
+const char *pk_vocab_target_token(const pk_vocab *v, int32_t id); /* "?" when out of range */
 const char *pk_vocab_source_token(const pk_vocab *v, int32_t id);
-int32_t     pk_vocab_find_source(const pk_vocab *v, const char *token);     /* -1: no such token */
+int32_t     pk_vocab_find_source(const pk_vocab *v, const char *token); /* -1: no such token */
 int32_t     pk_vocab_find_target(const pk_vocab *v, const char *token);
 
-/* Appends the ids of the text (no end symbol, no language). When begin is not NULL, also appends for
- * each id the byte where its piece begins in the text. A leading ">>xx<<" that is in the source list
- * becomes that one token, as MarianMT's tokenizer does; one that is not becomes unk. */
-pk_status pk_vocab_encode_source(const pk_vocab *v, const char *text, size_t n, pk_ids *out, pk_ids *begin);
+/* Appends the ids of the text (no end symbol, no language). When begin is not NULL, also appends
+ * for each id the byte where its piece begins in the text. A leading ">>xx<<" that is in the source
+ * list becomes that one token, as MarianMT's tokenizer does; one that is not becomes unk. */
+pk_status pk_vocab_encode_source(const pk_vocab *v, const char *text, size_t n, pk_ids *out,
+                                 pk_ids *begin);
 pk_status pk_vocab_encode_target(const pk_vocab *v, const char *text, size_t n, pk_ids *out);
-/* Appends the text of the ids. Control tokens (eos, pad, languages) must have been left out by the caller. */
+/* Appends the text of the ids. Control tokens (eos, pad, languages) must have been left out by the
+ * caller. */
 pk_status pk_vocab_decode(const pk_vocab *v, const int32_t *id, size_t n, pk_buffer *out);
 #endif

@@ -17,14 +17,14 @@ int pk_cli_open_translator(const pk_cli *c, const pk_model *model, const char *d
 }
 
 /* runs `body` with standard output going to *text, which the caller frees */
-#define CAPTURE(text, body)                         \
-    do {                                            \
-        size_t n_;                                  \
-        FILE  *kept_ = stdout;                      \
-        stdout = open_memstream(text, &n_);         \
-        body;                                       \
-        fclose(stdout);                             \
-        stdout = kept_;                             \
+#define CAPTURE(text, body)                 \
+    do {                                    \
+        size_t n_;                          \
+        FILE  *kept_ = stdout;              \
+        stdout = open_memstream(text, &n_); \
+        body;                               \
+        fclose(stdout);                     \
+        stdout = kept_;                     \
     } while (0)
 
 static void percentiles_are_nearest_ranks(void **state) {
@@ -57,7 +57,7 @@ static void latencies_are_one_a_line(void **state) {
     assert_int_equal(j.n_latency, 2);
     note_latency(&j, 3, 4);
     assert_int_equal(j.n_latency, 5);
-    note_latency(&j, 1, 100);                   /* many more sentences than lines */
+    note_latency(&j, 1, 100); /* many more sentences than lines */
     assert_int_equal(j.n_latency, 5);
     note_latency(&j, 9, 4);
     assert_int_equal(j.n_latency, 6);
@@ -68,7 +68,10 @@ static void latencies_are_one_a_line(void **state) {
 
 static void statistics_are_of_the_runs_alone(void **state) {
     pk_stats before = { .sentences = 10, .passes = 100, .target_tokens = 50 };
-    pk_stats after = { .sentences = 30, .passes = 160, .target_tokens = 80, .repaired = 1,
+    pk_stats after = { .sentences = 30,
+                       .passes = 160,
+                       .target_tokens = 80,
+                       .repaired = 1,
                        .decoder_weight_bytes = 7 };
     (void)state;
     before.seconds[PK_MODULE_FFN] = 1;
@@ -87,13 +90,17 @@ static void make_bench(pk_bench *b, pk_cli *c, pk_bench_case *cases) {
     for (int i = 0; i < 2; i++) {
         cases[i] = (pk_bench_case){ .decode = i ? "beam" : "greedy", .same = 10 };
         cases[i].seconds = i ? 1 : 2;
-        cases[i].stats = (pk_stats){ .sentences = 20, .target_tokens = 200, .sentence_passes = 100,
-                                     .passes = 40, .decoder_weight_bytes = 1000 };
+        cases[i].stats = (pk_stats){ .sentences = 20,
+                                     .target_tokens = 200,
+                                     .sentence_passes = 100,
+                                     .passes = 40,
+                                     .decoder_weight_bytes = 1000 };
         cases[i].stats.seconds[PK_MODULE_ENCODER] = 1;
         cases[i].stats.seconds[PK_MODULE_OUTPUT] = 3;
     }
-    *b = (pk_bench){ .c = c, .lines = 10, .n = 2, .words = 60, .threads = 1, .bandwidth = 1e5,
-                     .cases = cases };
+    *b = (pk_bench){
+        .c = c, .lines = 10, .n = 2, .words = 60, .threads = 1, .bandwidth = 1e5, .cases = cases
+    };
 }
 
 static void figures_follow_from_the_counts(void **state) {
@@ -106,9 +113,9 @@ static void figures_follow_from_the_counts(void **state) {
     assert_true(f.sentences == 10 && f.words == 60 && f.tokens == 100);
     assert_true(f.passes == 5 && f.kept == 2);
     assert_true(f.ratio == 2);
-    assert_true(f.bandwidth == 0.2);            /* 20 passes of 1000 bytes in a second, of 1e5 */
+    assert_true(f.bandwidth == 0.2); /* 20 passes of 1000 bytes in a second, of 1e5 */
     assert_true(f.share[PK_MODULE_ENCODER] == 0.25 && f.share[PK_MODULE_OUTPUT] == 0.75);
-    cases[1].seconds = 0;                       /* nothing is divided by zero */
+    cases[1].seconds = 0; /* nothing is divided by zero */
     memset(&cases[1].stats, 0, sizeof cases[1].stats);
     f = derive(&b, &cases[1]);
     assert_true(f.sentences == 0 && f.kept == 0 && f.ratio == 0 && f.share[0] == 0);
@@ -160,7 +167,7 @@ static void columns_are_as_wide_as_needed(void **state) {
 static void the_machine_can_be_measured(void **state) {
     (void)state;
     assert_true(pk_cli_cores() >= 1);
-    assert_true(pk_cli_bandwidth(1) > 1e8);     /* slower than 0.1 GB/s is no machine of today */
+    assert_true(pk_cli_bandwidth(1) > 1e8); /* slower than 0.1 GB/s is no machine of today */
     reset_peak();
     assert_true(read_peak() > 0);
     double begin = pk_cli_seconds();

@@ -16,14 +16,14 @@
 
 static char message[1024];
 
-#define STUB(name, code)                                            \
-    int name(const pk_cli *c, const char *format, ...) {            \
-        va_list arguments;                                          \
-        (void)c;                                                    \
-        va_start(arguments, format);                                \
-        vsnprintf(message, sizeof message, format, arguments);      \
-        va_end(arguments);                                          \
-        return code;                                                \
+#define STUB(name, code)                                       \
+    int name(const pk_cli *c, const char *format, ...) {       \
+        va_list arguments;                                     \
+        (void)c;                                               \
+        va_start(arguments, format);                           \
+        vsnprintf(message, sizeof message, format, arguments); \
+        va_end(arguments);                                     \
+        return code;                                           \
     }
 STUB(pk_cli_fail, PK_EXIT_FAILED)
 STUB(pk_cli_usage, PK_EXIT_USAGE)

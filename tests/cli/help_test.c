@@ -8,8 +8,11 @@
 #define print_strategies manual_strategies
 #include "../../cli/manual.c"
 
-#define VERB_STUB(name) \
-    int name(pk_cli *c) { (void)c; return 0; }
+#define VERB_STUB(name)   \
+    int name(pk_cli *c) { \
+        (void)c;          \
+        return 0;         \
+    }
 VERB_STUB(pk_cli_translate)
 VERB_STUB(pk_cli_convert)
 VERB_STUB(pk_cli_info)
@@ -22,8 +25,7 @@ VERB_STUB(pk_cli_help)
 #define NOINLINE __attribute__((noinline))
 
 /* what `print` writes of a verb; the caller frees */
-NOINLINE static char *printed(void (*print)(FILE *, const pk_cli_verb *),
-                              const pk_cli_verb *verb) {
+NOINLINE static char *printed(void (*print)(FILE *, const pk_cli_verb *), const pk_cli_verb *verb) {
     char  *text = NULL;
     size_t n;
     FILE  *out = open_memstream(&text, &n);
@@ -131,7 +133,8 @@ static void long_text_is_wrapped(void **state) {
     (void)state;
     print_wrapped(out,
                   "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa "
-                  "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb c dd", 0, 2);
+                  "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb c dd",
+                  0, 2);
     fclose(out);
     assert_string_equal(text, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa "
                               "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb c\n  dd\n");

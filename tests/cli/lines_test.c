@@ -161,7 +161,7 @@ static void writing_over_the_input_is_refused(void **state) {
     assert_int_equal(pk_writer_open(&nobody, path, &r, &w), PK_EXIT_FAILED);
     assert_non_null(strstr(message, "is also the input"));
     assert_int_equal(pk_lines_next(&nobody, &r), 0);
-    assert_int_equal(r.n, 3);                   /* and it was not emptied */
+    assert_int_equal(r.n, 3); /* and it was not emptied */
     pk_lines_close(&r);
     unlink(path);
 }
@@ -171,7 +171,7 @@ static void what_is_written_arrives(void **state) {
     pk_line_reader r;
     pk_line_writer w;
     (void)state;
-    make_file(path, 100);                       /* longer than what replaces it */
+    make_file(path, 100); /* longer than what replaces it */
     assert_int_equal(pk_writer_open(&nobody, path, NULL, &w), 0);
     pk_writer_add(&w, "one", 3);
     pk_writer_print(&w, " %.2f\n", 2.5);

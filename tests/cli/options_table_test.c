@@ -4,8 +4,11 @@
 #include "../../cli/options_parse.c"
 #include "../../cli/options_table.c"
 
-#define VERB_STUB(name) \
-    int name(pk_cli *c) { (void)c; return 0; }
+#define VERB_STUB(name)   \
+    int name(pk_cli *c) { \
+        (void)c;          \
+        return 0;         \
+    }
 VERB_STUB(pk_cli_translate)
 VERB_STUB(pk_cli_convert)
 VERB_STUB(pk_cli_info)
@@ -41,10 +44,12 @@ static size_t field_bytes(pk_cli_kind kind) {
 /* a value the option takes and that is not its default */
 static void sample(const pk_cli_option *o, char *value, size_t room) {
     int64_t number = o->highest < 777 ? o->highest : o->lowest > 777 ? o->lowest : 777;
-    if (o->kind == PK_CLI_INT) snprintf(value, room, "%lld", (long long)number);
+    if (o->kind == PK_CLI_INT)
+        snprintf(value, room, "%lld", (long long)number);
     else if (o->kind == PK_CLI_CHOICE)
         snprintf(value, room, "%.*s", (int)strcspn(o->choices, "|"), o->choices);
-    else snprintf(value, room, "text");
+    else
+        snprintf(value, room, "text");
 }
 
 /* every option of every verb sets its own field and no other */
@@ -52,9 +57,9 @@ static void each_option_sets_its_field(void **state) {
     (void)state;
     for (const pk_cli_verb *verb = pk_cli_verbs; verb->name; verb++) {
         for (const pk_cli_option *o = verb->options; o->name; o++) {
-            pk_cli            before, after;
-            char              name[64], value[64];
-            char             *argument[2] = { name, value };
+            pk_cli before, after;
+            char   name[64], value[64];
+            char  *argument[2] = { name, value };
             memset(&before, 0, sizeof before);
             memset(&after, 0, sizeof after);
             set_defaults(&before, verb);
@@ -82,13 +87,13 @@ static void tables_are_in_order(void **state) {
             assert_true(strlen(o->help) > 5 && strlen(o->help) < 300);
             assert_int_equal(o->kind == PK_CLI_FLAG, o->argument == NULL);
             assert_int_equal(o->kind == PK_CLI_CHOICE, o->choices != NULL);
-            if (o->missing) assert_int_not_equal(o->letter, 0);      /* usage lines show it */
+            if (o->missing) assert_int_not_equal(o->letter, 0); /* usage lines show it */
             for (const pk_cli_option *other = verb->options; other < o; other++) {
                 assert_string_not_equal(o->name, other->name);
                 if (o->letter) assert_int_not_equal(o->letter, other->letter);
             }
         }
-        assert_true(n < 64);                    /* the parser keeps a bit for each */
+        assert_true(n < 64); /* the parser keeps a bit for each */
     }
 }
 
@@ -115,7 +120,7 @@ static void defaults_are_set(void **state) {
     (void)state;
     assert_int_equal(PARSE(&c, "translate", "-m", "a"), 0);
     assert_int_equal(c.batch, 32);
-    assert_int_equal(c.threads, 0);             /* "one per core" is for the library to find out */
+    assert_int_equal(c.threads, 0); /* "one per core" is for the library to find out */
     assert_int_equal(c.n_best, 0);
     assert_null(c.decode);
     assert_int_equal(PARSE(&c, "bench", "-m", "a"), 0);
@@ -161,9 +166,10 @@ static void mistakes_are_named(void **state) {
 }
 
 static void numbers_are_checked(void **state) {
-    static const char *const wrong[] = { "0", "-1", "", "x", "3x", "1.5", "1e3", "1025",
-                                         "99999999999999999999" };
-    pk_cli c;
+    static const char *const wrong[] = { "0",   "-1",   "",
+                                         "x",   "3x",   "1.5",
+                                         "1e3", "1025", "99999999999999999999" };
+    pk_cli                   c;
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         refuses("--threads takes a number from 1 to 1024",
@@ -199,11 +205,15 @@ static void verbs_are_found(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_option_sets_its_field), cmocka_unit_test(tables_are_in_order),
-        cmocka_unit_test(all_forms_are_read),         cmocka_unit_test(defaults_are_set),
+        cmocka_unit_test(each_option_sets_its_field),
+        cmocka_unit_test(tables_are_in_order),
+        cmocka_unit_test(all_forms_are_read),
+        cmocka_unit_test(defaults_are_set),
         cmocka_unit_test(lists_collect_and_texts_replace),
-        cmocka_unit_test(mistakes_are_named),         cmocka_unit_test(numbers_are_checked),
-        cmocka_unit_test(help_needs_nothing_else),    cmocka_unit_test(verbs_are_found),
+        cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(numbers_are_checked),
+        cmocka_unit_test(help_needs_nothing_else),
+        cmocka_unit_test(verbs_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

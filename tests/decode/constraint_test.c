@@ -17,9 +17,9 @@ static pk_constraint_options unset(void) {
 static void check(pk_constraint_options opt, pk_constraint_rules rules, const int32_t *history,
                   int32_t n, int32_t n_penalised, const int32_t *want, int32_t n_want) {
     const pk_source src = source();
-    pk_constraint c;
-    int32_t list[64];
-    pk_special got = { .token = list };
+    pk_constraint   c;
+    int32_t         list[64];
+    pk_special      got = { .token = list };
     assert_int_equal(pk_constraint_begin(&c, &opt, &src, rules), PK_OK);
     for (int twice = 0; twice < 2; twice++) { /* the bits are clean again afterwards */
         pk_constraint_list(&c, history, n, &got);
@@ -56,9 +56,9 @@ static void test_min_length_and_unk(void **unused) {
 
 static void test_ngrams(void **unused) {
     (void)unused;
-    const int32_t history[] = { START, 4, 5, 4, 6, 4 };
+    const int32_t             history[] = { START, 4, 5, 4, 6, 4 };
     const pk_constraint_rules with = { .with_start = true }, without = { 0 };
-    pk_constraint_options opt = unset();
+    pk_constraint_options     opt = unset();
     opt.no_repeat_ngram = 2; /* 4 was followed by 5 and by 6 */
     check(opt, with, history, 5, 0, (int32_t[]){ 5, 6 }, 2);
     opt.no_repeat_ngram = 3; /* "6 4" was never followed by anything */
@@ -74,7 +74,7 @@ static void test_ngrams(void **unused) {
 
 static void test_penalised(void **unused) {
     (void)unused;
-    const int32_t history[] = { START, 4, 5, 4, 6 };
+    const int32_t         history[] = { START, 4, 5, 4, 6 };
     pk_constraint_options opt = unset();
     opt.repetition_penalty = 1.5f;
     check(opt, (pk_constraint_rules){ 0 }, history, 4, 3, (int32_t[]){ 4, 5, 6 }, 3);
@@ -87,7 +87,7 @@ static void test_penalised(void **unused) {
 
 static void test_start_may_be_no_token(void **unused) {
     (void)unused;
-    const int32_t history[] = { PK_NO_TOKEN, 4 };
+    const int32_t         history[] = { PK_NO_TOKEN, 4 };
     pk_constraint_options opt = unset();
     opt.repetition_penalty = 2;
     check(opt, (pk_constraint_rules){ .with_start = true }, history, 1, 1, (int32_t[]){ 4 }, 1);
@@ -95,13 +95,13 @@ static void test_start_may_be_no_token(void **unused) {
 
 static void test_suppressed_are_left_to_the_session(void **unused) {
     (void)unused;
-    pk_source src = source();
-    const int32_t never[] = { START }, history[] = { START, 4 };
+    pk_source             src = source();
+    const int32_t         never[] = { START }, history[] = { START, 4 };
     pk_constraint_options opt = unset();
-    pk_constraint c;
-    int32_t list[64];
-    pk_special got = { .token = list };
-    pk_ask ask = { 0 };
+    pk_constraint         c;
+    int32_t               list[64];
+    pk_special            got = { .token = list };
+    pk_ask                ask = { 0 };
     src.suppressed = never;
     src.n_suppressed = 1;
     opt.repetition_penalty = 2;
@@ -123,10 +123,10 @@ static void test_suppressed_are_left_to_the_session(void **unused) {
 static void test_weights(void **unused) {
     (void)unused;
     const double logit[] = { 1, 0.5, 2, -1 };
-    const float p = 1.5f;
+    const float  p = 1.5f;
     for (int kind = 0; kind < 8; kind++) {
         const bool left_out = kind & 1, on_logits = kind & 2, again = (kind & 4) || left_out;
-        double all = 0, allowed = 0, after = 0, full[4], want[4];
+        double     all = 0, allowed = 0, after = 0, full[4], want[4];
         for (int t = 0; t < 4; t++) all += exp(logit[t]);
         for (int t = 0; t < 2; t++) allowed += exp(logit[t]);
         for (int t = 0; t < 4; t++) full[t] = logit[t] - log(all);
@@ -135,14 +135,14 @@ static void test_weights(void **unused) {
         want[2] = on_logits ? logit[2] / p - log(all) : full[2] * p;
         for (int t = 0; t < 3; t++) after += exp(want[t]);
         for (int t = 0; t < 3 && again; t++) want[t] -= log(after);
-        const double sum = log(left_out ? allowed : all);
-        const float target[] = { (float)(logit[2] - sum), (float)(logit[3] - sum) };
-        const pk_answer a = { .target_logp = target, .log_sum = (float)sum };
+        const double        sum = log(left_out ? allowed : all);
+        const float         target[] = { (float)(logit[2] - sum), (float)(logit[3] - sum) };
+        const pk_answer     a = { .target_logp = target, .log_sum = (float)sum };
         const pk_constraint c = { .rules = { .on_logits = on_logits, .renormalise = again },
                                   .left_out = left_out,
                                   .penalty = p };
-        const pk_special special = { .n = 2, .n_penalised = 1 };
-        const pk_weights w = pk_constraint_weights(&c, &special, &a);
+        const pk_special    special = { .n = 2, .n_penalised = 1 };
+        const pk_weights    w = pk_constraint_weights(&c, &special, &a);
         assert_true(fabs(logit[0] - sum + (double)w.search - want[0]) < 1e-5);
         assert_true(fabs(logit[1] - sum + (double)w.search - want[1]) < 1e-5);
         assert_true(fabs((double)pk_constraint_weigh(&c, &w, &a, 0) - want[2]) < 1e-5);
@@ -152,7 +152,7 @@ static void test_weights(void **unused) {
 
 static void test_max_length(void **unused) {
     (void)unused;
-    pk_source src = source();
+    pk_source             src = source();
     pk_constraint_options opt = unset();
     assert_int_equal(pk_constraint_max_length(&opt, &src), 20);
     opt.max_length = 5;

@@ -4,10 +4,10 @@
 #include "oracle.h"
 
 typedef struct golden { /* one case */
-    char spec[512];
-    oracle model;
-    pk_source src;
-    int32_t prefix[16];
+    char          spec[512];
+    oracle        model;
+    pk_source     src;
+    int32_t       prefix[16];
     oracle_result want;
 } golden;
 
@@ -19,9 +19,9 @@ static int32_t read_ints(char *text, int32_t *out, int32_t room) {
 }
 
 static void read_case(char *line, golden *g) {
-    int forced_eos, renormalise, n_best, max_length, vocab, n_free, used = 0;
+    int      forced_eos, renormalise, n_best, max_length, vocab, n_free, used = 0;
     unsigned seed;
-    float bias, slope;
+    float    bias, slope;
     memset(g, 0, sizeof *g);
     const int n =
         sscanf(line, "C %511s | %d %d %d %d %u %d %f %f %d%n", g->spec, &max_length, &forced_eos,
@@ -43,7 +43,7 @@ static void read_case(char *line, golden *g) {
 }
 
 static void read_hypothesis(char *line, golden *g) {
-    int used = 0;
+    int           used = 0;
     const int32_t i = g->want.n++;
     assert_int_equal(sscanf(line, "H %f%n", &g->want.best[i].score, &used), 1);
     g->want.best[i].n = read_ints(line + used, g->want.best[i].token, ORACLE_LONGEST);
@@ -68,9 +68,9 @@ static void check_case(golden *g, int line) {
 static void check_file(const char *path) {
     FILE *f = fopen(path, "r");
     if (!f) fail_msg("%s is missing: run tests from the root of the repository", path);
-    char line[2048];
+    char   line[2048];
     golden g = { 0 };
-    int at = 0, case_at = 0, n = 0;
+    int    at = 0, case_at = 0, n = 0;
     while (fgets(line, sizeof line, f)) {
         at++;
         if (line[0] == 'H') {

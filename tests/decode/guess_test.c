@@ -6,7 +6,7 @@
 enum { ROOM = 40 };
 typedef struct setting {
     pk_guess guess;
-    int32_t history[ROOM + 70]; /* history[0] is the start symbol */
+    int32_t  history[ROOM + 70]; /* history[0] is the start symbol */
 } setting;
 
 static const int32_t plain[] = { 11, 12, 13, 14, 15, 16, 17, 18 };
@@ -52,7 +52,7 @@ static void test_draft_is_followed(void **unused) {
 static void test_draft_finds_its_place(void **unused) {
     (void)unused;
     const int32_t other[] = { 11, 12, 50, 51, 14, 15 };
-    setting s;
+    setting       s;
     with_draft(&s, plain, 8);
     EXPECT_GUESSES(&s, other, 0, 3, 11, 12);
     EXPECT_GUESSES(&s, other, 3, 3, 14, 15); /* substitution */
@@ -69,7 +69,7 @@ static void test_draft_repeats_itself(void **unused) {
     (void)unused;
     const int32_t draft[] = { 5, 6, 20, 5, 7, 21, 9, 5, 22, 8, 6, 5, 23 };
     const int32_t far[] = { 40, 6, 5 }, near[] = { 40, 41, 42, 5 };
-    setting s;
+    setting       s;
     with_draft(&s, draft, 13);
     EXPECT_GUESSES(&s, far, 3, 2, 23);
     with_draft(&s, draft, 13);
@@ -79,8 +79,8 @@ static void test_draft_repeats_itself(void **unused) {
 static void test_draft_after_language(void **unused) {
     (void)unused;
     const int32_t output[] = { 90, 11 };
-    setting s = { 0 };
-    pk_source src = source_with(NULL, 0);
+    setting       s = { 0 };
+    pk_source     src = source_with(NULL, 0);
     src.draft = plain;
     src.n_draft = 8;
     src.n_prefix = src.n_free_prefix = 1;
@@ -92,8 +92,8 @@ static void test_copy(void **unused) {
     (void)unused;
     const int32_t source[] = { 30, 31, 32, 500, 34, 35, 0, 97 }; /* 500: of another vocabulary */
     const int32_t output[] = { 40, 41, 34 };
-    setting s = { 0 };
-    pk_source src = source_with(source, 8);
+    setting       s = { 0 };
+    pk_source     src = source_with(source, 8);
     assert_int_equal(pk_guess_begin(&s.guess, PK_INIT_COPY, &src), PK_OK);
     EXPECT_GUESSES(&s, output, 0, 8, 30, 31, 32); /* stops at what cannot be */
     EXPECT_GUESSES(&s, output, 3, 8, 35);         /* neither end symbol nor language */
@@ -102,8 +102,8 @@ static void test_copy(void **unused) {
 static void test_padding_and_what_was_said(void **unused) {
     (void)unused;
     const int32_t said[] = { 60, 61, 0, 62 }, output[] = { 50, 51, 52, 60 };
-    setting s = { 0 };
-    pk_source src = source_with(NULL, 0);
+    setting       s = { 0 };
+    pk_source     src = source_with(NULL, 0);
     assert_int_equal(pk_guess_begin(&s.guess, PK_INIT_PAD, &src), PK_OK);
     EXPECT_GUESSES(&s, output, 1, 4, 99, 99, 99);
     pk_guess_learn(&s.guess, s.history, 1, 2, said, 2);
@@ -121,8 +121,8 @@ static void test_padding_and_what_was_said(void **unused) {
 static void test_ngrams(void **unused) {
     (void)unused;
     const int32_t before[] = { 99, 11, 12, 13, 14, 15, 0 };
-    setting s = { 0 };
-    pk_source src = source_with(NULL, 0);
+    setting       s = { 0 };
+    pk_source     src = source_with(NULL, 0);
     assert_int_equal(pk_ngrams_open(12, &src.ngrams), PK_OK);
     assert_int_equal(pk_guess_begin(&s.guess, PK_INIT_NGRAM, &src), PK_OK);
     assert_int_equal(guesses(&s, plain, 2, 8), 0);
@@ -136,7 +136,7 @@ static void test_ngrams(void **unused) {
 static void test_rates_learn(void **unused) {
     (void)unused;
     const int32_t kind = PK_GUESS_DRAFT * PK_GUESS_STRENGTHS + PK_GUESS_MORE;
-    int32_t same[ROOM], count = 0;
+    int32_t       same[ROOM], count = 0;
     for (int32_t i = 0; i < ROOM; i++) same[i] = 10 + i;
     setting s;
     with_draft(&s, same, ROOM);
@@ -159,9 +159,9 @@ static void test_rates_learn(void **unused) {
 /* padding that never leads anywhere is tried rarely, not never */
 static void test_probes(void **unused) {
     (void)unused;
-    pk_source src = source_with(NULL, 0);
+    pk_source     src = source_with(NULL, 0);
     const int32_t wrong[] = { 70 };
-    int32_t asked = 0, passes = 0, twos[ROOM];
+    int32_t       asked = 0, passes = 0, twos[ROOM];
     assert_int_equal(pk_ngrams_open(4, &src.ngrams), PK_OK);
     for (int32_t i = 0; i < ROOM; i++) twos[i] = 2;
     for (int32_t sentence = 0; sentence < 100; sentence++) {
@@ -199,8 +199,8 @@ static void test_width(void **unused) {
 
 static void test_refuses_draft(void **unused) {
     (void)unused;
-    setting s = { 0 };
-    pk_source src = source_with(NULL, 0);
+    setting       s = { 0 };
+    pk_source     src = source_with(NULL, 0);
     const int32_t high[] = { 100 }, low[] = { 5, -1 };
     src.draft = high;
     src.n_draft = 1;

@@ -6,9 +6,9 @@
 #include "decode/guess.h"
 
 static uint32_t random_state;
-static int32_t any(int32_t below) {
-    random_state = oracle_mix(random_state + 0x9E3779B9u);
-    return (int32_t)(random_state % (uint32_t)below);
+static int32_t  any(int32_t below) {
+     random_state = oracle_mix(random_state + 0x9E3779B9u);
+     return (int32_t)(random_state % (uint32_t)below);
 }
 
 static void expect_same(const oracle_result *want, const oracle_result *got, const pk_source *src,
@@ -63,9 +63,9 @@ static const char *const limits[] = {
 enum { N_LIMITS = sizeof limits / sizeof *limits };
 
 typedef struct scene { /* a random model, sentence and guesses */
-    oracle model;
+    oracle    model;
     pk_source src;
-    int32_t prefix[4], source[3], draft[ORACLE_LONGEST + 8];
+    int32_t   prefix[4], source[3], draft[ORACLE_LONGEST + 8];
 } scene;
 
 /* random tokens, the end symbol among them: a repetitive model when there are few */
@@ -95,7 +95,7 @@ static void set_scene(scene *c, uint32_t seed) {
 /* greedy's own output, damaged more or less: substituted, left out, put in */
 static void set_draft(scene *c, const oracle_result *right) {
     const int32_t damage = any(5);
-    int32_t n = 0;
+    int32_t       n = 0;
     if (any(6) == 0) return;
     for (int32_t i = 0; i < right->best[0].n; i++) {
         const int32_t kind = any(4 + 4 * (4 - damage));
@@ -116,9 +116,9 @@ static void test_greedys_output(void **unused) {
     pk_ngrams *ngrams;
     assert_int_equal(pk_ngrams_open(6, &ngrams), PK_OK); /* small: entries fight for places */
     for (uint32_t seed = 0; seed < 3000; seed++) {
-        scene c = { 0 };
+        scene         c = { 0 };
         oracle_result want, got;
-        char spec[128], plain[128];
+        char          spec[128], plain[128];
         set_scene(&c, seed);
         const char *limit = limits[any(N_LIMITS)];
         spell(plain, sizeof plain, "greedy", limit);
@@ -147,9 +147,9 @@ static void test_all_pairs(void **unused) {
                 oracle o = {
                     .seed = seed, .vocab = 6, .pad = 5, .eos_bias = -2, .eos_slope = 0.1f
                 };
-                pk_source src = oracle_source(&o, 25);
+                pk_source     src = oracle_source(&o, 25);
                 oracle_result want, got;
-                char spec[128];
+                char          spec[128];
                 src.want_scores = src.want_attention = true;
                 spell(spec, sizeof spec, "greedy", limits[l]);
                 oracle_translate(&o, spec, &src, &want);
@@ -164,7 +164,7 @@ static void test_all_pairs(void **unused) {
 /* ---- the paper's algorithms, in the plainest way, to count iterations ---- */
 
 static int32_t argmax_after(const oracle *o, const int32_t *token, int32_t n) {
-    float logit[ORACLE_VOCAB];
+    float   logit[ORACLE_VOCAB];
     int32_t best = -1;
     oracle_logits(o, token, n, logit);
     for (int32_t t = 0; t < o->vocab; t++)
@@ -202,12 +202,12 @@ static void test_papers_iterations(void **unused) {
     (void)unused;
     for (uint32_t seed = 0; seed < 150; seed++) {
         const int32_t pad = 3 + (int32_t)seed % 5;
-        oracle o = {
-            .seed = seed, .vocab = pad + 1, .pad = pad, .eos_bias = -2, .eos_slope = 0.05f
+        oracle        o = {
+                   .seed = seed, .vocab = pad + 1, .pad = pad, .eos_bias = -2, .eos_slope = 0.05f
         };
-        pk_source src = oracle_source(&o, 40);
+        pk_source     src = oracle_source(&o, 40);
         oracle_result want, got;
-        char spec[64];
+        char          spec[64];
         oracle_translate(&o, "greedy", &src, &want);
         const int32_t n = want.best[0].n;
         if (n == 40) continue; /* hgj's blocks would pass the longest */
@@ -236,13 +236,13 @@ static void test_papers_iterations(void **unused) {
 static void test_passes_aside(void **unused) {
     (void)unused;
     static const char *const specs[] = { "pj", "pj:length=9", "pgj", "jacobi" };
-    oracle o = { .seed = 4, .vocab = 16, .pad = 15 };
-    const pk_source src = oracle_source(&o, 12);
+    oracle                   o = { .seed = 4, .vocab = 16, .pad = 15 };
+    const pk_source          src = oracle_source(&o, 12);
     for (int i = 0; i < 4; i++) {
         const pk_strategy *by;
-        void *state;
-        pk_ask ask[16];
-        pk_pass pass = { .room = 12, .ask = ask };
+        void              *state;
+        pk_ask             ask[16];
+        pk_pass            pass = { .room = 12, .ask = ask };
         assert_int_equal(pk_strategy_parse(specs[i], &by, &state), PK_OK);
         assert_int_equal(by->begin(state, &src), PK_OK);
         by->propose(state, &pass);
@@ -262,8 +262,8 @@ static void test_perfect_draft(void **unused) {
     (void)unused;
     int32_t greedy = 0, automatic = 0;
     for (uint32_t seed = 0; seed < 100; seed++) {
-        oracle o = long_model(seed);
-        pk_source src = oracle_source(&o, 100);
+        oracle        o = long_model(seed);
+        pk_source     src = oracle_source(&o, 100);
         oracle_result want, got;
         oracle_translate(&o, "greedy", &src, &want);
         const int32_t n = want.best[0].n, text = n - (want.best[0].token[n - 1] == o.eos);
@@ -283,10 +283,10 @@ static void test_perfect_draft(void **unused) {
 static void test_draft_finds_its_place(void **unused) {
     (void)unused;
     for (uint32_t seed = 0; seed < 60; seed++) {
-        oracle o = long_model(seed);
-        pk_source src = oracle_source(&o, 100);
+        oracle        o = long_model(seed);
+        pk_source     src = oracle_source(&o, 100);
         oracle_result want, got;
-        int32_t draft[ORACLE_LONGEST], n = 0;
+        int32_t       draft[ORACLE_LONGEST], n = 0;
         oracle_translate(&o, "greedy", &src, &want);
         const int32_t length = want.best[0].n, damaged = length / 2;
         for (int32_t i = 0; i < length - 1; i++) {
@@ -308,8 +308,8 @@ static void test_wrong_guesses_are_given_up(void **unused) {
     int32_t passes = 0, asks = 0, wrong[64];
     for (int i = 0; i < 64; i++) wrong[i] = 199; /* the pad is never right */
     for (uint32_t seed = 0; seed < 120; seed++) {
-        oracle o = long_model(seed);
-        pk_source src = oracle_source(&o, 100);
+        oracle        o = long_model(seed);
+        pk_source     src = oracle_source(&o, 100);
         oracle_result got;
         src.ngrams = ngrams;
         src.draft = src.token = wrong;
@@ -328,8 +328,8 @@ static void test_document_repeats(void **unused) {
     (void)unused;
     pk_ngrams *ngrams;
     assert_int_equal(pk_ngrams_open(PK_NGRAMS_BITS, &ngrams), PK_OK);
-    oracle o = long_model(1);
-    pk_source src = oracle_source(&o, 100);
+    oracle        o = long_model(1);
+    pk_source     src = oracle_source(&o, 100);
     oracle_result got;
     src.ngrams = ngrams;
     oracle_translate(&o, "jacobi", &src, &got);
@@ -344,14 +344,14 @@ static void test_refused(void **unused) {
     static const char *const specs[] = { "pgj:block=0",     "pgj:block=65",     "hgj:length=0",
                                          "jacobi:window=0", "jacobi:window=65", "jacobi:init=guess",
                                          "pj:block=3" };
-    const pk_strategy *by;
-    void *state;
+    const pk_strategy       *by;
+    void                    *state;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
         assert_int_equal(pk_strategy_parse(specs[i], &by, &state), PK_ARGUMENT);
     for (int i = 0; i < N_METHODS; i++) {
-        oracle o = long_model(1);
+        oracle        o = long_model(1);
         const int32_t prefix[] = { 1, 2, 3 };
-        pk_source src = oracle_source(&o, 3);
+        pk_source     src = oracle_source(&o, 3);
         src.prefix = prefix;
         src.n_prefix = 3;
         assert_int_equal(pk_strategy_parse(methods[i], &by, &state), PK_OK);
@@ -363,8 +363,8 @@ static void test_refused(void **unused) {
         pk_memory_give(state);
     }
     const int32_t draft[] = { 4, 200 };
-    oracle o = long_model(1);
-    pk_source src = oracle_source(&o, 9);
+    oracle        o = long_model(1);
+    pk_source     src = oracle_source(&o, 9);
     src.draft = draft;
     src.n_draft = 2;
     assert_int_equal(pk_strategy_parse("jacobi", &by, &state), PK_OK);
@@ -376,16 +376,16 @@ static void test_refused(void **unused) {
 static void test_begin_out_of_memory(void **unused) {
     (void)unused;
     for (int i = 0; i < N_METHODS; i++) {
-        oracle o = long_model(1);
+        oracle    o = long_model(1);
         pk_source src = oracle_source(&o, 10);
         pk_status status = PK_NO_MEMORY;
-        int n = 0;
+        int       n = 0;
         src.want_attention = true;
         src.no_repeat_ngram = 2;
         for (; status != PK_OK; n++) {
             const pk_strategy *by;
-            void *state;
-            const int64_t alive = pk_memory_alive();
+            void              *state;
+            const int64_t      alive = pk_memory_alive();
             assert_int_equal(pk_strategy_parse(methods[i], &by, &state), PK_OK);
             pk_memory_fail_after(n + 1);
             status = by->begin(state, &src);

@@ -41,7 +41,7 @@ static void check_shape(const oracle_result *r, const pk_source *src) {
 
 /* the oracle's own greedy: the plainest there is */
 static int32_t plain_greedy(const oracle *o, const pk_source *src, int32_t *token) {
-    float logit[ORACLE_VOCAB];
+    float   logit[ORACLE_VOCAB];
     int32_t n = src->n_prefix;
     if (n) memcpy(token, src->prefix, (size_t)n * sizeof *token);
     while (n < src->max_length) {
@@ -60,9 +60,9 @@ static void test_greedy_is_greedy(void **unused) {
     (void)unused;
     const int32_t prefix[] = { 7, 3, 12 };
     for (uint32_t seed = 0; seed < N_SEEDS; seed++) {
-        oracle o = model(seed);
-        pk_source src = oracle_source(&o, 4 + (int32_t)seed % 20);
-        int32_t token[ORACLE_LONGEST];
+        oracle        o = model(seed);
+        pk_source     src = oracle_source(&o, 4 + (int32_t)seed % 20);
+        int32_t       token[ORACLE_LONGEST];
         oracle_result got;
         src.want_scores = seed & 1;
         src.forced_eos = seed & 2;
@@ -84,10 +84,10 @@ static void test_beam_of_one_is_greedy(void **unused) {
             for (int constrained = 0; constrained < 2; constrained++) {
                 const char *more = constrained ? ",no_repeat_ngram=2,repetition_penalty=1.3,unk=ban"
                                                : ",unk=allow";
-                oracle o = model(seed), again = o;
-                pk_source src = oracle_source(&o, 14);
+                oracle      o = model(seed), again = o;
+                pk_source   src = oracle_source(&o, 14);
                 oracle_result one, greedy;
-                char spec[128], plain[128];
+                char          spec[128], plain[128];
                 src.forced_eos = r == 3; /* fairseq always ends so */
                 src.want_scores = true;
                 snprintf(spec, sizeof spec, "beam:size=1,min_length=2,rules=%s%s", rules[r], more);
@@ -105,10 +105,10 @@ static void test_score_is_sum_of_forced_scores(void **unused) {
     const int32_t prefix[] = { 9, 4 };
     for (uint32_t seed = 0; seed < N_SEEDS; seed++)
         for (int r = 0; r < N_RULES; r++) {
-            oracle o = model(seed);
-            pk_source src = oracle_source(&o, 12);
+            oracle        o = model(seed);
+            pk_source     src = oracle_source(&o, 12);
             oracle_result found, scored;
-            char spec[128];
+            char          spec[128];
             src.want_scores = true;
             src.n_best = 3;
             src.prefix = prefix;
@@ -146,7 +146,7 @@ static void test_log_probs_are_the_models(void **unused) {
         for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
             oracle o = model(seed);
             o.renormalise = seed & 1;
-            pk_source src = oracle_source(&o, 9), again = src;
+            pk_source     src = oracle_source(&o, 9), again = src;
             oracle_result found, scored;
             src.want_scores = true;
             src.forced_eos = seed & 2;
@@ -167,13 +167,13 @@ static void test_shapes(void **unused) {
                                         ",min_length=9",
                                         ",repetition_penalty=1.5,unk=ban",
                                         ",max_length=5" };
-    const int32_t prefix[] = { 5, 6, 7 };
+    const int32_t            prefix[] = { 5, 6, 7 };
     for (uint32_t seed = 0; seed < N_SEEDS; seed++)
         for (int r = 0; r < N_RULES; r++) {
-            oracle o = model(seed);
-            pk_source src = oracle_source(&o, 4 + (int32_t)seed % 17);
+            oracle        o = model(seed);
+            pk_source     src = oracle_source(&o, 4 + (int32_t)seed % 17);
             oracle_result got;
-            char spec[128];
+            char          spec[128];
             const int32_t size = 1 + (int32_t)seed % 7;
             src.n_best = size;
             src.prefix = prefix;
@@ -189,7 +189,7 @@ static void test_shapes(void **unused) {
 
 static void test_limits_are_reached(void **unused) {
     (void)unused;
-    oracle o = { .seed = 3, .vocab = 32, .pad = 31, .eos_bias = -60 }; /* never ends by itself */
+    oracle    o = { .seed = 3, .vocab = 32, .pad = 31, .eos_bias = -60 }; /* never ends by itself */
     pk_source src = oracle_source(&o, 10);
     oracle_result got;
     oracle_translate(&o, "greedy", &src, &got);
@@ -206,10 +206,10 @@ static void test_small_vocabularies(void **unused) {
     for (uint32_t seed = 0; seed < N_SEEDS; seed++)
         for (int r = 0; r < N_RULES; r++)
             for (int32_t vocab = 1; vocab < 9; vocab++) {
-                oracle o = { .seed = seed, .vocab = vocab, .pad = vocab > 3 ? vocab - 1 : -1 };
+                oracle    o = { .seed = seed, .vocab = vocab, .pad = vocab > 3 ? vocab - 1 : -1 };
                 pk_source src = oracle_source(&o, 6);
                 oracle_result got;
-                char spec[128];
+                char          spec[128];
                 src.unk = PK_NO_TOKEN;
                 src.n_best = 4;
                 snprintf(spec, sizeof spec, "beam:size=8,rules=%s,min_length=%d", rules[r],
@@ -226,9 +226,9 @@ static void test_dead_ends(void **unused) {
     for (int r = -1; r < N_RULES; r++)
         for (int kind = 0; kind < 2; kind++) {
             oracle o = { .seed = 5, .vocab = 4, .pad = 3, .eos_bias = -60, .nothing_after = kind };
-            pk_source src = oracle_source(&o, 9);
+            pk_source     src = oracle_source(&o, 9);
             oracle_result got;
-            char spec[128];
+            char          spec[128];
             src.unk = PK_NO_TOKEN;
             src.want_scores = kind;
             if (r < 0)
@@ -247,10 +247,10 @@ static void test_longest_is_one(void **unused) {
     (void)unused;
     for (int r = -1; r < N_RULES; r++)
         for (int forced = 0; forced < 2; forced++) {
-            oracle o = model(11);
-            pk_source src = oracle_source(&o, 1);
+            oracle        o = model(11);
+            pk_source     src = oracle_source(&o, 1);
             oracle_result got;
-            char spec[64] = "greedy";
+            char          spec[64] = "greedy";
             src.forced_eos = forced;
             if (r >= 0) snprintf(spec, sizeof spec, "beam:size=4,rules=%s", rules[r]);
             oracle_translate(&o, spec, &src, &got);
@@ -265,8 +265,8 @@ static void test_narrow_passes(void **unused) {
     (void)unused;
     const int32_t prefix[] = { 5, 6, 7, 8, 9 };
     for (int32_t room = 1; room < 8; room++) {
-        oracle o = model(2), narrow = model(2);
-        pk_source src = oracle_source(&o, 15);
+        oracle        o = model(2), narrow = model(2);
+        pk_source     src = oracle_source(&o, 15);
         oracle_result wide, got;
         src.prefix = prefix;
         src.n_prefix = 5;
@@ -295,11 +295,11 @@ static void test_attention_rows(void **unused) {
     (void)unused;
     static const char *const specs[] = { "greedy", "beam:size=3", "beam:size=4,rules=marian",
                                          NULL };
-    const int32_t prefix[] = { 5, 6 };
+    const int32_t            prefix[] = { 5, 6 };
     for (uint32_t seed = 0; seed < 10; seed++)
         for (int i = 0; i < 4; i++) {
-            oracle o = model(seed);
-            pk_source src = oracle_source(&o, 10);
+            oracle        o = model(seed);
+            pk_source     src = oracle_source(&o, 10);
             oracle_result got;
             const int32_t forced[] = { 4, 8, 0 };
             src.want_attention = true;
@@ -322,8 +322,8 @@ static void test_model_recommends(void **unused) {
     (void)unused;
     int differs = 0;
     for (uint32_t seed = 0; seed < N_SEEDS; seed++) {
-        oracle o = model(seed);
-        pk_source src = oracle_source(&o, 14), plain = src;
+        oracle        o = model(seed);
+        pk_source     src = oracle_source(&o, 14), plain = src;
         oracle_result unset, set, off, none;
         src.beams = 3;
         src.length_penalty = 0.5f;
@@ -357,10 +357,10 @@ static void test_begin_out_of_memory(void **unused) {
                                          "beam:size=3,repetition_penalty=2", NULL };
     for (int i = 0; i < 3; i++) {
         const pk_strategy *by = &pk_strategy_score;
-        const int32_t forced[] = { 3, 0 };
-        oracle o = model(1);
-        pk_source src = oracle_source(&o, 10);
-        pk_status status = PK_NO_MEMORY;
+        const int32_t      forced[] = { 3, 0 };
+        oracle             o = model(1);
+        pk_source          src = oracle_source(&o, 10);
+        pk_status          status = PK_NO_MEMORY;
         src.want_attention = true;
         src.n_best = i == 1 ? 2 : 1;
         if (!specs[i]) {
@@ -369,7 +369,7 @@ static void test_begin_out_of_memory(void **unused) {
         }
         int n = 0;
         for (; status != PK_OK; n++) {
-            void *state;
+            void         *state;
             const int64_t alive = pk_memory_alive();
             if (specs[i])
                 assert_int_equal(pk_strategy_parse(specs[i], &by, &state), PK_OK);
@@ -392,12 +392,12 @@ static void test_begin_out_of_memory(void **unused) {
 static void test_begin_refuses(void **unused) {
     (void)unused;
     static const char *const specs[] = { "greedy", "beam" };
-    const int32_t prefix[] = { 3, 4, 5 };
+    const int32_t            prefix[] = { 3, 4, 5 };
     for (int i = 0; i < 2; i++) {
-        oracle o = model(1);
-        pk_source src = oracle_source(&o, 3);
+        oracle             o = model(1);
+        pk_source          src = oracle_source(&o, 3);
         const pk_strategy *by;
-        void *state;
+        void              *state;
         src.prefix = prefix;
         src.n_prefix = 3;
         assert_int_equal(pk_strategy_parse(specs[i], &by, &state), PK_OK);
@@ -405,7 +405,7 @@ static void test_begin_refuses(void **unused) {
         assert_non_null(strstr(pk_last_error(), "3 tokens"));
         pk_memory_give(state);
     }
-    void *state;
+    void     *state;
     pk_source nothing = { 0 };
     assert_int_equal(pk_memory_take(1, pk_strategy_score.state_size, &state), PK_OK);
     assert_int_equal(pk_strategy_score.begin(state, &nothing), PK_ARGUMENT);

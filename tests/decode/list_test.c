@@ -5,8 +5,8 @@
 
 static void refuse(const char *spec, const char *reason) {
     const pk_strategy *by;
-    void *state = (void *)1;
-    const int64_t alive = pk_memory_alive();
+    void              *state = (void *)1;
+    const int64_t      alive = pk_memory_alive();
     assert_int_equal(pk_strategy_parse(spec, &by, &state), PK_ARGUMENT);
     assert_null(state);
     if (!strstr(pk_last_error(), reason)) fail_msg("%s: %s", spec, pk_last_error());
@@ -15,7 +15,7 @@ static void refuse(const char *spec, const char *reason) {
 
 static void parse(const char *spec, const pk_strategy *want, int32_t n_best, pk_status checked) {
     const pk_strategy *by;
-    void *state;
+    void              *state;
     if (pk_strategy_parse(spec, &by, &state)) fail_msg("%s: %s", spec, pk_last_error());
     assert_ptr_equal(by, want);
     assert_int_equal(by->check(state, n_best), checked);
@@ -85,7 +85,7 @@ static void test_describe(void **unused) {
 static void test_parse_out_of_memory(void **unused) {
     (void)unused;
     const pk_strategy *by;
-    void *state;
+    void              *state;
     pk_memory_fail_after(1);
     assert_int_equal(pk_strategy_parse("beam:size=2", &by, &state), PK_NO_MEMORY);
     pk_memory_fail_after(0);
@@ -111,16 +111,16 @@ static void test_stops(void **unused) {
     (void)unused;
     const pk_beam_rules *hf = pk_beam_rules_of(PK_BEAM_HF), *ct2 = pk_beam_rules_of(PK_BEAM_CT2);
     const pk_beam_rules *fairseq = pk_beam_rules_of(PK_BEAM_FAIRSEQ);
-    pk_beam_standing now = { .size = 3,
-                             .n_best = 2,
-                             .n_finished = 2,
-                             .n_ended = 2,
-                             .length = 5,
-                             .longest = 10,
-                             .best_running = -10,
-                             .worst_finished = -1.5f,
-                             .length_penalty = 1,
-                             .patience = 1 };
+    pk_beam_standing     now = { .size = 3,
+                                 .n_best = 2,
+                                 .n_finished = 2,
+                                 .n_ended = 2,
+                                 .length = 5,
+                                 .longest = 10,
+                                 .best_running = -10,
+                                 .worst_finished = -1.5f,
+                                 .length_penalty = 1,
+                                 .patience = 1 };
     assert_false(pk_beam_stops(hf, &now) || pk_beam_stops(ct2, &now) ||
                  pk_beam_stops(fairseq, &now));
     now.n_finished = now.n_ended = 3;

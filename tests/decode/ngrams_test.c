@@ -12,15 +12,15 @@ static pk_ngrams *fresh(int32_t bits) {
 
 static int32_t next(const pk_ngrams *g, int32_t order, int32_t a, int32_t b, int32_t c) {
     const int32_t token[] = { a, b, c };
-    int32_t votes;
+    int32_t       votes;
     return pk_ngrams_next(g, order, token, 3, &votes);
 }
 
 static void test_remembers(void **unused) {
     (void)unused;
     const int32_t text[] = { PK_NO_TOKEN, 5, 6, 7, 8, 6, 7, 9 };
-    pk_ngrams *g = fresh(PK_NGRAMS_BITS);
-    int32_t votes = 5;
+    pk_ngrams    *g = fresh(PK_NGRAMS_BITS);
+    int32_t       votes = 5;
     assert_int_equal(next(g, 2, 0, 5, 6), PK_NO_TOKEN); /* nothing is known yet */
     pk_ngrams_learn(g, text, 8);
     assert_int_equal(next(g, 2, 0, 5, 6), 7);
@@ -38,8 +38,8 @@ static void test_remembers(void **unused) {
 static void test_votes(void **unused) {
     (void)unused;
     const int32_t often[] = { 1, 2, 3 }, once[] = { 1, 2, 4 };
-    pk_ngrams *g = fresh(10);
-    int32_t votes;
+    pk_ngrams    *g = fresh(10);
+    int32_t       votes;
     for (int i = 0; i < 3; i++) pk_ngrams_learn(g, often, 3);
     assert_int_equal(pk_ngrams_next(g, 2, often, 2, &votes), 3);
     assert_int_equal(votes, 3);
@@ -57,10 +57,10 @@ static void test_votes(void **unused) {
 /* any amount of text goes into the smallest table; what is frequent survives */
 static void test_bounded(void **unused) {
     (void)unused;
-    pk_ngrams *g = fresh(8);
+    pk_ngrams    *g = fresh(8);
     const int64_t taken = pk_memory_count();
     const int32_t often[] = { 1, 2, 3 };
-    int32_t noise[64], right = 0;
+    int32_t       noise[64], right = 0;
     for (uint32_t i = 0; i < 500; i++) {
         for (uint32_t j = 0; j < 64; j++) noise[j] = (int32_t)(oracle_mix(i * 64 + j) % 30000);
         pk_ngrams_learn(g, noise, 1);
@@ -80,7 +80,7 @@ static void test_bounded(void **unused) {
 static void test_few_collisions(void **unused) {
     (void)unused;
     pk_ngrams *g = fresh(PK_NGRAMS_BITS);
-    int32_t text[2000], right = 0, votes;
+    int32_t    text[2000], right = 0, votes;
     for (uint32_t i = 0; i < 2000; i++) text[i] = (int32_t)(oracle_mix(i) % 16000);
     pk_ngrams_learn(g, text, 2000);
     for (int32_t i = 3; i < 2000; i++) right += pk_ngrams_next(g, 3, text, i, &votes) == text[i];
@@ -91,7 +91,7 @@ static void test_few_collisions(void **unused) {
 static void test_refusals(void **unused) {
     (void)unused;
     const int64_t alive = pk_memory_alive();
-    pk_ngrams *g = (pk_ngrams *)1;
+    pk_ngrams    *g = (pk_ngrams *)1;
     assert_int_equal(pk_ngrams_open(3, &g), PK_ARGUMENT);
     assert_null(g);
     assert_int_equal(pk_ngrams_open(25, &g), PK_ARGUMENT);

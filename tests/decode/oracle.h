@@ -20,11 +20,11 @@ enum { ORACLE_LONGEST = 128, ORACLE_VOCAB = 256, ORACLE_SLOTS = 1 << 16, ORACLE_
 
 typedef struct oracle {
     uint32_t seed;
-    int32_t vocab, eos, pad;   /* pad is never told, as a session does; -1: none */
-    float eos_bias, eos_slope; /* makes ends likelier, and likelier with length */
-    int32_t room;              /* asks per pass; 0: what the strategy's limits say */
-    bool renormalise;          /* log-probabilities leave pad and the ask's bans out */
-    bool nothing_after;        /* after the second token every logit is minus infinity */
+    int32_t  vocab, eos, pad;     /* pad is never told, as a session does; -1: none */
+    float    eos_bias, eos_slope; /* makes ends likelier, and likelier with length */
+    int32_t  room;                /* asks per pass; 0: what the strategy's limits say */
+    bool     renormalise;         /* log-probabilities leave pad and the ask's bans out */
+    bool     nothing_after;       /* after the second token every logit is minus infinity */
     /* counted, for the last sentence */
     int32_t passes, asks, most_asks, most_slots, most_rows;
 } oracle;
@@ -63,16 +63,16 @@ typedef struct oracle_slot {
     int32_t token, before, depth;
 } oracle_slot; /* before: slot or -1 */
 typedef struct oracle_session {
-    oracle *model;
-    pk_source src;
+    oracle      *model;
+    pk_source    src;
     oracle_slot *slot; /* grows; live ones are those tips lead to */
-    int32_t n_slots, n_rows, tip[ORACLE_ASKS];
-    pk_ask ask[ORACLE_ASKS + 1];
-    pk_answer answer[ORACLE_ASKS + 1];
-    int32_t at[ORACLE_ASKS + 1]; /* slot of each ask */
+    int32_t      n_slots, n_rows, tip[ORACLE_ASKS];
+    pk_ask       ask[ORACLE_ASKS + 1];
+    pk_answer    answer[ORACLE_ASKS + 1];
+    int32_t      at[ORACLE_ASKS + 1]; /* slot of each ask */
     pk_candidate top[ORACLE_ASKS + 1][64];
-    float target[ORACLE_ASKS + 1][ORACLE_LONGEST + 4];
-    float *look;
+    float        target[ORACLE_ASKS + 1][ORACLE_LONGEST + 4];
+    float       *look;
 } oracle_session;
 
 /* output tokens on the way to a slot (its own input token included, the start symbol not) */
@@ -92,10 +92,10 @@ static inline bool oracle_has(const int32_t *list, int32_t n, int32_t token) {
 
 static inline void oracle_tell(oracle_session *s, int32_t i) {
     const pk_ask *ask = &s->ask[i];
-    int32_t token[ORACLE_LONGEST];
-    float logit[ORACLE_VOCAB];
+    int32_t       token[ORACLE_LONGEST];
+    float         logit[ORACLE_VOCAB];
     const int32_t n = oracle_path(s, s->at[i], token);
-    double sum = 0;
+    double        sum = 0;
     oracle_logits(s->model, token, n, logit);
     bool used[ORACLE_VOCAB] = { false };
     for (int32_t j = 0; j < ask->n_ban; j++) {
@@ -128,7 +128,7 @@ static inline void oracle_tell(oracle_session *s, int32_t i) {
 /* slots that rows and asks lead to */
 static inline int32_t oracle_count_slots(const oracle_session *s, const int32_t *tip, int32_t n) {
     static bool mark[ORACLE_SLOTS];
-    int32_t count = 0;
+    int32_t     count = 0;
     memset(mark, 0, sizeof mark);
     for (int32_t i = 0; i < n; i++)
         for (int32_t at = tip[i]; at >= 0 && !mark[at]; at = s->slot[at].before) {
@@ -173,7 +173,7 @@ static inline void oracle_commit(oracle_session *s, const pk_verdict *v) {
 static inline void oracle_decode(oracle *o, const pk_strategy *by, void *state,
                                  const pk_source *src) {
     oracle_session *s = calloc(1, sizeof *s);
-    int32_t asks, rows, slots, top_k, tip[ORACLE_ASKS];
+    int32_t         asks, rows, slots, top_k, tip[ORACLE_ASKS];
     o->passes = o->asks = o->most_asks = o->most_slots = o->most_rows = 0;
     s->model = o;
     s->src = *src;
@@ -185,7 +185,7 @@ static inline void oracle_decode(oracle *o, const pk_strategy *by, void *state,
     assert_true(asks <= ORACLE_ASKS && top_k <= 64);
     const int64_t allocations = pk_memory_count();
     for (bool done = false; !done;) {
-        pk_pass pass = { .room = o->room ? o->room : asks, .ask = s->ask, .answer = s->answer };
+        pk_pass    pass = { .room = o->room ? o->room : asks, .ask = s->ask, .answer = s->answer };
         pk_verdict verdict = { .room = rows, .tip = tip };
         by->propose(state, &pass);
         assert_in_range(pass.n, 1, pass.room);
@@ -225,7 +225,7 @@ typedef struct oracle_result { /* a copy that outlives the state */
     int32_t n;                 /* hypotheses */
     struct {
         int32_t n, token[ORACLE_LONGEST];
-        float logp[ORACLE_LONGEST], score;
+        float   logp[ORACLE_LONGEST], score;
     } best[32];
     float attention[ORACLE_LONGEST * 3]; /* of the best */
 } oracle_result;
@@ -248,8 +248,8 @@ static inline void oracle_copy(const pk_strategy *by, void *state, oracle_result
 static inline void oracle_translate(oracle *o, const char *spec, const pk_source *src,
                                     oracle_result *out) {
     const pk_strategy *by = NULL;
-    void *state = NULL;
-    const int64_t alive = pk_memory_alive();
+    void              *state = NULL;
+    const int64_t      alive = pk_memory_alive();
     if (src->forced) {
         by = &pk_strategy_score;
         assert_int_equal(pk_memory_take(1, by->state_size, &state), PK_OK);

@@ -20,12 +20,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const char *const language[] = { "en", "de", "fr", "zh" };
 enum { N_LANGUAGES = 4, N_VOCABS = 2 };
 static pk_splitter *splitter[N_LANGUAGES];
-static pk_vocab *vocab[N_VOCABS]; /* unigram with tags; BPE with bytes */
+static pk_vocab    *vocab[N_VOCABS]; /* unigram with tags; BPE with bytes */
 
 static pk_vocab *open_vocab(const char *spm_path, const char *tokens_path, int32_t unk,
                             int32_t eos) {
     pk_file_map spm, tokens; /* live as long as the program */
-    pk_vocab *v = NULL;
+    pk_vocab   *v = NULL;
     LAW(pk_file_map_open(spm_path, &spm) == PK_OK &&
         pk_file_map_open(tokens_path, &tokens) == PK_OK);
     const pk_vocab_data d = { .source_spm = spm.data,
@@ -47,7 +47,7 @@ static void prepare(void) {
 }
 
 static void check_vocab(const pk_vocab *v, const char *text, size_t size) {
-    pk_ids ids = { 0 }, begin = { 0 };
+    pk_ids    ids = { 0 }, begin = { 0 };
     pk_buffer out = { 0 };
     LAW(pk_vocab_encode_source(v, text, size, &ids, &begin) == PK_OK);
     LAW(ids.n == begin.n);
@@ -82,8 +82,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0) return 0;
     prepare();
     const unsigned choice = data[0];
-    pk_buffer text = { 0 };
-    pk_pieces pieces = { 0 };
+    pk_buffer      text = { 0 };
+    pk_pieces      pieces = { 0 };
     pk_utf8_repair((const char *)data + 1, size - 1, &text);
     pk_buffer_add(&text, "", 0);
     LAW(pk_utf8_valid(text.data, text.size));

@@ -1,7 +1,7 @@
 /* golden_data.h - reading what transformers computed with the fixtures (tools/make_fixtures.py).
  *
- * golden.json holds sentences, ids and outputs; golden.safetensors encoder states and logits. A file
- * that is not as it should be fails the test at once: these are our own files. */
+ * golden.json holds sentences, ids and outputs; golden.safetensors encoder states and logits. A
+ * file that is not as it should be fails the test at once: these are our own files. */
 #ifndef PK_GOLDEN_DATA_H
 #define PK_GOLDEN_DATA_H
 #include <jansson.h>
@@ -23,10 +23,13 @@
 #define GOLDEN_FOLDER "tests/data/models"
 enum { GOLDEN_PATH = 256, GOLDEN_IDS = 64 };
 
-typedef struct golden_ids { int32_t id[GOLDEN_IDS], n; } golden_ids;
+typedef struct golden_ids {
+    int32_t id[GOLDEN_IDS], n;
+} golden_ids;
 
 static inline void golden_path(char *out, const char *fixture, const char *file) {
-    const int n = snprintf(out, GOLDEN_PATH, "%s/%s%s%s", GOLDEN_FOLDER, fixture, *file ? "/" : "", file);
+    const int n =
+        snprintf(out, GOLDEN_PATH, "%s/%s%s%s", GOLDEN_FOLDER, fixture, *file ? "/" : "", file);
     assert_in_range(n, 1, GOLDEN_PATH - 1);
 }
 
@@ -70,8 +73,8 @@ static inline void golden_print_ids(const char *what, const int32_t *id, int32_t
 }
 
 /* largest distance between a stored tensor and n floats; fails when the shapes differ */
-static inline double golden_distance(const pk_stored *s, const char *kind, size_t number, const float *got,
-                                     size_t rows, size_t cols) {
+static inline double golden_distance(const pk_stored *s, const char *kind, size_t number,
+                                     const float *got, size_t rows, size_t cols) {
     char   name[64];
     double most = 0;
     snprintf(name, sizeof name, "%s.%zu", kind, number);
@@ -82,7 +85,7 @@ static inline double golden_distance(const pk_stored *s, const char *kind, size_
     assert_int_equal(t->dim[1], cols);
     for (size_t i = 0; i < rows * cols; i++) {
         const double distance = fabs((double)pk_stored_get(t, i) - (double)got[i]);
-        if (!(distance <= most)) most = distance;       /* a NaN stays */
+        if (!(distance <= most)) most = distance; /* a NaN stays */
     }
     return most;
 }

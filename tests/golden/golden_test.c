@@ -2,7 +2,8 @@
  *
  * For each fixture in tests/data/models: source ids; on every backend and instruction set of this
  * machine encoder states and logits within 1e-4, and for every way of decoding the same ids, scores
- * within 1e-3 and the same text. The .pronk file made from a fixture must decode as the folder does. */
+ * within 1e-3 and the same text. The .pronk file made from a fixture must decode as the folder
+ * does. */
 #include "golden_data.h"
 
 #include <sys/stat.h>
@@ -24,13 +25,13 @@ static const char *const fixtures[] = {
 // clang-format on
 enum { N_FIXTURES = sizeof fixtures / sizeof *fixtures, LONGEST = 48 };
 
-typedef struct bed {                            /* one fixture on one backend */
+typedef struct bed { /* one fixture on one backend */
     const char *name;
     json_t     *golden;
     pk_model   *model;
     const char *backend;
-    char        where[48];                      /* "cpu avx2", for messages */
-    int         wrong;                          /* comparisons that failed */
+    char        where[48]; /* "cpu avx2", for messages */
+    int         wrong;     /* comparisons that failed */
 } bed;
 
 static void check(pk_status status) {
@@ -63,7 +64,7 @@ static bool choose_backend(bed *b, int32_t n) {
 }
 
 static const char *language(const bed *b, const char *key) {
-    return json_string_value(json_object_get(b->golden, key));         /* NULL for MarianMT */
+    return json_string_value(json_object_get(b->golden, key)); /* NULL for MarianMT */
 }
 
 static const json_t *sentences(const bed *b) { return golden_get(b->golden, "sentences"); }
@@ -87,7 +88,8 @@ static void test_source_ids(void **state) {
         const golden_ids want = ids_of(&b, "source_ids", i);
         pk_ids           got = { 0 };
         if (chosen.source_token >= 0) check(pk_ids_add(&got, chosen.source_token));
-        check(pk_vocab_encode_source(b.model->vocab, sentence(&b, i), strlen(sentence(&b, i)), &got, NULL));
+        check(pk_vocab_encode_source(b.model->vocab, sentence(&b, i), strlen(sentence(&b, i)), &got,
+                                     NULL));
         check(pk_ids_add(&got, b.model->data.network.config.eos));
         if (!golden_same(&want, got.id, (int32_t)got.n)) {
             print_error("  %s, \"%s\"\n", b.name, sentence(&b, i));
@@ -103,16 +105,18 @@ static void test_source_ids(void **state) {
 
 /* ---- encoder states and logits ---- */
 
-static void compare(bed *b, const pk_stored *stored, const char *kind, size_t i, const float *got, int32_t rows,
-                    int32_t cols) {
+static void compare(bed *b, const pk_stored *stored, const char *kind, size_t i, const float *got,
+                    int32_t rows, int32_t cols) {
     const double distance = golden_distance(stored, kind, i, got, (size_t)rows, (size_t)cols);
     if (distance <= NEAR_TENSOR) return;
-    print_error("  %s on %s: %s of \"%s\" differ by %g\n", b->name, b->where, kind, sentence(b, i), distance);
+    print_error("  %s on %s: %s of \"%s\" differ by %g\n", b->name, b->where, kind, sentence(b, i),
+                distance);
     b->wrong++;
 }
 
 /* (n + 1, V): logits after the start symbol and after each target token, as one chain of asks */
-static void run_logits(pk_session *s, const pk_network *net, int32_t id, const golden_ids *target, float *out) {
+static void run_logits(pk_session *s, const pk_network *net, int32_t id, const golden_ids *target,
+                       float *out) {
     const int32_t V = net->config.target_vocab, n = target->n + 1;
     pk_ask        ask[LONGEST + 1] = { 0 };
     pk_answer     answer[LONGEST + 1];
@@ -121,8 +125,11 @@ static void run_logits(pk_session *s, const pk_network *net, int32_t id, const g
     check(PK_TAKE(&every, (size_t)V));
     for (int32_t i = 0; i < V; i++) every[i] = i;
     for (int32_t i = 0; i < n; i++)
-        pk_ask_add(&pass, (pk_ask){ .token = i ? target->id[i - 1] : net->config.start, .pos = i, .parent = i,
-                                    .target = every, .n_target = V });
+        pk_ask_add(&pass, (pk_ask){ .token = i ? target->id[i - 1] : net->config.start,
+                                    .pos = i,
+                                    .parent = i,
+                                    .target = every,
+                                    .n_target = V });
     const pk_request request = { id, &pass };
     check(pk_session_run(s, &request, 1));
     for (int32_t i = 0; i < n; i++)
@@ -133,9 +140,16 @@ static void run_logits(pk_session *s, const pk_network *net, int32_t id, const g
 static void compare_network(bed *b, const pk_stored *stored) {
     const pk_network       *net = &b->model->data.network;
     const int32_t           V = net->config.target_vocab;
-    const pk_session_limits max = { .sentences = 1, .source_tokens = LONGEST, .source_length = LONGEST,
-                                    .encode_tokens = LONGEST, .rows = 1, .asks = LONGEST, .slots = LONGEST,
-                                    .path = LONGEST, .top_k = 1, .listed = LONGEST * (V + 16) };
+    const pk_session_limits max = { .sentences = 1,
+                                    .source_tokens = LONGEST,
+                                    .source_length = LONGEST,
+                                    .encode_tokens = LONGEST,
+                                    .rows = 1,
+                                    .asks = LONGEST,
+                                    .slots = LONGEST,
+                                    .path = LONGEST,
+                                    .top_k = 1,
+                                    .listed = LONGEST * (V + 16) };
     pk_backend              on = { 0 };
     pk_session             *s;
     float                  *states, *logits;
@@ -144,7 +158,7 @@ static void compare_network(bed *b, const pk_stored *stored) {
     check(PK_TAKE(&states, (size_t)(LONGEST * net->config.dim)));
     check(PK_TAKE(&logits, (size_t)(LONGEST * V)));
     for (size_t i = 0; i < json_array_size(sentences(b)); i++) {
-        const golden_ids         source = ids_of(b, "source_ids", i), target = ids_of(b, "targets", i);
+        const golden_ids source = ids_of(b, "source_ids", i), target = ids_of(b, "targets", i);
         const pk_sentence_tokens tokens = { source.id, source.n };
         int32_t                  id;
         check(pk_session_states(s, source.id, source.n, states));
@@ -178,17 +192,19 @@ static void test_network(void **state) {
 /* the decoding spec of a case; longest: output tokens, prefix included */
 static void write_spec(const json_t *one, int longest, char *out, size_t room) {
     const int size = (int)golden_number(one, "size", 1);
-    int       n = size > 1 ? snprintf(out, room, "beam:size=%d,rules=hf,length_penalty=%g,early_stopping=%s,", size,
-                                      golden_number(one, "length_penalty", 1),
-                                      golden_number(one, "early_stopping", 0) > 0 ? "yes" : "no")
-                           : snprintf(out, room, "greedy:");
+    int       n = size > 1
+                      ? snprintf(out, room, "beam:size=%d,rules=hf,length_penalty=%g,early_stopping=%s,",
+                                 size, golden_number(one, "length_penalty", 1),
+                           golden_number(one, "early_stopping", 0) > 0 ? "yes" : "no")
+                      : snprintf(out, room, "greedy:");
     snprintf(out + n, room - (size_t)n, "no_repeat_ngram=%d,repetition_penalty=%g,max_length=%d",
-             (int)golden_number(one, "no_repeat_ngram", 0), golden_number(one, "repetition_penalty", 1), longest);
+             (int)golden_number(one, "no_repeat_ngram", 0),
+             golden_number(one, "repetition_penalty", 1), longest);
 }
 
 static void report(bed *b, const json_t *one, size_t i, const char *what) {
-    print_error("  %s on %s, %s: \"%s\": %s\n", b->name, b->where, json_string_value(golden_get(one, "name")),
-                sentence(b, i), what);
+    print_error("  %s on %s, %s: \"%s\": %s\n", b->name, b->where,
+                json_string_value(golden_get(one, "name")), sentence(b, i), what);
     b->wrong++;
 }
 
@@ -223,7 +239,8 @@ static void compare_hypothesis(bed *b, const json_t *one, size_t i, const json_t
         golden_print_ids("got ", got->token, got->n_tokens);
         return;
     }
-    if (json_is_number(score) && !(fabs(json_number_value(score) - (double)got->score) <= NEAR_SCORE)) {
+    if (json_is_number(score) &&
+        !(fabs(json_number_value(score) - (double)got->score) <= NEAR_SCORE)) {
         report(b, one, i, "another score");
         print_error("    want %.6f, got %.6f\n", json_number_value(score), (double)got->score);
     }
@@ -234,7 +251,8 @@ static void compare_hypothesis(bed *b, const json_t *one, size_t i, const json_t
     }
 }
 
-static void compare_outputs(bed *b, const json_t *one, size_t i, const json_t *want, const pk_result *r) {
+static void compare_outputs(bed *b, const json_t *one, size_t i, const json_t *want,
+                            const pk_result *r) {
     const size_t n = json_array_size(want);
     if (pk_result_hypotheses(r, 0) != (int32_t)n) {
         report(b, one, i, "another number of hypotheses");
@@ -249,21 +267,24 @@ static void compare_outputs(bed *b, const json_t *one, size_t i, const json_t *w
 
 /* one sentence of one case; a prefix makes the longest output its own */
 static void run_sentence(bed *b, const json_t *one, size_t i) {
-    const bool      prefixed = json_is_true(json_object_get(one, "prefix"));
-    const char     *text = sentence(b, i);
-    const char     *begins = json_string_value(json_array_get(golden_get(b->golden, "prefix_texts"), i));
-    const pk_text   source = { text, strlen(text) }, prefix = { begins, strlen(begins) };
-    const json_t   *want = json_array_get(golden_get(one, "outputs"), i);
-    const int       given = prefixed ? ids_of(b, "prefix_ids", i).n + (language(b, "to") != NULL) : 0;
-    char            spec[256];
+    const bool  prefixed = json_is_true(json_object_get(one, "prefix"));
+    const char *text = sentence(b, i);
+    const char *begins =
+        json_string_value(json_array_get(golden_get(b->golden, "prefix_texts"), i));
+    const pk_text source = { text, strlen(text) }, prefix = { begins, strlen(begins) };
+    const json_t *want = json_array_get(golden_get(one, "outputs"), i);
+    const int     given = prefixed ? ids_of(b, "prefix_ids", i).n + (language(b, "to") != NULL) : 0;
+    char          spec[256];
     pk_translator  *t;
     pk_result      *r;
     pk_call_options call = { .size = sizeof call, .prefix = prefixed ? &prefix : NULL };
     write_spec(one, (int)golden_number(one, "max_tokens", 0) + given, spec, sizeof spec);
-    check(pk_translator_open(b->model, PK_OPTIONS(pk_translator_options, .decode = spec, .from = language(b, "from"),
-                                                  .to = language(b, "to"), .backend = b->backend, .threads = 1,
-                                                  .batch = 1, .one_sentence = 1, .scores = 1,
-                                                  .n_best = (int32_t)json_array_size(want)), &t));
+    check(pk_translator_open(
+        b->model,
+        PK_OPTIONS(pk_translator_options, .decode = spec, .from = language(b, "from"),
+                   .to = language(b, "to"), .backend = b->backend, .threads = 1, .batch = 1,
+                   .one_sentence = 1, .scores = 1, .n_best = (int32_t)json_array_size(want)),
+        &t));
     check(pk_translate(t, &source, 1, &call, &r));
     compare_outputs(b, one, i, want, r);
     pk_result_free(r);
@@ -273,7 +294,8 @@ static void run_sentence(bed *b, const json_t *one, size_t i) {
 static void run_cases(bed *b) {
     const json_t *cases = golden_get(b->golden, "cases");
     for (size_t k = 0; k < json_array_size(cases); k++)
-        for (size_t i = 0; i < json_array_size(sentences(b)); i++) run_sentence(b, json_array_get(cases, k), i);
+        for (size_t i = 0; i < json_array_size(sentences(b)); i++)
+            run_sentence(b, json_array_get(cases, k), i);
 }
 
 static void test_outputs(void **state) {
@@ -306,17 +328,23 @@ static void test_file(void **state) {
 }
 
 int main(void) {
-    static const struct { const char *name; CMUnitTestFunction run; } kinds[] = {
-        { "source ids", test_source_ids }, { "network", test_network }, { "outputs", test_outputs },
+    static const struct {
+        const char        *name;
+        CMUnitTestFunction run;
+    } kinds[] = {
+        { "source ids", test_source_ids },
+        { "network", test_network },
+        { "outputs", test_outputs },
         { "file", test_file },
     };
     enum { N_KINDS = sizeof kinds / sizeof *kinds };
     static struct CMUnitTest tests[N_FIXTURES * N_KINDS];
     static char              names[N_FIXTURES * N_KINDS][64];
     for (size_t i = 0; i < N_FIXTURES * N_KINDS; i++) {
-        snprintf(names[i], sizeof names[i], "%s: %s", fixtures[i / N_KINDS], kinds[i % N_KINDS].name);
+        snprintf(names[i], sizeof names[i], "%s: %s", fixtures[i / N_KINDS],
+                 kinds[i % N_KINDS].name);
         void *name;
-        memcpy(&name, &fixtures[i / N_KINDS], sizeof name);     /* cmocka's state is not const */
+        memcpy(&name, &fixtures[i / N_KINDS], sizeof name); /* cmocka's state is not const */
         tests[i] = (struct CMUnitTest){ names[i], kinds[i % N_KINDS].run, NULL, NULL, name };
     }
     return cmocka_run_group_tests_name("golden", tests, NULL, NULL);

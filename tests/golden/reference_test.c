@@ -1,4 +1,5 @@
-/* reference_test.c - a real model translates real text as transformers does, and the same way always.
+/* reference_test.c - a real model translates real text as transformers does, and the same way
+ * always.
  *
  * Needs $PRONK_SHARED (default ../shared) with models/en-de-base-hf and testsets/en-de; skips
  * loudly without. $PRONK_REFERENCE_LINES lines are compared (default 200; 0: all there are). Greedy
@@ -16,20 +17,20 @@
 #include "forced.h"
 #include "pronk.h"
 
-#define NEAR        1e-3                        /* of scores, and of ties */
-#define LIMIT       "max_length=256"            /* what the reference was made with */
-#define FILE_MADE   "build/reference_test.pronk"
+#define NEAR      1e-3             /* of scores, and of ties */
+#define LIMIT     "max_length=256" /* what the reference was made with */
+#define FILE_MADE "build/reference_test.pronk"
 
 enum { MOST_LINES = 4096, NORMAL_LINES = 200, EXACT_LINES = 500, WIDE = 32 };
 
 typedef struct corpus {
-    char    folder[512];                        /* of the model */
+    char    folder[512]; /* of the model */
     pk_text line[MOST_LINES];
-    size_t  n;                                  /* lines to compare */
+    size_t  n; /* lines to compare */
     bool    all;
 } corpus;
 
-static corpus text;                             /* read once, by main */
+static corpus text; /* read once, by main */
 
 /* ---- reading ---- */
 
@@ -50,7 +51,8 @@ static bool read_corpus(void) {
     struct stat found;
     FILE       *file = stat(text.folder, &found) == 0 ? fopen(path, "r") : NULL;
     if (!file) return false;
-    while (text.n < MOST_LINES && (text.all || (long)text.n < wanted) && (size = getline(&line, &room, file)) > 0) {
+    while (text.n < MOST_LINES && (text.all || (long)text.n < wanted) &&
+           (size = getline(&line, &room, file)) > 0) {
         if (line[size - 1] == '\n') size--;
         text.line[text.n++] = (pk_text){ strndup(line, (size_t)size), (size_t)size };
     }
@@ -62,17 +64,17 @@ static bool read_corpus(void) {
 static void free_corpus(void) {
     for (size_t i = 0; i < text.n; i++) {
         void *data;
-        memcpy(&data, &text.line[i].data, sizeof data);     /* strndup's, const in pk_text only */
+        memcpy(&data, &text.line[i].data, sizeof data); /* strndup's, const in pk_text only */
         free(data);
     }
 }
 
-#define NEED_SHARED()                                                                              \
-    do {                                                                                           \
-        if (text.n == 0) {                                                                         \
-            print_message("SKIPPED: no %s/models/en-de-base-hf; set PRONK_SHARED\n", shared());   \
-            skip();                                                                                \
-        }                                                                                          \
+#define NEED_SHARED()                                                                           \
+    do {                                                                                        \
+        if (text.n == 0) {                                                                      \
+            print_message("SKIPPED: no %s/models/en-de-base-hf; set PRONK_SHARED\n", shared()); \
+            skip();                                                                             \
+        }                                                                                       \
     } while (0)
 
 /* an array of objects, one for each line of a .jsonl file */
@@ -95,7 +97,10 @@ static json_t *read_reference(const char *kind) {
 
 /* ---- translating ---- */
 
-typedef struct way { const char *decode; int32_t batch, threads; } way;
+typedef struct way {
+    const char *decode;
+    int32_t     batch, threads;
+} way;
 
 static pk_model *open_model(const char *path, const char *type) {
     pk_model *m;
@@ -106,8 +111,11 @@ static pk_model *open_model(const char *path, const char *type) {
 static pk_result *translate(const pk_model *m, way w, size_t n) {
     pk_translator *t;
     pk_result     *r;
-    ASSERT_OK(pk_translator_open(m, PK_OPTIONS(pk_translator_options, .decode = w.decode, .batch = w.batch,
-                                               .threads = w.threads, .one_sentence = 1, .scores = 1), &t));
+    ASSERT_OK(
+        pk_translator_open(m,
+                           PK_OPTIONS(pk_translator_options, .decode = w.decode, .batch = w.batch,
+                                      .threads = w.threads, .one_sentence = 1, .scores = 1),
+                           &t));
     ASSERT_OK(pk_translate(t, text.line, n, NULL, &r));
     pk_translator_close(t);
     assert_int_equal(pk_result_count(r), n);
@@ -122,7 +130,10 @@ static pk_hypothesis_view best(const pk_result *r, size_t i) {
 
 /* ---- against the reference ---- */
 
-typedef struct tally { size_t n, equal, ties, real, scores_off; double worst; } tally;
+typedef struct tally {
+    size_t n, equal, ties, real, scores_off;
+    double worst;
+} tally;
 
 /* ids of the reference with the end symbol it leaves out */
 static int32_t reference_ids(const json_t *one, int32_t eos, int32_t *out) {
@@ -140,14 +151,15 @@ static double sum_of(const float *each, int32_t n) {
     return sum;
 }
 
-/* How far the model itself sets the two outputs apart. Greedy search is led away by one token, so that
- * token is compared; beam search ranks whole outputs by their mean. */
+/* How far the model itself sets the two outputs apart. Greedy search is led away by one token, so
+ * that token is compared; beam search ranks whole outputs by their mean. */
 static double apart(const pk_model *m, size_t i, bool beam, const int32_t *want, int32_t n_want,
                     const pk_hypothesis_view *got) {
     static float ours[FORCED_LONGEST], theirs[FORCED_LONGEST];
     pk_ids       source = { 0 };
     int32_t      at = 0;
-    ASSERT_OK(pk_vocab_encode_source(m->vocab, text.line[i].data, text.line[i].size, &source, NULL));
+    ASSERT_OK(
+        pk_vocab_encode_source(m->vocab, text.line[i].data, text.line[i].size, &source, NULL));
     ASSERT_OK(pk_ids_add(&source, m->data.network.config.eos));
     forced_log_probs(m, &source, want, n_want, theirs);
     forced_log_probs(m, &source, got->token, got->n_tokens, ours);
@@ -158,13 +170,14 @@ static double apart(const pk_model *m, size_t i, bool beam, const int32_t *want,
     return fabs(sum_of(ours, got->n_tokens) / got->n_tokens - sum_of(theirs, n_want) / n_want);
 }
 
-static void compare_line(const pk_model *m, const json_t *one, size_t i, bool beam, const pk_hypothesis_view *got,
-                         tally *sum) {
+static void compare_line(const pk_model *m, const json_t *one, size_t i, bool beam,
+                         const pk_hypothesis_view *got, tally *sum) {
     static int32_t want[FORCED_LONGEST];
     const int32_t  n = reference_ids(one, m->data.network.config.eos, want);
     sum->n++;
     if (n == got->n_tokens && memcmp(want, got->token, (size_t)n * sizeof *want) == 0) {
-        const double off = fabs(json_number_value(json_object_get(one, "score")) - (double)got->log_prob);
+        const double off =
+            fabs(json_number_value(json_object_get(one, "score")) - (double)got->log_prob);
         sum->equal++;
         sum->scores_off += !(off <= NEAR);
         if (!(off <= sum->worst)) sum->worst = off;
@@ -172,12 +185,14 @@ static void compare_line(const pk_model *m, const json_t *one, size_t i, bool be
     }
     const double distance = apart(m, i, beam, want, n, got);
     const bool   tie = distance <= NEAR;
-    print_message("      %s: the model sets the two outputs %.2g apart\n", tie ? "a tie" : "NOT a tie", distance);
+    print_message("      %s: the model sets the two outputs %.2g apart\n",
+                  tie ? "a tie" : "NOT a tie", distance);
     sum->ties += tie;
     sum->real += !tie;
 }
 
-static void compare_with_reference(const char *kind, const char *decode, size_t most, double least) {
+static void compare_with_reference(const char *kind, const char *decode, size_t most,
+                                   double least) {
     json_t      *reference = read_reference(kind);
     const size_t there = json_array_size(reference), n = most < there ? most : there;
     pk_model    *m = open_model(text.folder, "f32");
@@ -187,8 +202,9 @@ static void compare_with_reference(const char *kind, const char *decode, size_t 
         const pk_hypothesis_view got = best(r, i);
         compare_line(m, json_array_get(reference, i), i, decode[0] == 'b', &got, &sum);
     }
-    print_message("  %s: %zu of %zu lines equal, %zu ties, %zu real differences; scores at most %.1e apart\n", kind,
-                  sum.equal, sum.n, sum.ties, sum.real, sum.worst);
+    print_message(
+        "  %s: %zu of %zu lines equal, %zu ties, %zu real differences; scores at most %.1e apart\n",
+        kind, sum.equal, sum.n, sum.ties, sum.real, sum.worst);
     pk_result_free(r);
     pk_model_close(m);
     json_decref(reference);
@@ -214,7 +230,8 @@ static void test_beam5(void **state) {
     (void)state;
     NEED_SHARED();
     /* much like beam 4: a short run takes half as many */
-    compare_with_reference("beam5", "beam:size=5,rules=hf," LIMIT, text.all ? text.n : (text.n + 1) / 2, 0.995);
+    compare_with_reference("beam5", "beam:size=5,rules=hf," LIMIT,
+                           text.all ? text.n : (text.n + 1) / 2, 0.995);
 }
 
 /* ---- exactness ---- */
@@ -228,11 +245,11 @@ static size_t different_lines(const pk_result *a, const pk_result *b, size_t n) 
     size_t different = 0;
     for (size_t i = 0; i < n; i++) {
         const pk_hypothesis_view x = best(a, i), y = best(b, i);
-        const bool same = x.n_tokens == y.n_tokens &&
+        const bool               same = x.n_tokens == y.n_tokens &&
                           memcmp(x.token, y.token, (size_t)x.n_tokens * sizeof *x.token) == 0 &&
                           same_floats(x.token_log_prob, y.token_log_prob, x.n_tokens) &&
-                          same_floats(&x.log_prob, &y.log_prob, 1) && same_floats(&x.score, &y.score, 1) &&
-                          strcmp(x.text, y.text) == 0;
+                          same_floats(&x.log_prob, &y.log_prob, 1) &&
+                          same_floats(&x.score, &y.score, 1) && strcmp(x.text, y.text) == 0;
         if (!same) print_error("    line %zu: \"%s\" or \"%s\"\n", i + 1, x.text, y.text);
         different += !same;
     }
@@ -251,15 +268,17 @@ static void every_way_is_the_same(const char *type, const char *decode, size_t n
     pk_result           *first = translate(m, (way){ decode, batch[0], threads[0] }, n);
     size_t               different = 0;
     for (size_t i = 1; i < 6; i++) {
-        const way  w = { decode, batch[i % 3], threads[i / 3] };
-        pk_result *r = translate(m, w, n);
+        const way    w = { decode, batch[i % 3], threads[i / 3] };
+        pk_result   *r = translate(m, w, n);
         const size_t here = different_lines(first, r, n);
-        if (here) print_error("  %s, %s: %zu of %zu lines differ at batch %d with %d threads\n", type, decode, here, n,
-                              (int)w.batch, (int)w.threads);
+        if (here)
+            print_error("  %s, %s: %zu of %zu lines differ at batch %d with %d threads\n", type,
+                        decode, here, n, (int)w.batch, (int)w.threads);
         different += here;
         pk_result_free(r);
     }
-    print_message("  %s, %s: %zu lines at batch 1, 3 and 32, on 1 and 2 threads\n", type, decode, n);
+    print_message("  %s, %s: %zu lines at batch 1, 3 and 32, on 1 and 2 threads\n", type, decode,
+                  n);
     pk_result_free(first);
     pk_model_close(m);
     assert_int_equal(different, 0);
@@ -293,24 +312,28 @@ static void test_file(void **state) {
     mkdir("build", 0777);
     for (size_t i = 0; i < 2; i++) {
         /* f32 of a file in halves stays in halves: nothing is lost, so "as found" */
-        ASSERT_OK(pk_model_convert(text.folder, FILE_MADE, PK_OPTIONS(pk_convert_options, .type = i ? "i8" : NULL)));
-        pk_model    *folder = open_model(text.folder, types[i]), *file = open_model(FILE_MADE, NULL);
-        pk_result   *a = translate(folder, (way){ "greedy", WIDE, 0 }, n), *b = translate(file, (way){ "greedy", WIDE, 0 }, n);
+        ASSERT_OK(pk_model_convert(text.folder, FILE_MADE,
+                                   PK_OPTIONS(pk_convert_options, .type = i ? "i8" : NULL)));
+        pk_model  *folder = open_model(text.folder, types[i]), *file = open_model(FILE_MADE, NULL);
+        pk_result *a = translate(folder, (way){ "greedy", WIDE, 0 }, n),
+                  *b = translate(file, (way){ "greedy", WIDE, 0 }, n);
         const size_t different = different_lines(a, b, n);
         pk_result_free(a);
         pk_result_free(b);
         pk_model_close(folder);
         pk_model_close(file);
         remove(FILE_MADE);
-        print_message("  %s: %zu of %zu lines the same from folder and file\n", types[i], n - different, n);
+        print_message("  %s: %zu of %zu lines the same from folder and file\n", types[i],
+                      n - different, n);
         assert_int_equal(different, 0);
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_greedy),    cmocka_unit_test(test_beam4),     cmocka_unit_test(test_beam5),
-        cmocka_unit_test(test_exact_f32), cmocka_unit_test(test_exact_i8), cmocka_unit_test(test_exact_beam),
+        cmocka_unit_test(test_greedy),   cmocka_unit_test(test_beam4),
+        cmocka_unit_test(test_beam5),    cmocka_unit_test(test_exact_f32),
+        cmocka_unit_test(test_exact_i8), cmocka_unit_test(test_exact_beam),
         cmocka_unit_test(test_file),
     };
     read_corpus();

@@ -1,4 +1,5 @@
-/* answer_test.c - the output layer of the cpu backend: against `ref`, ties, bans, sums, and the law.
+/* answer_test.c - the output layer of the cpu backend: against `ref`, ties, bans, sums, and the
+ * law.
  *
  * Tokens must be those of ref wherever two scores are not within 1e-4 of each other; I8 scores have
  * the bits of ref's. Log sums are compared with a sum in double, to 1e-5. */
@@ -23,17 +24,17 @@ typedef struct answers {
 } answers;
 
 typedef struct setting {
-    float        hidden[ROWS * COLS], *bias;
-    pk_weight    table, bias_weight;
-    pk_question  question[MAX_QUESTIONS];
-    int32_t      tokens[256];
-    int32_t      n, n_tokens;
+    float       hidden[ROWS * COLS], *bias;
+    pk_weight   table, bias_weight;
+    pk_question question[MAX_QUESTIONS];
+    int32_t     tokens[256];
+    int32_t     n, n_tokens;
 } setting;
 
 static uint64_t seed;
 static float    uniform(void) {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (float)(int32_t)(seed >> 32) * 0x1p-31f;
+       seed = seed * 6364136223846793005u + 1442695040888963407u;
+       return (float)(int32_t)(seed >> 32) * 0x1p-31f;
 }
 static int32_t below(int32_t n) { return (int32_t)((uniform() + 1) * 0.5f * (float)n) % n; }
 
@@ -71,9 +72,15 @@ static void ask_all(setting *s, int32_t count) {
         int32_t ban[6], target[4];
         for (int i = 0; i < 6; i++) ban[i] = below(s->table.rows);
         for (int i = 0; i < 4; i++) target[i] = i == 0 ? ban[0] : below(s->table.rows);
-        ask(s, (pk_question){ .row = s->n % 3 ? below(ROWS) : s->n ? s->question[s->n - 1].row : 0,
-                              .top_k = below(4) == 0 ? MAX_K : below(9), .n_ban = below(4) ? 0 : 6,
-                              .n_target = below(5), .log_sum = below(2), .renormalise = below(2) },
+        ask(s,
+            (pk_question){ .row = s->n % 3 ? below(ROWS)
+                                  : s->n   ? s->question[s->n - 1].row
+                                           : 0,
+                           .top_k = below(4) == 0 ? MAX_K : below(9),
+                           .n_ban = below(4) ? 0 : 6,
+                           .n_target = below(5),
+                           .log_sum = below(2),
+                           .renormalise = below(2) },
             ban, target);
     }
 }
@@ -102,12 +109,17 @@ static void assert_like(const setting *s, const answers *got, const answers *wan
         const pk_question *q = &s->question[i];
         for (int32_t k = 0; k < q->top_k; k++) {
             const pk_scored a = got->top[i * MAX_K + k], b = want->top[i * MAX_K + k];
-            if (a.token < 0 || b.token < 0) assert_int_equal(a.token, b.token);
-            else if (!(fabsf(a.score - b.score) <= tolerance)) 
-                fail_msg("type %d vocab %d question %d best %d: %d %.9g is not %d %.9g", s->table.type, s->table.rows, i, k, a.token, (double)a.score, b.token, (double)b.score);
+            if (a.token < 0 || b.token < 0)
+                assert_int_equal(a.token, b.token);
+            else if (!(fabsf(a.score - b.score) <= tolerance))
+                fail_msg("type %d vocab %d question %d best %d: %d %.9g is not %d %.9g",
+                         s->table.type, s->table.rows, i, k, a.token, (double)a.score, b.token,
+                         (double)b.score);
             if (tolerance == 0) assert_int_equal(a.token, b.token);
         }
-        if (q->log_sum) assert_true(fabsf(got->log_sum[i] - want->log_sum[i]) < 1e-5f * fabsf(want->log_sum[i]) + 1e-5f);
+        if (q->log_sum)
+            assert_true(fabsf(got->log_sum[i] - want->log_sum[i]) <
+                        1e-5f * fabsf(want->log_sum[i]) + 1e-5f);
         for (int32_t j = q->target; j < q->target + q->n_target; j++)
             assert_true(fabsf(got->target[j] - want->target[j]) <= tolerance);
     }
@@ -177,7 +189,8 @@ static void test_bans(void **state) {
     const int32_t ban[] = { 0, 1, 2, 3, 4, 4, 6, 5 }, target[] = { 2 };
     setting       s = make(7, PK_I8);
     ask(&s, (pk_question){ .top_k = 6, .n_ban = 5, .n_target = 1, .log_sum = true }, ban, target);
-    ask(&s, (pk_question){ .top_k = 2, .n_ban = 8, .log_sum = true, .renormalise = true }, ban, NULL);
+    ask(&s, (pk_question){ .top_k = 2, .n_ban = 8, .log_sum = true, .renormalise = true }, ban,
+        NULL);
     ask(&s, (pk_question){ .top_k = 7 }, NULL, NULL);
     for (int32_t i = 0; pk_isa_available(i); i++) {
         pk_backend    b = open_backend(pk_isa_available(i)->name, 2);
@@ -186,9 +199,11 @@ static void test_bans(void **state) {
         assert_int_equal(got.top[2].token, -1);
         assert_int_equal(got.top[MAX_K].token, -1);
         assert_true(got.log_sum[1] == -INFINITY);
-        for (int k = 0; k < 7; k++) assert_true(got.top[2 * MAX_K + k].token >= 0);   /* none banned here */
         for (int k = 0; k < 7; k++)
-            if (got.top[2 * MAX_K + k].token == 2) assert_true(got.top[2 * MAX_K + k].score == got.target[5]);
+            assert_true(got.top[2 * MAX_K + k].token >= 0); /* none banned here */
+        for (int k = 0; k < 7; k++)
+            if (got.top[2 * MAX_K + k].token == 2)
+                assert_true(got.top[2 * MAX_K + k].score == got.target[5]);
         pk_backend_close(&b);
     }
     release(&s);
@@ -216,6 +231,7 @@ static void test_extremes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_same), cmocka_unit_test(test_ties),
-                                        cmocka_unit_test(test_bans), cmocka_unit_test(test_extremes) };
+                                        cmocka_unit_test(test_bans),
+                                        cmocka_unit_test(test_extremes) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,13 +20,13 @@
 #include "tensor/panel.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
-static const pk_dtype types[] = { PK_F32, PK_F16, PK_I8 };
+static const pk_dtype  types[] = { PK_F32, PK_F16, PK_I8 };
 static const pk_limits limits = { 200, 2100, 400, 40, 50, 3000 };
 
 /* ---- random data ---- */
 
 static uint64_t seed;
-static float    uniform(void) {                 /* in [-1, 1) */
+static float    uniform(void) { /* in [-1, 1) */
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     return (float)(int32_t)(seed >> 32) * 0x1p-31f;
 }
@@ -39,7 +39,8 @@ static float *random_floats(size_t n) {
 }
 
 static pk_tensor random_tensor(int32_t rows, int32_t cols, int32_t gap) {
-    return (pk_tensor){ random_floats((size_t)rows * (size_t)(cols + gap)), rows, cols, cols + gap };
+    return (pk_tensor){ random_floats((size_t)rows * (size_t)(cols + gap)), rows, cols,
+                        cols + gap };
 }
 
 static pk_tensor copy_tensor(pk_tensor t) {
@@ -63,7 +64,8 @@ static pk_weight random_weight(int32_t rows, int32_t cols, pk_dtype type) {
 }
 
 static pk_weight random_vector(int32_t rows, int32_t cols) {
-    return (pk_weight){ random_floats((size_t)rows * (size_t)cols), NULL, rows, cols, PK_F32, true };
+    return (
+        pk_weight){ random_floats((size_t)rows * (size_t)cols), NULL, rows, cols, PK_F32, true };
 }
 
 static void free_weight(pk_weight w) {
@@ -83,13 +85,13 @@ static pk_backend open_backend(const char *isa, int32_t threads) {
 }
 
 typedef void each_backend(pk_backend *b, void *context);
-static void on_every_backend(each_backend *call, void *context) {
-    for (int32_t i = 0; pk_isa_available(i); i++) {
-        for (int32_t threads = 1; threads <= 3; threads++) {
-            pk_backend b = open_backend(pk_isa_available(i)->name, threads);
-            call(&b, context);
-            assert_int_equal(b.status(b.self), PK_OK);
-            pk_backend_close(&b);
+static void  on_every_backend(each_backend *call, void *context) {
+     for (int32_t i = 0; pk_isa_available(i); i++) {
+         for (int32_t threads = 1; threads <= 3; threads++) {
+             pk_backend b = open_backend(pk_isa_available(i)->name, threads);
+             call(&b, context);
+             assert_int_equal(b.status(b.self), PK_OK);
+             pk_backend_close(&b);
         }
     }
 }
@@ -97,11 +99,14 @@ static void on_every_backend(each_backend *call, void *context) {
 /* |a - b| <= tolerance, everywhere a row has columns; 0 asks for equal bits */
 static void assert_close(pk_tensor a, pk_tensor b, float tolerance, const char *what) {
     for (int32_t i = 0; i < a.rows; i++) {
-        const float *x = a.data + (size_t)i * (size_t)a.stride, *y = b.data + (size_t)i * (size_t)b.stride;
+        const float *x = a.data + (size_t)i * (size_t)a.stride,
+                    *y = b.data + (size_t)i * (size_t)b.stride;
         for (int32_t c = 0; c < a.cols; c++) {
-            const bool good = tolerance == 0 ? memcmp(&x[c], &y[c], 4) == 0 : fabsf(x[c] - y[c]) <= tolerance;
-            if (!good) fail_msg("%s: (%d, %d) of (%d, %d): %.9g is not %.9g", what, i, c, a.rows, a.cols,
-                                (double)x[c], (double)y[c]);
+            const bool good =
+                tolerance == 0 ? memcmp(&x[c], &y[c], 4) == 0 : fabsf(x[c] - y[c]) <= tolerance;
+            if (!good)
+                fail_msg("%s: (%d, %d) of (%d, %d): %.9g is not %.9g", what, i, c, a.rows, a.cols,
+                         (double)x[c], (double)y[c]);
         }
     }
 }
@@ -110,7 +115,7 @@ static void assert_close(pk_tensor a, pk_tensor b, float tolerance, const char *
 
 typedef struct linear_data {
     const linear_case *c;
-    pk_tensor          x, residual, expected;   /* residual.data NULL when there is none */
+    pk_tensor          x, residual, expected; /* residual.data NULL when there is none */
     pk_weight          w, bias;
 } linear_data;
 
@@ -135,11 +140,13 @@ static pk_tensor run_linear(pk_backend *b, const linear_data *d, int32_t first, 
     x.data += (size_t)first * (size_t)x.stride;
     x.rows = residual.rows = n;
     if (residual.data) residual.data += (size_t)first * (size_t)residual.stride;
-    if (d->c->residual == SAME_RESIDUAL) out = residual = copy_tensor(residual);
-    else out = random_tensor(n, d->c->outputs, d->c->gap);
+    if (d->c->residual == SAME_RESIDUAL)
+        out = residual = copy_tensor(residual);
+    else
+        out = random_tensor(n, d->c->outputs, d->c->gap);
     pk_tensor before = copy_tensor(out);
     b->linear(b->self, out, x, &d->w, d->c->bias ? &d->bias : NULL, d->c->act, residual);
-    before.data += out.cols, out.data += out.cols;            /* what lies between rows stays */
+    before.data += out.cols, out.data += out.cols; /* what lies between rows stays */
     pk_tensor gap = out, old = before;
     gap.cols = old.cols = out.stride - out.cols;
     gap.rows = old.rows = n - 1;
@@ -150,8 +157,8 @@ static pk_tensor run_linear(pk_backend *b, const linear_data *d, int32_t first, 
 
 static void linear_like_ref(pk_backend *b, void *context) {
     const linear_data *d = context;
-    const bool         exact = d->w.type == PK_I8 && (d->c->act == PK_LINEAR || d->c->act == PK_RELU);
-    pk_tensor          out = run_linear(b, d, 0, d->c->rows);
+    const bool exact = d->w.type == PK_I8 && (d->c->act == PK_LINEAR || d->c->act == PK_RELU);
+    pk_tensor  out = run_linear(b, d, 0, d->c->rows);
     assert_close(out, d->expected, exact ? 0 : 2e-6f * (float)d->c->cols + 2e-6f, "linear");
     free(out.data);
 }
@@ -199,10 +206,13 @@ static void test_linear_threads_and_f16(void **state) {
         pk_backend one = open_backend(pk_isa_available(k)->name, 1);
         pk_backend many = open_backend(pk_isa_available(k)->name, 3);
         for (int i = 0; i < COUNT(linear_cases); i++) {
-            linear_data wide = make_linear(&linear_cases[i], PK_F32), half = make_linear(&linear_cases[i], PK_F16);
+            linear_data wide = make_linear(&linear_cases[i], PK_F32),
+                        half = make_linear(&linear_cases[i], PK_F16);
             linear_data bytes = make_linear(&linear_cases[i], PK_I8);
-            pk_tensor   a = run_linear(&one, &wide, 0, wide.c->rows), b = run_linear(&many, &half, 0, wide.c->rows);
-            pk_tensor   c = run_linear(&one, &bytes, 0, wide.c->rows), e = run_linear(&many, &bytes, 0, wide.c->rows);
+            pk_tensor   a = run_linear(&one, &wide, 0, wide.c->rows),
+                      b = run_linear(&many, &half, 0, wide.c->rows);
+            pk_tensor c = run_linear(&one, &bytes, 0, wide.c->rows),
+                      e = run_linear(&many, &bytes, 0, wide.c->rows);
             assert_close(a, b, 0, "F16 on three threads");
             assert_close(c, e, 0, "I8 on three threads");
             free(a.data), free(b.data), free(c.data), free(e.data);
@@ -219,14 +229,14 @@ static void zeros_and_activations(pk_backend *b, void *context) {
     pk_weight w = random_weight(N, N, PK_I8);
     b->linear(b->self, (pk_tensor){ out, 1, N, N }, (pk_tensor){ x, 1, N, N }, &w, NULL, PK_LINEAR,
               (pk_tensor){ 0 });
-    for (int i = 0; i < N; i++) assert_true(out[i] == 0);     /* a row of zeros has no scale */
+    for (int i = 0; i < N; i++) assert_true(out[i] == 0); /* a row of zeros has no scale */
     free_weight(w);
     /* bias alone goes through the activation: a sweep from -12 to 12 */
     for (int i = 0; i < N; i++) line[i] = -12 + 24 * (float)i / (N - 1);
     pk_weight none = random_weight(N, N, PK_F32), bias = { line, NULL, 1, N, PK_F32, true };
     for (pk_act act = PK_RELU; act <= PK_SWISH; act++) {
-        b->linear(b->self, (pk_tensor){ out, 1, N, N }, (pk_tensor){ x, 1, N, N }, &none, &bias, act,
-                  (pk_tensor){ 0 });
+        b->linear(b->self, (pk_tensor){ out, 1, N, N }, (pk_tensor){ x, 1, N, N }, &none, &bias,
+                  act, (pk_tensor){ 0 });
         for (int i = 0; i < N; i++) {
             const double v = (double)line[i], relu = v > 0 ? v : 0;
             const double gelu = 0.5 * v * (1 + erf(v * M_SQRT1_2)), swish = v / (1 + exp(-v));
@@ -244,14 +254,17 @@ static void test_linear_special(void **state) {
 
 /* ---- norm, embed, place ---- */
 
-typedef struct norm_data { pk_tensor x, expected; pk_weight gain, bias; } norm_data;
+typedef struct norm_data {
+    pk_tensor x, expected;
+    pk_weight gain, bias;
+} norm_data;
 
 static void norm_like_ref(pk_backend *b, void *context) {
     norm_data *d = context;
     pk_tensor  out = random_tensor(d->x.rows, d->x.cols, 2), same = copy_tensor(d->x);
     b->norm(b->self, out, d->x, &d->gain, &d->bias, 1e-5f);
     assert_close(out, d->expected, 5e-6f, "norm");
-    b->norm(b->self, same, same, &d->gain, &d->bias, 1e-5f);   /* in place */
+    b->norm(b->self, same, same, &d->gain, &d->bias, 1e-5f); /* in place */
     assert_close(same, out, 0, "norm in place");
     for (int32_t i = 0; i < d->x.rows; i++) {
         pk_tensor one = d->x, row = out;
@@ -279,7 +292,12 @@ static void test_norm(void **state) {
     pk_backend_close(&ref);
 }
 
-typedef struct embed_data { pk_weight table, position; int32_t *token, *pos; pk_tensor expected; bool place; } embed_data;
+typedef struct embed_data {
+    pk_weight table, position;
+    int32_t  *token, *pos;
+    pk_tensor expected;
+    bool      place;
+} embed_data;
 
 static void embed_like_ref(pk_backend *b, void *context) {
     embed_data *d = context;
@@ -296,9 +314,14 @@ static void test_embed(void **state) {
     pk_backend ref = open_backend(NULL, 1);
     for (int t = 0; t < 2 * COUNT(types); t++) {
         const int32_t cols = t % 2 ? 257 : 64;
-        embed_data d = { random_weight(VOCAB, cols, types[t / 2]), random_vector(POSITIONS, cols), token,
-                         pos, random_tensor(N, cols, 0), t % 3 != 0 };
-        for (int i = 0; i < N; i++) token[i] = i == 3 ? -1 : below(VOCAB), pos[i] = below(POSITIONS);
+        embed_data    d = { random_weight(VOCAB, cols, types[t / 2]),
+                            random_vector(POSITIONS, cols),
+                            token,
+                            pos,
+                            random_tensor(N, cols, 0),
+                            t % 3 != 0 };
+        for (int i = 0; i < N; i++)
+            token[i] = i == 3 ? -1 : below(VOCAB), pos[i] = below(POSITIONS);
         ref.embed(ref.self, d.expected, &d.table, token, 22.6f, d.place ? &d.position : NULL, pos);
         on_every_backend(embed_like_ref, &d);
         free(d.expected.data), free_weight(d.table), free_weight(d.position);
@@ -309,12 +332,14 @@ static void test_embed(void **state) {
 static void place_everywhere(pk_backend *b, void *context) {
     enum { N = 90, SLOTS = 200, COLS = 300 };
     int32_t   slot[N];
-    pk_tensor pool = random_tensor(SLOTS, COLS, 20), before = copy_tensor(pool), rows = random_tensor(N, COLS, 1);
+    pk_tensor pool = random_tensor(SLOTS, COLS, 20), before = copy_tensor(pool),
+              rows = random_tensor(N, COLS, 1);
     (void)context;
     for (int i = 0; i < N; i++) slot[i] = (i * 7 + 3) % SLOTS;
     b->place(b->self, pool, rows, slot);
     for (int i = 0; i < N; i++) {
-        memcpy(before.data + slot[i] * before.stride, rows.data + i * rows.stride, COLS * sizeof(float));
+        memcpy(before.data + slot[i] * before.stride, rows.data + i * rows.stride,
+               COLS * sizeof(float));
     }
     assert_memory_equal(pool.data, before.data, SLOTS * (COLS + 20) * sizeof(float));
     free(pool.data), free(before.data), free(rows.data);
@@ -337,16 +362,19 @@ typedef struct attend_data {
 } attend_data;
 
 static attend_data make_attend(const attend_case *c) {
-    attend_data d = { .c = c };
+    attend_data   d = { .c = c };
     const int32_t cols = c->heads * c->width;
-    int32_t *first = calloc((size_t)c->queries, 4), *count = calloc((size_t)c->queries, 4);
-    int32_t *index = c->indexed ? calloc((size_t)(c->queries + 1) * (size_t)c->keys, 4) : NULL;
+    int32_t      *first = calloc((size_t)c->queries, 4), *count = calloc((size_t)c->queries, 4);
+    int32_t      *index = c->indexed ? calloc((size_t)(c->queries + 1) * (size_t)c->keys, 4) : NULL;
     seed = (uint64_t)(c->queries * 7 + c->keys);
     d.q = random_tensor(c->queries, cols, c->gap);
     d.k = random_tensor(c->keys, cols, c->gap), d.v = random_tensor(c->keys, cols, c->gap + 4);
-    for (int i = 0; i < c->queries * (cols + c->gap); i++) d.q.data[i] *= 5;    /* make it choosy */
+    for (int i = 0; i < c->queries * (cols + c->gap); i++) d.q.data[i] *= 5; /* make it choosy */
     for (int32_t i = 0, used = 0; i < c->queries; i++) {
-        if (i % c->shared) { first[i] = first[i - 1], count[i] = count[i - 1]; continue; }
+        if (i % c->shared) {
+            first[i] = first[i - 1], count[i] = count[i - 1];
+            continue;
+        }
         count[i] = i == 2 ? 0 : 1 + below(c->keys);
         first[i] = c->indexed ? used : below(c->keys - count[i] + 1);
         for (int32_t j = 0; c->indexed && j < count[i]; j++) index[used++] = below(c->keys);
@@ -358,7 +386,8 @@ static attend_data make_attend(const attend_case *c) {
 }
 
 static void free_attend(attend_data *d) {
-    free(d->q.data), free(d->k.data), free(d->v.data), free(d->expected.data), free(d->weights.data);
+    free(d->q.data), free(d->k.data), free(d->v.data), free(d->expected.data),
+        free(d->weights.data);
     free((void *)(uintptr_t)d->see.first), free((void *)(uintptr_t)d->see.count);
     free((void *)(uintptr_t)d->see.index);
 }
@@ -382,7 +411,8 @@ static void attend_like_ref(pk_backend *b, void *context) {
     const attend_data *d = context;
     pk_attention       see = d->see;
     pk_tensor          out = random_tensor(d->c->queries, d->q.cols, 4), weights = d->weights;
-    if (weights.data) weights = random_tensor(d->c->queries, d->c->keys, 0), see.weights = weights.data;
+    if (weights.data)
+        weights = random_tensor(d->c->queries, d->c->keys, 0), see.weights = weights.data;
     b->attend(b->self, out, d->q, d->k, d->v, &see);
     assert_close(out, d->expected, 2e-5f, "attend");
     if (weights.data) assert_close(weights, d->weights, 1e-5f, "attention weights");
@@ -422,8 +452,8 @@ static pk_tensor halves_of(pk_tensor wide) {
 static void attend_halves(pk_backend *b, void *context) {
     const attend_data *d = context;
     pk_attention       see = d->see;
-    pk_tensor          wide = random_tensor(d->c->queries, d->q.cols, 0), narrow = copy_tensor(wide);
-    const pk_tensor    k = halves_of(d->k), v = halves_of(d->v);
+    pk_tensor       wide = random_tensor(d->c->queries, d->q.cols, 0), narrow = copy_tensor(wide);
+    const pk_tensor k = halves_of(d->k), v = halves_of(d->v);
     see.weights = NULL;
     b->attend(b->self, wide, d->q, d->k, d->v, &see);
     b->attend(b->self, narrow, d->q, k, v, &see);
@@ -446,7 +476,8 @@ static void test_attend_halves(void **state) {
 /* every row lands in its slot, rounded as pk_f32_to_f16 rounds; nothing else changes */
 static void place_halves(pk_backend *b, void *context) {
     enum { N = 90, SLOTS = 200, COLS = 301, STRIDE = 320 };
-    uint16_t *pool = malloc(SLOTS * STRIDE * sizeof *pool), *expected = malloc(SLOTS * STRIDE * sizeof *pool);
+    uint16_t *pool = malloc(SLOTS * STRIDE * sizeof *pool),
+             *expected = malloc(SLOTS * STRIDE * sizeof *pool);
     pk_tensor rows = random_tensor(N, COLS, 1);
     int32_t   slot[N];
     (void)context;
@@ -458,7 +489,8 @@ static void place_halves(pk_backend *b, void *context) {
         for (int c = 0; c < COLS; c++)
             expected[slot[i] * STRIDE + c] = pk_f32_to_f16(rows.data[i * rows.stride + c]);
     }
-    b->place(b->self, (pk_tensor){ (float *)(void *)pool, SLOTS, COLS, STRIDE, PK_F16 }, rows, slot);
+    b->place(b->self, (pk_tensor){ (float *)(void *)pool, SLOTS, COLS, STRIDE, PK_F16 }, rows,
+             slot);
     assert_memory_equal(pool, expected, SLOTS * STRIDE * sizeof *pool);
     free(pool), free(expected), free(rows.data);
 }
@@ -486,7 +518,7 @@ static void beyond_limits(pk_backend *b, void *context) {
     (void)context;
     assert_int_equal(b->reserve(b->self, &little), PK_OK);
     b->linear(b->self, out, in, &w, NULL, PK_LINEAR, (pk_tensor){ 0 });
-    b->attend(b->self, out, in, in, in, &see);                 /* does nothing: the failure sticks */
+    b->attend(b->self, out, in, in, in, &see); /* does nothing: the failure sticks */
     assert_int_equal(b->status(b->self), PK_ARGUMENT);
     assert_non_null(strstr(pk_last_error(), "linear"));
     assert_int_equal(b->status(b->self), PK_OK);
@@ -506,9 +538,9 @@ static void test_limits(void **state) {
 }
 
 static void no_allocation(pk_backend *b, void *context) {
-    linear_data   *d = context;
-    pk_tensor      out = random_tensor(d->c->rows, d->c->outputs, 0);
-    const int64_t  before = pk_memory_count();
+    linear_data  *d = context;
+    pk_tensor     out = random_tensor(d->c->rows, d->c->outputs, 0);
+    const int64_t before = pk_memory_count();
     b->linear(b->self, out, d->x, &d->w, NULL, PK_LINEAR, (pk_tensor){ 0 });
     assert_int_equal(pk_memory_count(), before);
     free(out.data);
@@ -523,11 +555,17 @@ static void test_no_allocation(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_linear_same), cmocka_unit_test(test_linear_law),
-        cmocka_unit_test(test_linear_threads_and_f16), cmocka_unit_test(test_linear_special),
-        cmocka_unit_test(test_norm), cmocka_unit_test(test_embed), cmocka_unit_test(test_place),
-        cmocka_unit_test(test_attend), cmocka_unit_test(test_attend_halves),
-        cmocka_unit_test(test_place_halves), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_linear_same),
+        cmocka_unit_test(test_linear_law),
+        cmocka_unit_test(test_linear_threads_and_f16),
+        cmocka_unit_test(test_linear_special),
+        cmocka_unit_test(test_norm),
+        cmocka_unit_test(test_embed),
+        cmocka_unit_test(test_place),
+        cmocka_unit_test(test_attend),
+        cmocka_unit_test(test_attend_halves),
+        cmocka_unit_test(test_place_halves),
+        cmocka_unit_test(test_limits),
         cmocka_unit_test(test_no_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

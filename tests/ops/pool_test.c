@@ -20,8 +20,8 @@ enum { MOST = 700 };
 typedef struct tally {
     atomic_int done[MOST];
     int32_t    threads;
-    atomic_int strangers;                       /* tasks run under a worker number that does not exist */
-    int        plain[MOST];                     /* written without atomics: the sanitizer watches */
+    atomic_int strangers;   /* tasks run under a worker number that does not exist */
+    int        plain[MOST]; /* written without atomics: the sanitizer watches */
 } tally;
 
 static void count_task(void *context, int32_t task, int32_t worker) {
@@ -41,9 +41,7 @@ static void run_and_check(pk_pool *pool, tally *t, int32_t n) {
     }
 }
 
-static void nap(double seconds) {
-    nanosleep(&(struct timespec){ 0, (long)(seconds * 1e9) }, NULL);
-}
+static void nap(double seconds) { nanosleep(&(struct timespec){ 0, (long)(seconds * 1e9) }, NULL); }
 
 static void test_every_task_once(void **state) {
     (void)state;
@@ -70,7 +68,7 @@ static void test_sleep_and_wake(void **state) {
     assert_int_equal(pk_pool_open(3, &pool), PK_OK);
     for (int round = 0; round < 40; round++) {
         run_and_check(pool, t, 5);
-        nap(round % 4 ? 150e-6 : 2e-3);         /* also right at the moment of falling asleep */
+        nap(round % 4 ? 150e-6 : 2e-3); /* also right at the moment of falling asleep */
     }
     pk_pool_close(pool);
     free(t);
@@ -90,7 +88,7 @@ static void test_idle_uses_no_cpu(void **state) {
     t->threads = 4;
     assert_int_equal(pk_pool_open(4, &pool), PK_OK);
     run_and_check(pool, t, 8);
-    nap(5e-3);                                  /* they are asleep now */
+    nap(5e-3); /* they are asleep now */
     const double before = cpu_seconds();
     nap(100e-3);
     assert_true(cpu_seconds() - before < 10e-3);
@@ -133,7 +131,8 @@ static void *own_pool(void *argument) {
 static void test_two_pools(void **state) {
     (void)state;
     pthread_t thread[2];
-    for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&thread[i], NULL, own_pool, NULL), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, own_pool, NULL), 0);
     for (int i = 0; i < 2; i++) {
         void *sum;
         pthread_join(thread[i], &sum);
@@ -168,7 +167,7 @@ static void test_list(void **state) {
     assert_int_equal(pk_backend_open("abacus", 1, &b), PK_ARGUMENT);
     assert_non_null(strstr(pk_last_error(), "cpu, ref"));
     assert_int_equal(pk_backend_open("cpu", 0, &b), PK_ARGUMENT);
-    pk_backend_close(&b);                       /* zeroed: nothing to close */
+    pk_backend_close(&b); /* zeroed: nothing to close */
     assert_int_equal(pk_backend_open("ref", 1, &b), PK_OK);
     assert_string_equal(b.name, "ref");
     assert_int_equal(b.status(b.self), PK_OK);
@@ -199,10 +198,14 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_task_once),  cmocka_unit_test(test_sleep_and_wake),
-        cmocka_unit_test(test_idle_uses_no_cpu), cmocka_unit_test(test_uneven_tasks),
-        cmocka_unit_test(test_two_pools),        cmocka_unit_test(test_isa),
-        cmocka_unit_test(test_list),             cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_every_task_once),
+        cmocka_unit_test(test_sleep_and_wake),
+        cmocka_unit_test(test_idle_uses_no_cpu),
+        cmocka_unit_test(test_uneven_tasks),
+        cmocka_unit_test(test_two_pools),
+        cmocka_unit_test(test_isa),
+        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,10 +11,11 @@
 #include "base/memory.h"
 
 /* the call succeeds, or the test fails with the library's own words */
-#define ASSERT_OK(call)                                                                            \
-    do {                                                                                           \
-        pk_status check_ = (call);                                                                 \
-        if (check_ != PK_OK) fail_msg("%s: %s: %s", #call, pk_status_text(check_), pk_last_error()); \
+#define ASSERT_OK(call)                                                             \
+    do {                                                                            \
+        pk_status check_ = (call);                                                  \
+        if (check_ != PK_OK)                                                        \
+            fail_msg("%s: %s: %s", #call, pk_status_text(check_), pk_last_error()); \
     } while (0)
 #define ASSERT_STATUS(code, call) assert_int_equal(code, call)
 

@@ -34,16 +34,21 @@ static pk_status take(tiny_network *t, size_t bytes, void **out) {
     return PK_OK;
 }
 
-typedef struct filler { tiny_network *t; pk_dtype type; } filler;
+typedef struct filler {
+    tiny_network *t;
+    pk_dtype      type;
+} filler;
 
 static float value_for(filler *f, const char *name, int32_t cols, bool matrix) {
     const float r = tiny_random(&f->t->seed);
     if (strstr(name, "gain")) return 1 + 0.1f * r;
     if (!matrix) return strstr(name, "positions") ? r : 0.2f * r;
-    return strstr(name, "embed") || strstr(name, "output") ? 0.6f * r : r * 2.5f / sqrtf((float)cols);
+    return strstr(name, "embed") || strstr(name, "output") ? 0.6f * r
+                                                           : r * 2.5f / sqrtf((float)cols);
 }
 
-static pk_status fill(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols, bool matrix) {
+static pk_status fill(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
+                      bool matrix) {
     filler      *f = user;
     const size_t n = (size_t)rows * (size_t)cols;
     float       *plain;
@@ -59,7 +64,8 @@ static pk_status fill(void *user, const char *name, pk_weight *w, int32_t rows, 
     return PK_OK;
 }
 
-pk_status tiny_network_open(const pk_config *config, pk_dtype type, uint64_t seed, tiny_network *out) {
+pk_status tiny_network_open(const pk_config *config, pk_dtype type, uint64_t seed,
+                            tiny_network *out) {
     *out = (tiny_network){ .net.config = *config, .seed = seed };
     filler f = { out, type };
     PK_TRY(pk_config_check(config));

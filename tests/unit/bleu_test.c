@@ -17,7 +17,7 @@ static bool same(const int32_t *a, const int32_t *b, size_t n) {
 /* n-grams shared by two sequences, by comparing all with all; each is used once */
 static int32_t slow_match(const int32_t *r, size_t n_r, const int32_t *h, size_t n_h,
                           size_t order) {
-    bool used[64] = { false };
+    bool    used[64] = { false };
     int32_t match = 0;
     for (size_t i = 0; i + order <= n_h; i++) {
         for (size_t k = 0; k + order <= n_r; k++) {
@@ -33,10 +33,10 @@ static int32_t slow_match(const int32_t *r, size_t n_r, const int32_t *h, size_t
 static void counts_equal_a_slow_count(void **state) {
     (void)state;
     pk_ngram_table table = { 0 };
-    pk_ids reference = { 0 }, hypothesis = { 0 };
-    uint32_t random = 1;
+    pk_ids         reference = { 0 }, hypothesis = { 0 };
+    uint32_t       random = 1;
     for (int trial = 0; trial < 500; trial++) {
-        int32_t r[64], h[64];
+        int32_t      r[64], h[64];
         const size_t n_r = (size_t)(trial * 7 % 50), n_h = (size_t)(trial * 11 % 50);
         for (int i = 0; i < 64; i++) {
             random = random * 1664525u + 1013904223u;
@@ -62,7 +62,7 @@ static void counts_equal_a_slow_count(void **state) {
 static void words_are_told_apart(void **state) {
     (void)state;
     pk_ngram_table table = { 0 };
-    const int32_t abc[] = { 'a', 'b', 'c' }, zero[] = { 0, 0 };
+    const int32_t  abc[] = { 'a', 'b', 'c' }, zero[] = { 0, 0 };
     ASSERT_OK(pk_ngram_begin(&table, 10));
     const int32_t first = pk_ngram_word(&table, abc, 3);
     assert_int_equal(pk_ngram_word(&table, abc, 3), first);
@@ -80,9 +80,9 @@ static void words_are_told_apart(void **state) {
 
 static void count_texts(const char *reference, const char *hypothesis, int32_t *count,
                         int32_t *repeated) {
-    pk_points r = { 0 }, h = { 0 };
+    pk_points      r = { 0 }, h = { 0 };
     pk_ngram_table table = { 0 };
-    pk_word_lists words = { { 0 }, { 0 } };
+    pk_word_lists  words = { { 0 }, { 0 } };
     ASSERT_OK(pk_points_read(&r, (pk_text){ reference, strlen(reference) }));
     ASSERT_OK(pk_points_read(&h, (pk_text){ hypothesis, strlen(hypothesis) }));
     ASSERT_OK(pk_bleu_count(&r, &h, &table, &words, count, repeated));
@@ -146,7 +146,7 @@ static void short_and_empty_output_is_punished(void **state) {
 
 static void single_precision_rounds_each_step(void **state) {
     (void)state;
-    const double sum[PK_BLEU_COUNTS] = { 70, 70, 33, 17, 5, 0, 70, 69, 67, 65 };
+    const double  sum[PK_BLEU_COUNTS] = { 70, 70, 33, 17, 5, 0, 70, 69, 67, 65 };
     const pk_bleu b = pk_bleu_score(sum, true);
     assert_same_double(b.precision[0], (double)(100.0f * 33.0f / 70.0f), "order 1");
     assert_same_double(b.precision[3], (double)(100.0f / 130.0f), "order 4");

@@ -9,7 +9,7 @@ static void draws_equal_numpy(void **state) {
     golden_table table = golden_open("random");
     for (size_t i = 0; i < table.n; i++) {
         const golden_row *row = &table.row[i];
-        pk_random random;
+        pk_random         random;
         pk_random_seed(&random, strtoull(row->field[0].data, NULL, 10));
         for (size_t k = 2; k < row->n; k++) {
             assert_int_equal(pk_random_below(&random, (uint32_t)golden_index(row, 1)),
@@ -21,7 +21,7 @@ static void draws_equal_numpy(void **state) {
 
 static void draws_are_even(void **state) {
     (void)state;
-    int seen[7] = { 0 };
+    int       seen[7] = { 0 };
     pk_random random;
     pk_random_seed(&random, 42);
     for (int i = 0; i < 70000; i++) seen[pk_random_below(&random, 7)]++;
@@ -55,17 +55,17 @@ static void check_signatures(const golden_row *row, const pk_eval_options *opt) 
 static void figures_equal_sacrebleu(void **state) {
     (void)state;
     golden_table corpus = golden_open("corpus"), table = golden_open("bootstrap");
-    pk_text *text[3];
+    pk_text     *text[3];
     for (size_t i = 0; i < 3; i++) text[i] = golden_column(&corpus, i);
     for (size_t i = 0; i < table.n; i++) {
-        const golden_row *row = &table.row[i];
-        const size_t first = golden_index(row, 1), last = golden_index(row, 2);
-        const pk_text *systems[2] = { text[1] + first, text[2] + first };
+        const golden_row      *row = &table.row[i];
+        const size_t           first = golden_index(row, 1), last = golden_index(row, 2);
+        const pk_text         *systems[2] = { text[1] + first, text[2] + first };
         const pk_eval_options *opt =
             PK_OPTIONS(pk_eval_options, .tokenize = row->field[3].data,
                        .bootstrap = (int32_t)golden_index(row, 4), .seed = golden_index(row, 5));
         pk_eval_scores scores[2];
-        const size_t n_systems = strcmp(row->field[0].data, "alone") ? 2 : 1;
+        const size_t   n_systems = strcmp(row->field[0].data, "alone") ? 2 : 1;
         ASSERT_OK(pk_evaluate(text[0] + first, systems, n_systems, last - first, opt, scores));
         check_row(row, &scores[golden_index(row, 6)]);
         check_signatures(row, opt);
@@ -98,8 +98,8 @@ static void equal_lines_have_no_spread(void **state) {
 
 static pk_status run_small(void *user) {
     pk_bootstrap b = { user, 2, 2, 10, 1, NULL };
-    double p;
-    pk_status status;
+    double       p;
+    pk_status    status;
     PK_GOTO(pk_bootstrap_run(&b));
     PK_GOTO(pk_bootstrap_p_value(&b, 1, PK_METRIC_BLEU, 0.0, &p));
 done:

@@ -34,9 +34,9 @@ static inline void write_bytes(const char *path, const void *data, size_t size) 
 
 static inline pk_buffer read_bytes(const char *path) {
     pk_buffer out = { 0 };
-    char part[4096];
-    size_t n;
-    FILE *f = fopen(path, "rb");
+    char      part[4096];
+    size_t    n;
+    FILE     *f = fopen(path, "rb");
     assert_non_null(f);
     while ((n = fread(part, 1, sizeof part, f)) > 0) pk_buffer_add(&out, part, n);
     fclose(f);
@@ -49,7 +49,7 @@ static inline void touch_all(const pk_stored *s) {
     float sum = 0;
     for (size_t i = 0; i < s->n; i++) {
         const pk_stored_tensor *t = &s->tensor[i];
-        const size_t n = t->bytes / pk_stored_type_bytes(t->type);
+        const size_t            n = t->bytes / pk_stored_type_bytes(t->type);
         for (size_t k = 0; k < n; k++) sum += pk_stored_get(t, k);
         assert_ptr_equal(pk_stored_find(s, t->name), t);
     }
@@ -59,8 +59,8 @@ static inline void touch_all(const pk_stored *s) {
 /* reads an exact copy (so that a sanitizer sees any step beyond it); gives the status */
 static inline pk_status read_copy(read_function read, const void *data, size_t size) {
     unsigned char *copy = malloc(size ? size : 1);
-    pk_stored s;
-    const int64_t alive = pk_memory_alive();
+    pk_stored      s;
+    const int64_t  alive = pk_memory_alive();
     if (size) memcpy(copy, data, size);
     const pk_status status = read(copy, size, &s);
     if (status == PK_OK)
@@ -82,7 +82,7 @@ static inline void try_truncations(read_function read, const pk_buffer *file, si
 /* changes each of the first n bytes in several ways; any status will do, a crash will not */
 static inline size_t try_flips(read_function read, const pk_buffer *file, size_t n) {
     static const unsigned char masks[] = { 0x01, 0x02, 0x10, 0x20, 0x80, 0xFF };
-    size_t refused = 0;
+    size_t                     refused = 0;
     for (size_t at = 0; at < n; at++)
         for (size_t k = 0; k < sizeof masks; k++) {
             file->data[at] = (char)(file->data[at] ^ masks[k]);

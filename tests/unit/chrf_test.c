@@ -10,10 +10,10 @@ typedef struct counts {
 } counts;
 
 static counts count_texts(const char *reference, const char *hypothesis) {
-    counts c;
-    pk_points r = { 0 }, h = { 0 };
+    counts         c;
+    pk_points      r = { 0 }, h = { 0 };
     pk_ngram_table table = { 0 };
-    pk_word_lists words = { { 0 }, { 0 } };
+    pk_word_lists  words = { { 0 }, { 0 } };
     ASSERT_OK(pk_points_read(&r, (pk_text){ reference, strlen(reference) }));
     ASSERT_OK(pk_points_read(&h, (pk_text){ hypothesis, strlen(hypothesis) }));
     ASSERT_OK(pk_chrf_count(&r, &h, &table, &words, c.at));
@@ -70,7 +70,7 @@ static void words_shed_one_mark(void **state) {
 static double score_texts(const char *reference, const char *hypothesis, int n_orders,
                           bool single) {
     const counts c = count_texts(reference, hypothesis);
-    double sum[PK_CHRF_COUNTS];
+    double       sum[PK_CHRF_COUNTS];
     for (int i = 0; i < PK_CHRF_COUNTS; i++) sum[i] = c.at[i];
     return pk_chrf_score(sum, n_orders, single);
 }

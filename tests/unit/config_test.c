@@ -72,8 +72,8 @@ static void test_defaults(void **state) {
 
 static void test_round_trip(void **state) {
     const pk_config c = good();
-    pk_config back, normal;
-    pk_buffer json = { 0 };
+    pk_config       back, normal;
+    pk_buffer       json = { 0 };
     (void)state;
     pk_config_defaults(&normal);
 #define DIFFERS(kind, field, value) assert_true(c.field != normal.field);
@@ -156,8 +156,8 @@ static void test_check_together(void **state) {
 /* writes the good configuration with `from` replaced by `to`, and reads it */
 static pk_status read_changed(const char *from, const char *to) {
     const pk_config c = good();
-    pk_config back;
-    pk_buffer json = { 0 }, changed = { 0 };
+    pk_config       back;
+    pk_buffer       json = { 0 }, changed = { 0 };
     pk_config_write(&c, &json);
     const char *at = strstr(json.data, from);
     assert_non_null(at);

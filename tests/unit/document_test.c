@@ -58,7 +58,8 @@ static void mbart_needs_both_languages(void **state) {
     pk_model_close(m);
 }
 
-static pk_reader open_reader(const pk_model *m, const char *from, const char *to, int32_t max_source) {
+static pk_reader open_reader(const pk_model *m, const char *from, const char *to,
+                             int32_t max_source) {
     pk_reader r = { .model = m, .max_source = max_source, .one_sentence = true };
     ASSERT_OK(pk_language_choose(m, from, to, &r.language));
     ASSERT_OK(pk_splitter_open("en", &r.splitter));
@@ -92,7 +93,8 @@ static void check_cover(const pk_document *d, int32_t max_source) {
         at += d->pieces.piece[i].size;
     }
     assert_int_equal(at, d->size);
-    for (size_t i = 0; i < d->n_jobs; i++) assert_in_range(d->job[i].source.n, 2, (uintmax_t)max_source);
+    for (size_t i = 0; i < d->n_jobs; i++)
+        assert_in_range(d->job[i].source.n, 2, (uintmax_t)max_source);
 }
 
 static void long_sentences_are_cut_at_good_places(void **state) {
@@ -101,20 +103,21 @@ static void long_sentences_are_cut_at_good_places(void **state) {
     pk_document d;
     char        text[4000];
     size_t      n = 0;
-    for (int i = 0; i < 60; i++) n += (size_t)sprintf(text + n, "the cat sees, %s house ", i % 2 ? "a" : "the");
+    for (int i = 0; i < 60; i++)
+        n += (size_t)sprintf(text + n, "the cat sees, %s house ", i % 2 ? "a" : "the");
     for (int32_t limit = 8; limit < 40; limit += 3) {
         pk_reader r = open_reader(m, NULL, NULL, limit);
         ASSERT_OK(pk_document_read(&d, &r, (pk_text){ text, n }));
         check_cover(&d, limit);
         assert_int_equal(d.n_wrapped, 1);
-        for (size_t i = 0; i + 1 < d.pieces.n; i++) {            /* cuts fall at spaces */
+        for (size_t i = 0; i + 1 < d.pieces.n; i++) { /* cuts fall at spaces */
             const pk_piece *p = &d.pieces.piece[i];
             if (p->sentence) assert_false(d.pieces.piece[i + 1].sentence);
         }
         pk_document_free(&d);
         pk_splitter_close(r.splitter);
     }
-    memset(text, 'x', sizeof text);                              /* nowhere to cut: still nothing is lost */
+    memset(text, 'x', sizeof text); /* nowhere to cut: still nothing is lost */
     pk_reader r = open_reader(m, NULL, NULL, 10);
     ASSERT_OK(pk_document_read(&d, &r, (pk_text){ text, sizeof text }));
     check_cover(&d, 10);
@@ -150,7 +153,7 @@ static void links_join_words_not_pieces(void **state) {
     pk_rendering out;
     ASSERT_OK(pk_document_read(&d, &r, (pk_text){ "the cat", 7 }));
     pk_job *job = &d.job[0];
-    pk_ids ids = { 0 };                         /* output: the source, each token looking at itself */
+    pk_ids  ids = { 0 }; /* output: the source, each token looking at itself */
     ASSERT_OK(pk_vocab_encode_target(m->vocab, "the cat", 7, &ids));
     int32_t looks[32], last = (int32_t)job->source.n - 2;
     for (size_t i = 0; i < ids.n; i++) looks[i] = (int32_t)i < last ? (int32_t)i : last;

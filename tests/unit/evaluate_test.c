@@ -7,7 +7,7 @@
 
 typedef struct corpus {
     golden_table table;
-    pk_text *text[3];
+    pk_text     *text[3];
 } corpus;
 
 static corpus open_corpus(void) {
@@ -46,13 +46,13 @@ static void check_row(const golden_row *row, const pk_eval_scores *s) {
 
 static void figures_equal_sacrebleu(void **state) {
     (void)state;
-    corpus c = open_corpus();
+    corpus       c = open_corpus();
     golden_table table = golden_open("scores");
     for (size_t i = 0; i < table.n; i++) {
-        const golden_row *row = &table.row[i];
-        const size_t first = golden_index(row, 1), last = golden_index(row, 2);
-        const pk_text *systems[2] = { c.text[1] + first, c.text[2] + first };
-        pk_eval_scores scores[2];
+        const golden_row      *row = &table.row[i];
+        const size_t           first = golden_index(row, 1), last = golden_index(row, 2);
+        const pk_text         *systems[2] = { c.text[1] + first, c.text[2] + first };
+        pk_eval_scores         scores[2];
         const pk_eval_options *opt = PK_OPTIONS(pk_eval_options, .tokenize = row->field[3].data,
                                                 .lowercase = (int32_t)golden_index(row, 4));
         ASSERT_OK(pk_evaluate(c.text[0] + first, systems, 2, last - first, opt, scores));
@@ -71,7 +71,7 @@ static void figures_equal_sacrebleu(void **state) {
 
 static void defaults_are_13a_in_mixed_case(void **state) {
     (void)state;
-    corpus c = open_corpus();
+    corpus         c = open_corpus();
     const pk_text *system = c.text[1];
     pk_eval_scores plain, named;
     ASSERT_OK(pk_evaluate(c.text[0], &system, 1, c.table.n, NULL, &plain));
@@ -91,7 +91,7 @@ static void defaults_are_13a_in_mixed_case(void **state) {
 
 static void bad_arguments_are_refused(void **state) {
     (void)state;
-    const pk_text line = { "a", 1 }, *system = &line;
+    const pk_text  line = { "a", 1 }, *system = &line;
     pk_eval_scores s;
     ASSERT_STATUS(PK_ARGUMENT, pk_evaluate(&line, &system, 1, 0, NULL, &s));
     assert_non_null(strstr(pk_last_error(), "no lines"));
@@ -112,8 +112,8 @@ static void bad_arguments_are_refused(void **state) {
 static void repeated_tokens_are_counted(void **state) {
     (void)state;
     /* across lines nothing repeats; marks are tokens; case matters unless lowered */
-    const pk_text reference[2] = { { "x", 1 }, { "y", 1 } };
-    const pk_text lines[2] = { { "a a b!!", 7 }, { "b B", 3 } };
+    const pk_text  reference[2] = { { "x", 1 }, { "y", 1 } };
+    const pk_text  lines[2] = { { "a a b!!", 7 }, { "b B", 3 } };
     const pk_text *system = lines;
     pk_eval_scores s;
     ASSERT_OK(pk_evaluate(reference, &system, 1, 2, NULL, &s));
@@ -135,7 +135,7 @@ static void long_lines_are_fine(void **state) {
     enum { SIZE = 1000000 };
     char *bytes = malloc(SIZE);
     for (size_t i = 0; i < SIZE; i++) bytes[i] = i % 7 == 6 ? ' ' : (char)('a' + i * i / 7 % 26);
-    const pk_text lines[2] = { { bytes, SIZE }, { "short line here now", 19 } };
+    const pk_text  lines[2] = { { bytes, SIZE }, { "short line here now", 19 } };
     const pk_text *system = lines;
     pk_eval_scores s;
     ASSERT_OK(pk_evaluate(lines, &system, 1, 2, PK_OPTIONS(pk_eval_options, .bootstrap = 10), &s));
@@ -146,7 +146,7 @@ static void long_lines_are_fine(void **state) {
 
 /* the lines of a file of the shared data, as texts into *bytes; NULL when it is not there */
 static pk_text *shared_lines(const char *name, char **bytes, size_t *n) {
-    char path[512];
+    char        path[512];
     const char *shared = getenv("PRONK_SHARED");
     snprintf(path, sizeof path, "%s/%s", shared ? shared : "../shared", name);
     FILE *file = fopen(path, "rb");
@@ -167,8 +167,8 @@ static pk_text *shared_lines(const char *name, char **bytes, size_t *n) {
 /* all of newstest2014; the figures are those of sacreBLEU 2.6.0 with --confidence */
 static void a_whole_test_set_equals_sacrebleu(void **state) {
     (void)state;
-    char *bytes[2] = { NULL };
-    size_t n[2];
+    char    *bytes[2] = { NULL };
+    size_t   n[2];
     pk_text *reference = shared_lines("testsets/en-de/newstest2014.de", &bytes[0], &n[0]);
     pk_text *system =
         shared_lines("models/en-de-base-hf/newstest2014.greedy.txt", &bytes[1], &n[1]);
@@ -197,7 +197,7 @@ static void a_whole_test_set_equals_sacrebleu(void **state) {
 }
 
 static pk_status evaluate_some(void *user) {
-    const corpus *c = user;
+    const corpus  *c = user;
     const pk_text *systems[2] = { c->text[1] + 60, c->text[2] + 60 };
     pk_eval_scores scores[2];
     return pk_evaluate(c->text[0] + 60, systems, 2, c->table.n - 60,

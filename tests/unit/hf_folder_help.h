@@ -13,11 +13,11 @@ enum { V = 6, D = 4, F = 6, POSITIONS = 5, MAX_TENSORS = 96 };
 /* ---- A folder being made ---- */
 
 typedef struct folder {
-    char path[256];
+    char             path[256];
     pk_stored_tensor tensor[MAX_TENSORS];
-    char name[MAX_TENSORS][96];
-    float *data[MAX_TENSORS];
-    size_t n;
+    char             name[MAX_TENSORS][96];
+    float           *data[MAX_TENSORS];
+    size_t           n;
 } folder;
 
 static inline float value_of(const char *name, size_t i) {
@@ -119,8 +119,8 @@ static inline void open_folder(const folder *f, int type, pk_model_data *m) {
 }
 
 static inline void refuse(const folder *f, pk_status want, const char *says) {
-    const int64_t alive = pk_memory_alive();
-    pk_model_data m;
+    const int64_t   alive = pk_memory_alive();
+    pk_model_data   m;
     const pk_status status = pk_model_data_open(f->path, -1, &m);
     if (status != want || !strstr(pk_last_error(), says))
         fail_msg("status %d, \"%s\" instead of \"%s\"", status, pk_last_error(), says);

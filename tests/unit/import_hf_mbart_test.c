@@ -5,7 +5,7 @@
 /* a SentencePiece model as far as its pieces go: field 1 { field 1: text, field 2: score } */
 static void write_pieces(const folder *f, const char *const *piece, size_t n) {
     pk_buffer b = { 0 };
-    char path[400];
+    char      path[400];
     for (size_t i = 0; i < n; i++) {
         const char head[4] = { 0x0A, (char)(strlen(piece[i]) + 7), 0x0A, (char)strlen(piece[i]) };
         pk_buffer_add(&b, head, 4);
@@ -52,7 +52,7 @@ static const char *token(const pk_model_data *m, int id) {
 }
 
 static void test_mbart(void **state) {
-    folder f;
+    folder        f;
     pk_model_data m;
     (void)state;
     make_mbart(&f);
@@ -82,7 +82,7 @@ static void test_mbart(void **state) {
 
 static void test_mbart_refused(void **state) {
     static const char *const other[] = { "<unk>", "<s>", "<pad>", "a", "b" };
-    folder f;
+    folder                   f;
     (void)state;
     make_mbart(&f);
     write_pieces(&f, pieces, 4);
@@ -113,8 +113,8 @@ static void test_mbart_refused(void **state) {
 /* fails each allocation of an import in turn */
 static void test_allocations(void **state) {
     const int64_t alive = pk_memory_alive();
-    folder f;
-    pk_status status = PK_NO_MEMORY;
+    folder        f;
+    pk_status     status = PK_NO_MEMORY;
     (void)state;
     make_mbart(&f);
     for (int64_t n = 1; status != PK_OK; n++) {

@@ -49,7 +49,7 @@ static void check_marian(const pk_model_data *m) {
 
 static void test_marian(void **state) {
     const int64_t alive = pk_memory_alive();
-    folder f;
+    folder        f;
     pk_model_data m;
     (void)state;
     make_marian(&f);
@@ -84,9 +84,9 @@ static void test_marian(void **state) {
 
 /* what is imported, saved and opened again is the same */
 static void test_through_file(void **state) {
-    folder f;
+    folder        f;
     pk_model_data m;
-    char path[256];
+    char          path[256];
     (void)state;
     make_marian(&f);
     open_folder(&f, -1, &m);
@@ -119,15 +119,15 @@ static void restore_as(folder *f, pk_stored_type type) {
 static void test_types(void **state) {
     static const struct {
         pk_stored_type stored;
-        int wanted;
-        pk_dtype got;
+        int            wanted;
+        pk_dtype       got;
     } cases[] = {
         { PK_STORED_F32, -1, PK_F32 },      { PK_STORED_F32, PK_F16, PK_F16 },
         { PK_STORED_F16, -1, PK_F16 },      { PK_STORED_F16, PK_F32, PK_F16 },
         { PK_STORED_F16, PK_F16, PK_F16 },  { PK_STORED_BF16, -1, PK_F32 },
         { PK_STORED_BF16, PK_F32, PK_F32 },
     };
-    folder f;
+    folder        f;
     pk_model_data m;
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -148,7 +148,7 @@ static void test_types(void **state) {
 }
 
 static void test_generation(void **state) {
-    folder f;
+    folder        f;
     pk_model_data m;
     (void)state;
     make_marian(&f);
@@ -174,7 +174,7 @@ static void test_generation(void **state) {
 static void test_config_refused(void **state) {
     static const struct {
         const char *config;
-        pk_status status;
+        pk_status   status;
         const char *says;
     } cases[] = {
         { "{" SIZES "}", PK_FORMAT, "model_type" },
@@ -247,7 +247,7 @@ static void test_tensors_refused(void **state) {
 }
 
 static void test_half_not_finite(void **state) {
-    folder f;
+    folder        f;
     pk_model_data m;
     (void)state;
     make_marian(&f);
@@ -301,8 +301,8 @@ static void check_flags(const folder *f, int share, int tie) {
 
 static void test_tables(void **state) {
     static const char own[] = "model.decoder.embed_tokens.weight";
-    folder f;
-    pk_model_data m;
+    folder            f;
+    pk_model_data     m;
     (void)state;
     make_marian(&f);
     tensor_of(&f, "model.shared.weight")->name = "lm_head.weight"; /* one name for all */
@@ -328,7 +328,7 @@ static void test_tables(void **state) {
 }
 
 static void test_separate_vocabularies(void **state) {
-    folder f;
+    folder        f;
     pk_model_data m;
     (void)state;
     make_marian(&f);
@@ -359,7 +359,7 @@ static void test_separate_vocabularies(void **state) {
 }
 
 static void test_stored_positions(void **state) {
-    folder f;
+    folder        f;
     pk_model_data m;
     (void)state;
     make_marian(&f);
@@ -373,8 +373,8 @@ static void test_stored_positions(void **state) {
 }
 
 static void test_shards(void **state) {
-    const size_t half = 9;
-    folder f, part;
+    const size_t  half = 9;
+    folder        f, part;
     pk_model_data m;
     (void)state;
     make_marian(&f);
@@ -403,8 +403,8 @@ static void test_shards(void **state) {
 }
 
 static void test_real_model(void **state) {
-    const char *shared = getenv("PRONK_SHARED");
-    char path[400];
+    const char   *shared = getenv("PRONK_SHARED");
+    char          path[400];
     pk_model_data m;
     (void)state;
     snprintf(path, sizeof path, "%s/models/en-de-base-hf", shared ? shared : "../shared");

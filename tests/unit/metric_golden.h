@@ -12,12 +12,12 @@
 enum { GOLDEN_FIELDS = 24 };
 typedef struct golden_row {
     pk_text field[GOLDEN_FIELDS];
-    size_t n;
+    size_t  n;
 } golden_row;
 typedef struct golden_table {
-    char *bytes;
+    char       *bytes;
     golden_row *row;
-    size_t n;
+    size_t      n;
 } golden_table;
 
 static inline size_t golden_unescape(char *text, size_t size) {

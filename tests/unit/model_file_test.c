@@ -40,14 +40,14 @@ static float value_of(const char *name, int32_t row, int32_t col) {
 
 typedef struct filling {
     pk_model_data *m;
-    pk_dtype type;
+    pk_dtype       type;
 } filling;
 
 static pk_status fill_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
                              bool matrix) {
     filling *f = user;
-    float *plain, *scale, row_values[64];
-    void *data;
+    float   *plain, *scale, row_values[64];
+    void    *data;
     if (!matrix) {
         PK_TRY(pk_model_data_take_plain(f->m, rows, cols, w, &plain));
         for (int32_t i = 0; i < rows * cols; i++) plain[i] = value_of(name, i / cols, i % cols);
@@ -114,7 +114,7 @@ static void save_small(pk_dtype type, char path[256]) {
 
 static void test_round_trip(void **state) {
     const int64_t alive = pk_memory_alive();
-    char path[256];
+    char          path[256];
     (void)state;
     for (int type = PK_F32; type <= PK_I8; type++) {
         pk_model_data m;
@@ -130,10 +130,10 @@ static void test_round_trip(void **state) {
 
 static void test_conversions(void **state) {
     static const struct {
-        pk_dtype stored;
-        int wanted;
+        pk_dtype  stored;
+        int       wanted;
         pk_status status;
-        pk_dtype got;
+        pk_dtype  got;
     } cases[] = {
         { PK_F32, PK_F32, PK_OK, PK_F32 },         { PK_F32, PK_F16, PK_OK, PK_F16 },
         { PK_F32, PK_I8, PK_OK, PK_I8 },           { PK_F16, PK_F32, PK_OK, PK_F16 },
@@ -142,7 +142,7 @@ static void test_conversions(void **state) {
         { PK_F32, 3, PK_ARGUMENT, PK_F32 },        { PK_F32, -2, PK_ARGUMENT, PK_F32 },
     };
     const int64_t alive = pk_memory_alive();
-    char path[256];
+    char          path[256];
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pk_model_data m;
@@ -157,7 +157,7 @@ static void test_conversions(void **state) {
 
 /* values beyond 65504 have no place in f16 */
 static void test_conversion_overflow(void **state) {
-    char path[256];
+    char          path[256];
     pk_model_data m;
     (void)state;
     make_model(PK_F32, &m);
@@ -175,15 +175,15 @@ static void test_conversion_overflow(void **state) {
 
 /* saves the tensors of a file again, after a change to the list or to the metadata */
 typedef struct changed_file {
-    pk_stored s;
+    pk_stored        s;
     pk_stored_tensor tensor[256];
-    size_t n;
-    char metadata[4096];
+    size_t           n;
+    char             metadata[4096];
 } changed_file;
 
 static changed_file *open_changed(pk_dtype type) {
     changed_file *c = calloc(1, sizeof *c);
-    char path[256];
+    char          path[256];
     save_small(type, path);
     assert_int_equal(pk_safetensors_open(path, &c->s), PK_OK);
     assert_true(c->s.n < 256);
@@ -207,18 +207,18 @@ static void shorten(pk_stored_tensor *t, int64_t n) {
 
 static void replace_text(char *text, const char *from, const char *to) {
     char *at = strstr(text, from);
-    char rest[4096];
+    char  rest[4096];
     assert_non_null(at);
     snprintf(rest, sizeof rest, "%s", at + strlen(from));
     sprintf(at, "%s%s", to, rest);
 }
 
 static void expect_refused(changed_file *c, pk_status want, const char *says) {
-    char path[256];
+    char          path[256];
     pk_model_data m;
     temporary(path, "changed.pronk");
     assert_int_equal(pk_safetensors_write(path, c->metadata, c->tensor, c->n), PK_OK);
-    const int64_t alive = pk_memory_alive();
+    const int64_t   alive = pk_memory_alive();
     const pk_status status = pk_model_data_open(path, -1, &m);
     if (status != want || !strstr(pk_last_error(), says))
         fail_msg("status %d, \"%s\" instead of \"%s\"", status, pk_last_error(), says);
@@ -268,7 +268,7 @@ static void test_vocabulary_refused(void **state) {
 static void test_metadata_refused(void **state) {
     static const struct {
         const char *from, *to;
-        pk_status status;
+        pk_status   status;
         const char *says;
     } cases[] = {
         { "\"pronk\"", "\"pt\"", PK_FORMAT, "not a Pronk model" },
@@ -293,7 +293,7 @@ static void test_metadata_refused(void **state) {
 }
 
 static void test_other_files(void **state) {
-    char path[256];
+    char          path[256];
     pk_model_data m;
     (void)state;
     assert_int_equal(pk_model_data_open("/nowhere/at/all", -1, &m), PK_IO);
@@ -309,7 +309,7 @@ static void test_other_files(void **state) {
 /* ---- Cut, changed, out of memory ---- */
 
 static pk_status open_bytes(const unsigned char *data, size_t size, pk_stored *out) {
-    char path[256];
+    char          path[256];
     pk_model_data m;
     *out = (pk_stored){ 0 };
     write_bytes(temporary(path, "bytes.pronk"), data, size);
@@ -323,7 +323,7 @@ static void test_hostile_bytes(void **state) {
     char path[256];
     (void)state;
     save_small(PK_I8, path);
-    pk_buffer file = read_bytes(path);
+    pk_buffer    file = read_bytes(path);
     const size_t header =
         8 + (unsigned char)file.data[0] + 256 * (size_t)(unsigned char)file.data[1];
     unlink(path);
@@ -340,9 +340,9 @@ static void test_hostile_bytes(void **state) {
 
 static void test_allocations(void **state) {
     const int64_t alive = pk_memory_alive();
-    char path[256], copy[256];
+    char          path[256], copy[256];
     pk_model_data m;
-    pk_status status = PK_NO_MEMORY;
+    pk_status     status = PK_NO_MEMORY;
     (void)state;
     save_small(PK_F32, path);
     for (int64_t n = 1; status != PK_OK; n++) {

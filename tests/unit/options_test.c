@@ -15,17 +15,17 @@
 
 typedef struct fields {
     int32_t count;
-    float weight;
+    float   weight;
     int32_t mode;
-    float scale;
+    float   scale;
 } fields;
 static const char *const modes[] = { "slow", "fast", NULL };
-static const pk_option table[] = {
-    { "count", "how many", PK_OPTION_INT, -2, 3, 10, NULL, offsetof(fields, count) },
-    { "weight", "how heavy", PK_OPTION_FLOAT, -1, 0.5, 2, NULL, offsetof(fields, weight) },
-    { "mode", "which way", PK_OPTION_CHOICE, 0, 1, 0, modes, offsetof(fields, mode) },
-    { "scale", "unset until named", PK_OPTION_FLOAT, 0, -1, 4, NULL, offsetof(fields, scale) },
-    { 0 },
+static const pk_option   table[] = {
+      { "count", "how many", PK_OPTION_INT, -2, 3, 10, NULL, offsetof(fields, count) },
+      { "weight", "how heavy", PK_OPTION_FLOAT, -1, 0.5, 2, NULL, offsetof(fields, weight) },
+      { "mode", "which way", PK_OPTION_CHOICE, 0, 1, 0, modes, offsetof(fields, mode) },
+      { "scale", "unset until named", PK_OPTION_FLOAT, 0, -1, 4, NULL, offsetof(fields, scale) },
+      { 0 },
 };
 
 static fields parse(const char *text) {
@@ -113,9 +113,9 @@ static void test_every_option_of_every_strategy(void **unused) {
     for (int i = 0; pk_strategies[i]; i++) {
         const pk_strategy *s = pk_strategies[i];
         for (const pk_option *o = s->options; o->name; o++) {
-            char value[64], spec[256];
+            char               value[64], spec[256];
             const pk_strategy *by;
-            unsigned char *plain, *changed;
+            unsigned char     *plain, *changed;
             another_value(o, value, sizeof value);
             snprintf(spec, sizeof spec, "%s:%s=%s", s->name, o->name, value);
             assert_int_equal(pk_strategy_parse(s->name, &by, (void **)&plain), PK_OK);
@@ -136,7 +136,7 @@ static void test_every_option_of_every_strategy(void **unused) {
 static void test_out_of_memory(void **unused) {
     (void)unused;
     const int64_t alive = pk_memory_alive();
-    fields f;
+    fields        f;
     for (int n = 1; n < 8; n++) { /* errors are still errors, with a shorter text */
         pk_memory_fail_after(n);
         assert_int_equal(pk_options_parse(table, "x=1", "it", &f), PK_ARGUMENT);

@@ -16,7 +16,7 @@ static void test_sizes(void **state) {
     assert_int_equal(pk_panel_count(17), 2);
     assert_int_equal(pk_panel_bytes(17, 5, PK_F32), 2 * 5 * 16 * 4);
     assert_int_equal(pk_panel_bytes(17, 5, PK_F16), 2 * 5 * 16 * 2);
-    assert_int_equal(pk_panel_bytes(17, 5, PK_I8), 2 * 8 * 16);          /* five columns: two quads */
+    assert_int_equal(pk_panel_bytes(17, 5, PK_I8), 2 * 8 * 16); /* five columns: two quads */
     assert_int_equal(pk_panel_stride(512, PK_I8), 512 * 16);
     /* beyond 4 GB nothing wraps round */
     assert_true(pk_panel_bytes(1 << 20, 1 << 14, PK_F32) == (size_t)1 << 36);
@@ -39,8 +39,11 @@ static void test_index_is_one_to_one(void **state) {
     (void)state;
     for (pk_dtype type = PK_F32; type <= PK_I8; type++) {
         const int32_t rows = 35, cols = 7;
-        const size_t  each = type == PK_F32 ? 4 : type == PK_F16 ? 2 : 1, n = pk_panel_bytes(rows, cols, type) / each;
-        char         *seen = calloc(n, 1);
+        const size_t  each = type == PK_F32   ? 4
+                             : type == PK_F16 ? 2
+                                              : 1,
+                     n = pk_panel_bytes(rows, cols, type) / each;
+        char *seen = calloc(n, 1);
         for (int32_t r = 0; r < rows; r++)
             for (int32_t c = 0; c < cols; c++) {
                 const size_t at = pk_panel_index(cols, type, r, c);
@@ -56,12 +59,12 @@ static void test_pack(void **state) {
     enum { ROWS = 19, COLS = 6 };
     float values[ROWS * COLS];
     for (int i = 0; i < ROWS * COLS; i++) values[i] = (float)((i * 37) % 101 - 50) / 64;
-    for (int c = 0; c < COLS; c++) values[3 * COLS + c] = 0;             /* a row without a scale */
+    for (int c = 0; c < COLS; c++) values[3 * COLS + c] = 0; /* a row without a scale */
     for (pk_dtype type = PK_F32; type <= PK_I8; type++) {
         float     scale[ROWS];
         void     *data = calloc(pk_panel_bytes(ROWS, COLS, type), 1);
         pk_weight w = { data, scale, ROWS, COLS, type, false };
-        pk_panel_pack(data, scale, COLS, type, 0, 10, values);           /* in two pieces */
+        pk_panel_pack(data, scale, COLS, type, 0, 10, values); /* in two pieces */
         pk_panel_pack(data, scale, COLS, type, 10, ROWS - 10, values + 10 * COLS);
         for (int r = 0; r < ROWS; r++)
             for (int c = 0; c < COLS; c++) {
@@ -75,7 +78,9 @@ static void test_pack(void **state) {
 /* the largest magnitude becomes 127; halves go to the even neighbour; tiny rows do no harm */
 static void test_rounding(void **state) {
     (void)state;
-    const float rows[3][4] = { { 127, 0.5f, 1.5f, -2.5f }, { -12.7f, 12.7f, 0, 0.04f }, { 1e-44f, -1e-44f, 0, 0 } };
+    const float rows[3][4] = { { 127, 0.5f, 1.5f, -2.5f },
+                               { -12.7f, 12.7f, 0, 0.04f },
+                               { 1e-44f, -1e-44f, 0, 0 } };
     int8_t      data[64 * 1];
     float       scale[3];
     memset(data, 0, sizeof data);
@@ -95,9 +100,13 @@ static void test_plain(void **state) {
 }
 
 static void test_f16_known(void **state) {
-    static const struct { uint16_t half; float value; } known[] = {
-        { 0x0000, 0 }, { 0x3c00, 1 }, { 0xc000, -2 }, { 0x7bff, 65504 }, { 0x0400, 0x1p-14f },
-        { 0x0001, 0x1p-24f }, { 0x83ff, -0x3ffp-24f }, { 0x7c00, INFINITY }, { 0xfc00, -INFINITY },
+    static const struct {
+        uint16_t half;
+        float    value;
+    } known[] = {
+        { 0x0000, 0 },           { 0x3c00, 1 },        { 0xc000, -2 },
+        { 0x7bff, 65504 },       { 0x0400, 0x1p-14f }, { 0x0001, 0x1p-24f },
+        { 0x83ff, -0x3ffp-24f }, { 0x7c00, INFINITY }, { 0xfc00, -INFINITY },
     };
     (void)state;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -113,8 +122,10 @@ static void test_f16_round_trip(void **state) {
     (void)state;
     for (uint32_t h = 0; h < 65536; h++) {
         const float value = pk_f16_to_f32((uint16_t)h);
-        if ((h & 0x7fff) > 0x7c00) assert_true(isnan(value) && isnan(pk_f16_to_f32(pk_f32_to_f16(value))));
-        else assert_int_equal(pk_f32_to_f16(value), h);
+        if ((h & 0x7fff) > 0x7c00)
+            assert_true(isnan(value) && isnan(pk_f16_to_f32(pk_f32_to_f16(value))));
+        else
+            assert_int_equal(pk_f32_to_f16(value), h);
     }
 }
 
@@ -123,7 +134,7 @@ static void test_f16_nearest(void **state) {
     (void)state;
     for (uint32_t h = 0; h < 0x7bff; h++) {
         const float low = pk_f16_to_f32((uint16_t)h), high = pk_f16_to_f32((uint16_t)(h + 1));
-        const float middle = 0.5f * (low + high);                        /* exact in 32 bits */
+        const float middle = 0.5f * (low + high); /* exact in 32 bits */
         assert_int_equal(pk_f32_to_f16(middle), h % 2 ? h + 1 : h);
         assert_int_equal(pk_f32_to_f16(nextafterf(middle, 0)), h);
         assert_int_equal(pk_f32_to_f16(nextafterf(middle, INFINITY)), h + 1);
@@ -136,10 +147,14 @@ static void test_f16_nearest(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),     cmocka_unit_test(test_index),
-        cmocka_unit_test(test_index_is_one_to_one), cmocka_unit_test(test_pack),
-        cmocka_unit_test(test_rounding),  cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_f16_known), cmocka_unit_test(test_f16_round_trip),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_index),
+        cmocka_unit_test(test_index_is_one_to_one),
+        cmocka_unit_test(test_pack),
+        cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_f16_known),
+        cmocka_unit_test(test_f16_round_trip),
         cmocka_unit_test(test_f16_nearest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,8 +17,8 @@ static pk_status run(pk_pickle *p, const char *text, size_t size) {
 /* the status of a pickle in an exact copy, and that nothing is left behind */
 static pk_status status_of(const char *text, size_t size) {
     const int64_t alive = pk_memory_alive();
-    char *copy = malloc(size ? size : 1);
-    pk_pickle p;
+    char         *copy = malloc(size ? size : 1);
+    pk_pickle     p;
     if (size) memcpy(copy, text, size);
     const pk_status status = run(&p, copy, size);
     pk_pickle_free(&p);

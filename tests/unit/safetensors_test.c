@@ -5,7 +5,7 @@
 
 /* header text and data as one file in memory */
 static pk_buffer make_file(const char *header, size_t data_size) {
-    pk_buffer out = { 0 };
+    pk_buffer    out = { 0 };
     const size_t n = strlen(header);
     for (int i = 0; i < 8; i++) pk_buffer_print(&out, "%c", (int)(n >> (8 * i) & 255));
     pk_buffer_add_text(&out, header);
@@ -14,7 +14,7 @@ static pk_buffer make_file(const char *header, size_t data_size) {
 }
 
 static pk_status read_header(const char *header, size_t data_size) {
-    pk_buffer file = make_file(header, data_size);
+    pk_buffer       file = make_file(header, data_size);
     const pk_status status = read_copy(pk_safetensors_read, file.data, file.size);
     pk_buffer_free(&file);
     return status;
@@ -36,7 +36,7 @@ static void test_accepts(void **state) {
 static void test_refuses(void **state) {
     static const struct {
         const char *header;
-        size_t data_size;
+        size_t      data_size;
         const char *says;
     } bad[] = {
         { "[]", 0, "not a safetensors" },
@@ -143,7 +143,7 @@ static pk_buffer sample_file(const char *name) {
 }
 
 static void test_round_trip(void **state) {
-    char path[256];
+    char      path[256];
     pk_stored s;
     (void)state;
     temporary(path, "round");
@@ -170,7 +170,7 @@ static void test_round_trip(void **state) {
 
 static void test_write_fails(void **state) {
     pk_stored_tensor wrong = sample[0];
-    char path[256];
+    char             path[256];
     (void)state;
     assert_int_equal(pk_safetensors_write("/nowhere/at/all", NULL, sample, N_SAMPLE), PK_IO);
     wrong.dim[0] = 7;
@@ -192,7 +192,7 @@ static void test_write_fails(void **state) {
 }
 
 static void test_open_fails(void **state) {
-    char path[256];
+    char      path[256];
     pk_stored s;
     (void)state;
     assert_int_equal(pk_safetensors_open("/nowhere/at/all", &s), PK_IO);
@@ -204,7 +204,7 @@ static void test_open_fails(void **state) {
 }
 
 static void test_hostile_bytes(void **state) {
-    pk_buffer file = sample_file("hostile");
+    pk_buffer    file = sample_file("hostile");
     const size_t header =
         8 + (unsigned char)file.data[0] + 256 * (size_t)(unsigned char)file.data[1];
     (void)state;
@@ -219,14 +219,14 @@ static void test_hostile_bytes(void **state) {
 
 static double half_by_definition(unsigned h) {
     const double sign = h & 0x8000 ? -1 : 1, mantissa = h & 0x3FF;
-    const int exponent = h >> 10 & 31;
+    const int    exponent = h >> 10 & 31;
     if (exponent == 31) return mantissa != 0 ? NAN : sign * INFINITY;
     return sign * (exponent ? ldexp(1 + mantissa / 1024, exponent - 15) : ldexp(mantissa, -24));
 }
 
 static void test_every_half(void **state) {
     static uint16_t all[65536];
-    static float out[65536];
+    static float    out[65536];
     (void)state;
     for (unsigned i = 0; i < 65536; i++) all[i] = (uint16_t)i;
     const pk_stored_tensor t = { .type = PK_STORED_F16, .data = all, .bytes = sizeof all };
@@ -240,18 +240,18 @@ static void test_every_half(void **state) {
 
 static void test_elements(void **state) {
     static const union {
-        double f64[2];
-        int64_t i64[2];
-        int32_t i32[4];
-        int16_t i16[8];
-        int8_t i8[16];
+        double   f64[2];
+        int64_t  i64[2];
+        int32_t  i32[4];
+        int16_t  i16[8];
+        int8_t   i8[16];
         uint16_t u16[8];
     } data[] = { { .f64 = { 0, 1.5 } }, { .i64 = { 0, -5 } },    { .i32 = { 0, 7 } },
                  { .i16 = { 0, -8 } },  { .i8 = { 0, -9 } },     { .i8 = { 0, (int8_t)200 } },
                  { .i8 = { 0, 3 } },    { .u16 = { 0, 0xC049 } } };
     static const struct {
         pk_stored_type type;
-        float want;
+        float          want;
     } cases[] = { { PK_STORED_F64, 1.5f }, { PK_STORED_I64, -5 },         { PK_STORED_I32, 7 },
                   { PK_STORED_I16, -8 },   { PK_STORED_I8, -9 },          { PK_STORED_U8, 200 },
                   { PK_STORED_BOOL, 1 },   { PK_STORED_BF16, -3.140625f } };

@@ -10,7 +10,7 @@
 #include "session/session_parts.h"
 #include "tiny_network.h"
 
-typedef struct world {                          /* one network, one session */
+typedef struct world { /* one network, one session */
     tiny_network tiny;
     pk_backend   on;
     pk_session  *s;
@@ -19,14 +19,25 @@ typedef struct world {                          /* one network, one session */
     int32_t      tips[8];
 } world;
 
-static const pk_session_limits limits = { .sentences = 4, .source_tokens = 64, .source_length = 20,
-                                          .encode_tokens = 64, .rows = 4, .asks = 32, .slots = 96,
-                                          .path = 48, .top_k = 4, .listed = 600 };
-static const int32_t source_a[] = { 5, 9, 11, 3, 27, 8, 0 }, source_b[] = { 33, 2, 0 },
+static const pk_session_limits limits = { .sentences = 4,
+                                          .source_tokens = 64,
+                                          .source_length = 20,
+                                          .encode_tokens = 64,
+                                          .rows = 4,
+                                          .asks = 32,
+                                          .slots = 96,
+                                          .path = 48,
+                                          .top_k = 4,
+                                          .listed = 600 };
+static const int32_t           source_a[] = { 5, 9, 11, 3, 27, 8, 0 }, source_b[] = { 33, 2, 0 },
                      source_c[] = { 7, 7, 21, 14, 1, 0 };
 static const pk_sentence_tokens sources[] = { { source_a, 7 }, { source_b, 3 }, { source_c, 6 } };
 
-typedef struct kind { const char *backend; pk_dtype type; int32_t threads; } kind;
+typedef struct kind {
+    const char *backend;
+    pk_dtype    type;
+    int32_t     threads;
+} kind;
 static const kind kinds[] = { { "ref", PK_F32, 1 }, { "cpu", PK_F32, 1 }, { "cpu", PK_F32, 2 },
                               { "cpu", PK_F16, 1 }, { "ref", PK_I8, 1 },  { "cpu", PK_I8, 1 },
                               { "cpu", PK_I8, 2 } };
@@ -41,7 +52,7 @@ static void open_world(world *w, const kind *k) {
 }
 
 static void close_world(world *w) {
-    assert_int_equal(pk_session_free_slots(w->s), limits.slots);     /* nothing leaks */
+    assert_int_equal(pk_session_free_slots(w->s), limits.slots); /* nothing leaks */
     assert_int_equal(pk_session_free_source(w->s), limits.source_tokens);
     assert_int_equal(pk_session_free_sentences(w->s), limits.sentences);
     pk_session_close(w->s);
@@ -49,7 +60,9 @@ static void close_world(world *w) {
     tiny_network_close(&w->tiny);
 }
 
-static pk_pass new_pass(world *w) { return (pk_pass){ .room = 15, .ask = w->ask, .answer = w->answer }; }
+static pk_pass new_pass(world *w) {
+    return (pk_pass){ .room = 15, .ask = w->ask, .answer = w->answer };
+}
 
 static void keep_and_commit(world *w, int32_t sentence, int32_t tip) {
     pk_verdict v = { .room = 8, .tip = w->tips };
@@ -62,7 +75,9 @@ static void run_chain(world *w, int32_t sentence, const int32_t *token, int32_t 
                       pk_candidate *out) {
     pk_pass p = new_pass(w);
     for (int32_t i = 0, at = 0; i < n; i++)
-        at = pk_ask_add(&p, (pk_ask){ .token = token[i], .pos = pos + i, .parent = at, .top_k = 2, .logp = true });
+        at = pk_ask_add(
+            &p,
+            (pk_ask){ .token = token[i], .pos = pos + i, .parent = at, .top_k = 2, .logp = true });
     ASSERT_OK(pk_session_run(w->s, &(pk_request){ sentence, &p }, 1));
     for (int32_t i = 0; i < n; i++) memcpy(out + 2 * i, w->answer[i + 1].top, 2 * sizeof *out);
 }
@@ -111,13 +126,17 @@ static void alone_equals_batched(void **state) {
         for (int i = 0; i < 3; i++) {
             pass[i] = (pk_pass){ .room = 5, .ask = ask[i], .answer = answer[i] };
             for (int32_t j = 0, at = 0; j < 2 + i % 3; j++)
-                at = pk_ask_add(&pass[i], (pk_ask){ .token = words[j], .pos = j, .parent = at, .top_k = 2, .logp = true });
+                at = pk_ask_add(
+                    &pass[i],
+                    (pk_ask){
+                        .token = words[j], .pos = j, .parent = at, .top_k = 2, .logp = true });
             request[i] = (pk_request){ id[i], &pass[i] };
         }
         ASSERT_OK(pk_session_run(w.s, request, 3));
         for (int i = 0; i < 3; i++)
             for (int j = 0; j < 2 + i % 3; j++)
-                assert_memory_equal(answer[i][j + 1].top, &alone[i][2 * j], 2 * sizeof(pk_candidate));
+                assert_memory_equal(answer[i][j + 1].top, &alone[i][2 * j],
+                                    2 * sizeof(pk_candidate));
         for (int i = 0; i < 3; i++) pk_session_forget(w.s, id[i]);
         close_world(&w);
     }
@@ -173,12 +192,14 @@ static void rows_share_their_past(void **state) {
         assert_int_equal(pk_session_free_slots(w.s), limits.slots - 3);
         p.n = 0;
         pk_ask_add(&p, (pk_ask){ .row = 0, .token = 31, .pos = 2, .top_k = 2, .logp = true });
-        pk_ask_add(&p, (pk_ask){ .row = 1, .token = 9, .pos = 1, .parent = -1, .top_k = 2, .logp = true });
-        pk_ask_add(&p, (pk_ask){ .row = 3, .token = PK_NO_TOKEN, .pos = 0, .top_k = 2, .logp = true });
+        pk_ask_add(
+            &p, (pk_ask){ .row = 1, .token = 9, .pos = 1, .parent = -1, .top_k = 2, .logp = true });
+        pk_ask_add(&p,
+                   (pk_ask){ .row = 3, .token = PK_NO_TOKEN, .pos = 0, .top_k = 2, .logp = true });
         ASSERT_OK(pk_session_run(w.s, &(pk_request){ id, &p }, 1));
         assert_memory_equal(w.answer[1].top, &chain[4], 2 * sizeof *chain);
-        assert_memory_equal(w.answer[2].top, &chain[2], 2 * sizeof *chain);     /* one token back */
-        assert_memory_equal(w.answer[3].top, &chain[0], 2 * sizeof *chain);     /* from the start */
+        assert_memory_equal(w.answer[2].top, &chain[2], 2 * sizeof *chain); /* one token back */
+        assert_memory_equal(w.answer[3].top, &chain[0], 2 * sizeof *chain); /* from the start */
         pk_session_forget(w.s, id);
         close_world(&w);
     }
@@ -197,15 +218,18 @@ static void a_tree_equals_its_branches(void **state) {
     run_chain(&w, id, b, 3, 0, right);
     pk_pass       p = new_pass(&w);
     const int32_t root = pk_ask_add(&p, (pk_ask){ .token = PK_NO_TOKEN, .top_k = 2, .logp = true });
-    const int32_t x = pk_ask_add(&p, (pk_ask){ .token = 3, .pos = 1, .parent = root, .top_k = 2, .logp = true });
-    const int32_t y = pk_ask_add(&p, (pk_ask){ .token = 5, .pos = 1, .parent = root, .top_k = 2, .logp = true });
+    const int32_t x =
+        pk_ask_add(&p, (pk_ask){ .token = 3, .pos = 1, .parent = root, .top_k = 2, .logp = true });
+    const int32_t y =
+        pk_ask_add(&p, (pk_ask){ .token = 5, .pos = 1, .parent = root, .top_k = 2, .logp = true });
     pk_ask_add(&p, (pk_ask){ .token = 8, .pos = 2, .parent = x, .top_k = 2, .logp = true });
-    const int32_t tip = pk_ask_add(&p, (pk_ask){ .token = 8, .pos = 2, .parent = y, .top_k = 2, .logp = true });
+    const int32_t tip =
+        pk_ask_add(&p, (pk_ask){ .token = 8, .pos = 2, .parent = y, .top_k = 2, .logp = true });
     ASSERT_OK(pk_session_run(w.s, &(pk_request){ id, &p }, 1));
     assert_memory_equal(w.answer[4].top, &left[4], 2 * sizeof *left);
     assert_memory_equal(w.answer[5].top, &right[4], 2 * sizeof *right);
     keep_and_commit(&w, id, tip);
-    assert_int_equal(pk_session_free_slots(w.s), limits.slots - 3);             /* root, y, tip */
+    assert_int_equal(pk_session_free_slots(w.s), limits.slots - 3); /* root, y, tip */
     pk_session_forget(w.s, id);
     close_world(&w);
 }
@@ -223,9 +247,10 @@ static void see_all_looks_ahead(void **state) {
     pk_pass p = new_pass(&w);
     p.see_all = true;
     for (int32_t i = 0, at = 0; i < 3; i++)
-        at = pk_ask_add(&p, (pk_ask){ .token = a[i], .pos = i, .parent = at, .top_k = 2, .logp = true });
+        at = pk_ask_add(
+            &p, (pk_ask){ .token = a[i], .pos = i, .parent = at, .top_k = 2, .logp = true });
     ASSERT_OK(pk_session_run(w.s, &(pk_request){ id, &p }, 1));
-    assert_true(w.answer[1].top[0].logp != causal[0].logp);          /* the first sees the others now */
+    assert_true(w.answer[1].top[0].logp != causal[0].logp); /* the first sees the others now */
     for (int i = 0; i < 3; i++) assert_int_equal(w.s->count[i], 3);
     pk_session_forget(w.s, id);
     close_world(&w);
@@ -270,7 +295,7 @@ static void attention_is_told_where_it_was_asked(void **state) {
     pk_ask_add(&p, (pk_ask){ .token = 4, .pos = 1, .parent = 1, .top_k = 1 });
     pk_ask_add(&p, (pk_ask){ .token = 5, .pos = 2, .parent = 2, .attention = true });
     ASSERT_OK(pk_session_run(w.s, &(pk_request){ id, &p }, 1));
-    for (int ask = 1; ask <= 3; ask += 2) {     /* also where nothing else was asked for */
+    for (int ask = 1; ask <= 3; ask += 2) { /* also where nothing else was asked for */
         float sum = 0;
         for (int i = 0; i < 7; i++) sum += w.answer[ask].attention[i];
         assert_true(sum > 0.9999f && sum < 1.0001f);
@@ -289,8 +314,8 @@ static void asks_out_of_range_are_refused_and_nothing_is_lost(void **state) {
     ASSERT_STATUS(PK_ARGUMENT, pk_session_encode(w.s, &too_long, 1, &id));
     ASSERT_STATUS(PK_ARGUMENT, pk_session_encode(w.s, &empty, 1, &id));
     ASSERT_OK(pk_session_encode(w.s, sources, 1, &id));
-    const pk_ask bad[] = { { .token = 40 }, { .token = -2 }, { .pos = 48 }, { .pos = -1 }, { .row = 1 },
-                           { .parent = 1 }, { .top_k = 5 } };
+    const pk_ask bad[] = { { .token = 40 }, { .token = -2 }, { .pos = 48 }, { .pos = -1 },
+                           { .row = 1 },    { .parent = 1 }, { .top_k = 5 } };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pk_pass p = new_pass(&w);
         pk_ask_add(&p, bad[i]);
@@ -318,9 +343,9 @@ static void a_pass_allocates_nothing(void **state) {
 }
 
 static pk_status open_and_close(void *user) {
-    world          *w = user;
-    pk_session     *s = NULL;
-    pk_backend      on;
+    world      *w = user;
+    pk_session *s = NULL;
+    pk_backend  on;
     PK_TRY(pk_backend_open("cpu", 2, &on));
     const pk_status status = pk_session_open(&w->tiny.net, &on, &limits, &s);
     pk_session_close(s);

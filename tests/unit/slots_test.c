@@ -11,7 +11,8 @@ static void a_path_runs_from_the_start(void **state) {
     int32_t  path[8];
     (void)state;
     ASSERT_OK(pk_slots_open(&s, 8));
-    const int32_t a = pk_slots_take(&s, PK_NO_SLOT), b = pk_slots_take(&s, a), c = pk_slots_take(&s, b);
+    const int32_t a = pk_slots_take(&s, PK_NO_SLOT), b = pk_slots_take(&s, a),
+                  c = pk_slots_take(&s, b);
     const int32_t d = pk_slots_take(&s, a);
     assert_int_equal(pk_slots_path(&s, c, path), 3);
     assert_true(path[0] == a && path[1] == b && path[2] == c);
@@ -29,7 +30,7 @@ static void what_nobody_holds_is_free_again(void **state) {
     (void)state;
     ASSERT_OK(pk_slots_open(&s, 4));
     const int32_t a = pk_slots_take(&s, PK_NO_SLOT), b = pk_slots_take(&s, a);
-    pk_slots_drop(&s, a);                       /* b still stands on it */
+    pk_slots_drop(&s, a); /* b still stands on it */
     assert_int_equal(s.n_free, 2);
     pk_slots_hold(&s, b);
     pk_slots_drop(&s, b);
@@ -46,11 +47,12 @@ static void running_out_is_told(void **state) {
     int32_t a = pk_slots_take(&s, PK_NO_SLOT);
     assert_int_not_equal(pk_slots_take(&s, a), PK_NO_SLOT);
     assert_int_equal(pk_slots_take(&s, a), PK_NO_SLOT);
-    assert_int_equal(s.holders[a], 2);          /* the refused one left no trace */
+    assert_int_equal(s.holders[a], 2); /* the refused one left no trace */
     pk_slots_close(&s);
 }
 
-/* random rows that grow, fork and vanish; at every moment the slots in use are those on some path */
+/* random rows that grow, fork and vanish; at every moment the slots in use are those on some path
+ */
 static void a_random_walk_loses_nothing(void **state) {
     enum { N = 200, ROWS = 6 };
     pk_slots s;
@@ -63,8 +65,10 @@ static void a_random_walk_loses_nothing(void **state) {
         seed = seed * 1664525u + 1013904223u;
         const int row = (int)(seed >> 8) % ROWS, what = (int)(seed >> 20) % 8;
         int32_t   next = PK_NO_SLOT;
-        if (what < 5 && s.n_free) next = pk_slots_take(&s, tip[row]);
-        else if (what < 7) pk_slots_hold(&s, next = tip[(row + 1) % ROWS]);
+        if (what < 5 && s.n_free)
+            next = pk_slots_take(&s, tip[row]);
+        else if (what < 7)
+            pk_slots_hold(&s, next = tip[(row + 1) % ROWS]);
         pk_slots_drop(&s, tip[row]);
         tip[row] = next;
         char used[N] = { 0 };

@@ -39,8 +39,8 @@ static void check_cover(const char *text, size_t size, const pk_pieces *p) {
 /* what pk_split makes of the text, as sentences with '|' between them */
 static void split_to(const char *language, const char *text, bool one, char *out, size_t room) {
     pk_splitter *s;
-    pk_pieces p = { 0 };
-    size_t n = 0;
+    pk_pieces    p = { 0 };
+    size_t       n = 0;
     assert_int_equal(pk_splitter_open(language, &s), PK_OK);
     assert_int_equal(pk_split(s, text, strlen(text), one, &p), PK_OK);
     check_cover(text, strlen(text), &p);
@@ -144,7 +144,7 @@ static void lines_and_spacing_are_copied(void **state) {
     const char *text = "  One.\t Two. \r\n\r\n \t\nThree\rFour\xE2\x80\xA8"
                        "Five\xE2\x80\xA9"
                        "Six\n";
-    char found[256];
+    char        found[256];
     split_to("en", text, false, found, sizeof found);
     assert_string_equal(found, "One.|Two.|Three|Four|Five|Six");
     split_to("en", text, true, found, sizeof found);
@@ -159,7 +159,7 @@ static void white_space_alone_has_no_sentence(void **state) {
         "", " ", "\n", "\r\n\r\n", "\t \xC2\xA0\xE3\x80\x80", "\xC2\x85"
     };
     pk_splitter *s;
-    pk_pieces p = { 0 };
+    pk_pieces    p = { 0 };
     assert_int_equal(pk_splitter_open("en", &s), PK_OK);
     for (size_t i = 0; i < sizeof blank / sizeof *blank; i++)
         for (int one = 0; one < 2; one++) {
@@ -173,10 +173,10 @@ static void white_space_alone_has_no_sentence(void **state) {
 
 static void zero_bytes_are_characters(void **state) {
     (void)state;
-    const char text[] = "One\0two. Three\0. \0";
+    const char   text[] = "One\0two. Three\0. \0";
     const size_t size = sizeof text - 1;
     pk_splitter *s;
-    pk_pieces p = { 0 };
+    pk_pieces    p = { 0 };
     assert_int_equal(pk_splitter_open("en", &s), PK_OK);
     for (int one = 0; one < 2; one++) {
         assert_int_equal(pk_split(s, text, size, one != 0, &p), PK_OK);
@@ -199,7 +199,7 @@ static void long_lines_take_linear_time(void **state) {
     char *text;
     assert_int_equal(PK_TAKE(&text, SIZE), PK_OK);
     pk_splitter *s;
-    pk_pieces p = { 0 };
+    pk_pieces    p = { 0 };
     assert_int_equal(pk_splitter_open("de", &s), PK_OK);
     for (size_t i = 0; i < sizeof unit / sizeof *unit; i++) {
         const size_t n = strlen(unit[i]), size = SIZE / n * n;
@@ -244,9 +244,9 @@ static void cuts_fall_at_the_best_place(void **state) {
 
 static void cuts_obey_their_law(void **state) {
     (void)state;
-    const char *text = "Ein s\xC3\xB6hr langer, e\xCC\x81"
-                       "cht (sehr) langer Satz; \xE4\xBD\xA0\xE5\xA5\xBD\xE3\x80\x81 "
-                       "und   Schlu\xC3\x9F - \xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x94\xAC.";
+    const char  *text = "Ein s\xC3\xB6hr langer, e\xCC\x81"
+                        "cht (sehr) langer Satz; \xE4\xBD\xA0\xE5\xA5\xBD\xE3\x80\x81 "
+                        "und   Schlu\xC3\x9F - \xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x94\xAC.";
     const size_t size = strlen(text);
     for (size_t from = 0; from < size; from++) {
         if (!pk_utf8_valid(text + from, size - from)) continue;
@@ -275,12 +275,12 @@ static void lists_hold_whole_words(void **state) {
 static void no_memory_is_reported(void **state) {
     (void)state;
     const int64_t before = pk_memory_alive();
-    int n_failed = 0;
+    int           n_failed = 0;
     for (int64_t fail = 1; fail < 20; fail++) {
         pk_splitter *s = NULL;
-        pk_pieces p = { 0 };
+        pk_pieces    p = { 0 };
         pk_memory_fail_after(fail);
-        pk_status status = pk_splitter_open("en", &s);
+        pk_status   status = pk_splitter_open("en", &s);
         const char *text =
             "A. B.\nC\nD\nE\nF\nG\nH\nI\nJ\nK\nL\nM\nN\nO\nP\nQ\nR\nS\nT\nU\nV\nW\nX";
         if (status == PK_OK) status = pk_split(s, text, strlen(text), false, &p);

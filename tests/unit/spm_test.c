@@ -19,13 +19,13 @@
 /* ---- operator new and delete, under their names in C; visible, so that the library takes them
  * ---- */
 #pragma GCC visibility push(default)
-void *_Znwm(size_t n);
-void *_Znam(size_t n);
-void _ZdlPv(void *block);
-void _ZdlPvm(void *block, size_t n);
-void _ZdaPv(void *block);
-void _ZdaPvm(void *block, size_t n);
-void _ZSt17__throw_bad_allocv(void); /* of libstdc++: throws std::bad_alloc */
+void                  *_Znwm(size_t n);
+void                  *_Znam(size_t n);
+void                   _ZdlPv(void *block);
+void                   _ZdlPvm(void *block, size_t n);
+void                   _ZdaPv(void *block);
+void                   _ZdaPvm(void *block, size_t n);
+void                   _ZSt17__throw_bad_allocv(void); /* of libstdc++: throws std::bad_alloc */
 #pragma GCC visibility pop
 
 enum { HEAD = 16 };                                   /* before each block: its size */
@@ -43,11 +43,11 @@ void *_Znwm(size_t n) {
     return (char *)block + HEAD;
 }
 void *_Znam(size_t n) { return _Znwm(n); }
-void _ZdlPv(void *block) {
-    if (!block) return;
+void  _ZdlPv(void *block) {
+     if (!block) return;
     size_t *head = (size_t *)((char *)block - HEAD);
-    atomic_fetch_sub(&new_alive, *head);
-    free(head);
+     atomic_fetch_sub(&new_alive, *head);
+     free(head);
 }
 void _ZdlPvm(void *block, size_t n) {
     (void)n;
@@ -61,7 +61,7 @@ void _ZdaPvm(void *block, size_t n) {
 
 /* ---- helpers ---- */
 static pk_file_map model;
-static const char text[] = "The ship leaves the harbour \xEF\xBC\xA1 fa\xCC\x88.";
+static const char  text[] = "The ship leaves the harbour \xEF\xBC\xA1 fa\xCC\x88.";
 
 static int open_model(void **state) {
     (void)state;
@@ -77,7 +77,7 @@ static int close_model(void **state) {
 /* pieces as one string, each followed by a NUL, and where they begin */
 typedef struct pieces {
     pk_buffer names;
-    size_t start[100], begin[100], n;
+    size_t    start[100], begin[100], n;
 } pieces;
 
 static pk_status collect(void *user, const char *piece, size_t size, size_t begin) {
@@ -97,7 +97,7 @@ static const char *name_of(const void *user, size_t i) {
 
 /* opens, encodes, decodes; PK_OK only when all three went well */
 static pk_status use(const void *data, size_t size, pieces *p, pk_buffer *out) {
-    pk_spm *s = NULL;
+    pk_spm   *s = NULL;
     pk_status status;
     PK_GOTO(pk_spm_open(data, size, &s));
     PK_GOTO(pk_spm_encode(s, text, sizeof text - 1, collect, p));
@@ -108,8 +108,8 @@ done:
 }
 
 static pk_status use_and_forget(const void *data, size_t size) {
-    pieces p = { 0 };
-    pk_buffer out = { 0 };
+    pieces          p = { 0 };
+    pk_buffer       out = { 0 };
     const pk_status status = use(data, size, &p, &out);
     pk_buffer_free(&p.names);
     pk_buffer_free(&out);
@@ -119,7 +119,7 @@ static pk_status use_and_forget(const void *data, size_t size) {
 /* ---- tests ---- */
 static void text_becomes_pieces_and_text_again(void **state) {
     (void)state;
-    pieces p = { 0 };
+    pieces    p = { 0 };
     pk_buffer out = { 0 };
     assert_int_equal(use(model.data, model.size, &p, &out), PK_OK);
     assert_string_equal(name_of(&p, 0), "\xE2\x96\x81The");
@@ -133,8 +133,8 @@ static void text_becomes_pieces_and_text_again(void **state) {
 
 static void control_and_unknown_pieces_decode_as_they_should(void **state) {
     (void)state;
-    pk_spm *s;
-    pieces p = { 0 };
+    pk_spm   *s;
+    pieces    p = { 0 };
     pk_buffer out = { 0 };
     assert_int_equal(pk_spm_open(model.data, model.size, &s), PK_OK);
     static const char *const given[] = { "</s>", "\xE2\x96\x81The", "", "NotKnown", "<unk>", "e" };
@@ -160,7 +160,7 @@ static pk_status stop(void *user, const char *piece, size_t size, size_t begin) 
 static void visitor_may_stop(void **state) {
     (void)state;
     pk_spm *s;
-    int n = 0;
+    int     n = 0;
     assert_int_equal(pk_spm_open(model.data, model.size, &s), PK_OK);
     assert_int_equal(pk_spm_encode(s, text, sizeof text - 1, stop, &n), PK_CANCELLED);
     assert_int_equal(n, 1);
@@ -173,8 +173,8 @@ static void visitor_may_stop(void **state) {
 static void long_text_takes_linear_time(void **state) {
     (void)state;
     enum { SIZE = 1000000 };
-    char *big;
-    int n = 0;
+    char   *big;
+    int     n = 0;
     pk_spm *s;
     assert_int_equal(PK_TAKE(&big, SIZE), PK_OK);
     memset(big, 'e', SIZE);
@@ -196,7 +196,7 @@ static void cut_models_are_refused(void **state) {
     (void)state;
     int n_good = 0;
     for (size_t size = 0; size < model.size; size++) {
-        unsigned char *copy = copy_of(size);
+        unsigned char  *copy = copy_of(size);
         const pk_status status = use_and_forget(copy, size);
         if (status == PK_OK)
             n_good++; /* cut between two parts: fewer pieces, but whole */
@@ -211,7 +211,7 @@ static void cut_models_are_refused(void **state) {
 static void damaged_models_never_crash(void **state) {
     (void)state;
     unsigned char *copy = copy_of(model.size);
-    int n_late = 0, n_refused = 0;
+    int            n_late = 0, n_refused = 0;
     for (size_t at = 0; at < model.size; at++)
         for (int i = 0; i < 3; i++) {
             static const unsigned char flip[] = { 0xFF, 0x01, 0x80 };
@@ -287,7 +287,7 @@ static void models_that_make_no_sense_are_refused(void **state) {
 enum { N_UNITS = 256 };
 typedef struct charsmap {
     uint32_t bytes, unit[N_UNITS];
-    char texts[4];
+    char     texts[4];
 } charsmap;
 
 static pk_status check_map(const charsmap *m) {
@@ -331,7 +331,7 @@ static void *use_in_thread(void *shared) {
 static void threads_share_one_model(void **state) {
     (void)state;
     for (int round = 0; round < 10; round++) {
-        pk_spm *s;
+        pk_spm   *s;
         pthread_t thread[4];
         assert_int_equal(pk_spm_open(model.data, model.size, &s), PK_OK);
         for (int i = 0; i < 4; i++)
@@ -362,8 +362,8 @@ static void no_memory_is_reported(void **state) {
 static void no_memory_inside_the_library_is_reported(void **state) {
     (void)state;
     const int64_t before = pk_memory_alive();
-    const size_t alive = atomic_load(&new_alive);
-    int n_failed = 0, n_good = 0;
+    const size_t  alive = atomic_load(&new_alive);
+    int           n_failed = 0, n_good = 0;
     for (size_t room = 1 << 19; room > 0; room -= 1 << 10) {
         atomic_store(&new_limit, alive + room);
         const pk_status status = use_and_forget(model.data, model.size);

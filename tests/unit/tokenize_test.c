@@ -25,8 +25,8 @@ static void write_points(const pk_points *line, pk_buffer *out) {
 static void tokens_equal_sacrebleu(void **state) {
     (void)state;
     golden_table table = golden_open("tokens");
-    pk_points line = { 0 }, spare = { 0 };
-    pk_buffer found = { 0 };
+    pk_points    line = { 0 }, spare = { 0 };
+    pk_buffer    found = { 0 };
     for (size_t i = 0; i < table.n; i++) {
         const pk_text name = table.row[i].field[0], expected = table.row[i].field[2];
         ASSERT_OK(pk_points_read(&line, table.row[i].field[1]));
@@ -64,8 +64,8 @@ static void check_pass(pk_status (*pass)(pk_points *, pk_points *), const char *
     pk_points_free(&spare);
 }
 
-static bool is_a(int32_t c) { return c == 'a'; }
-static bool is_a_or_b(int32_t c) { return c == 'a' || c == 'b'; }
+static bool      is_a(int32_t c) { return c == 'a'; }
+static bool      is_a_or_b(int32_t c) { return c == 'a' || c == 'b'; }
 static pk_status apart(pk_points *l, pk_points *s) { return pk_pass_apart(l, s, is_a); }
 static pk_status after(pk_points *l, pk_points *s) {
     return pk_pass_split_after(l, s, is_a, is_a_or_b);

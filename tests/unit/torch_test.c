@@ -19,7 +19,7 @@ static void expect(const pk_stored *s, const char *name, pk_stored_type type, si
 /* the tensors of state() in tools/make_torch_samples.py */
 static void check_sample(const char *path) {
     pk_stored s;
-    float counted[24], eighths[24];
+    float     counted[24], eighths[24];
     if (pk_torch_open(path, &s) != PK_OK) fail_msg("%s", pk_last_error());
     for (int i = 0; i < 24; i++) counted[i] = (float)i, eighths[i] = (float)i / 8;
     assert_int_equal(s.n, 15);
@@ -87,8 +87,8 @@ static void test_hostile_old(void **state) { (void)state, attack(FOLDER "old.bin
 
 typedef struct made {
     pk_buffer file, directory;
-    int n, flags, method;
-    bool wide; /* zip64 */
+    int       n, flags, method;
+    bool      wide; /* zip64 */
 } made;
 
 static void add_number(pk_buffer *b, uint64_t n, int bytes) {

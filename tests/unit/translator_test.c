@@ -1,6 +1,6 @@
-/* translator_test.c - the public interface on tiny models: results in order and independent of batch,
- * threads and workers; texts kept as they were around their sentences; bad options refused; every
- * failed allocation survived. */
+/* translator_test.c - the public interface on tiny models: results in order and independent of
+ * batch, threads and workers; texts kept as they were around their sentences; bad options refused;
+ * every failed allocation survived. */
 #include "check.h"
 
 #include <math.h>
@@ -12,8 +12,16 @@
 #define MODEL "tests/data/models/marian-relu"
 
 static const char *const lines[] = {
-    "the cat sees a house", "a small dog", "the sun", "we go to the river and we see the old boat",
-    "good", "she reads a book in the garden", "", "  two  spaces  ", "x", "the old man and the sea",
+    "the cat sees a house",
+    "a small dog",
+    "the sun",
+    "we go to the river and we see the old boat",
+    "good",
+    "she reads a book in the garden",
+    "",
+    "  two  spaces  ",
+    "x",
+    "the old man and the sea",
 };
 enum { N_LINES = sizeof lines / sizeof *lines };
 
@@ -48,7 +56,8 @@ static void assert_same(const pk_result *a, const pk_result *b) {
             assert_int_equal(x.n_tokens, y.n_tokens);
             if (x.n_tokens) {
                 assert_memory_equal(x.token, y.token, (size_t)x.n_tokens * sizeof *x.token);
-                assert_memory_equal(x.token_log_prob, y.token_log_prob, (size_t)x.n_tokens * sizeof(float));
+                assert_memory_equal(x.token_log_prob, y.token_log_prob,
+                                    (size_t)x.n_tokens * sizeof(float));
             }
             assert_true(x.score == y.score && x.log_prob == y.log_prob);
         }
@@ -57,19 +66,25 @@ static void assert_same(const pk_result *a, const pk_result *b) {
 
 /* the law of exactness, through the whole engine */
 static void batch_threads_and_workers_change_nothing(void **state) {
-    static const int32_t shape[][3] = { { 1, 1, 1 }, { 3, 1, 1 }, { 32, 1, 1 }, { 2, 2, 1 }, { 3, 3, 3 }, { 32, 2, 2 } };
-    static const char *const types[] = { "f32", "i8" }, *const specs[] = { "greedy", "beam:size=3,max_length=30" };
+    static const int32_t     shape[][3] = { { 1, 1, 1 }, { 3, 1, 1 }, { 32, 1, 1 },
+                                            { 2, 2, 1 }, { 3, 3, 3 }, { 32, 2, 2 } };
+    static const char *const types[] = { "f32", "i8" }, *const specs[] = {
+        "greedy", "beam:size=3,max_length=30"
+    };
     (void)state;
     for (int t = 0; t < 2; t++) {
         pk_model *m = open_model(types[t]);
         for (int s = 0; s < 2; s++) {
             pk_result *first = NULL;
             for (int i = 0; i < 6; i++) {
-                pk_result *r = translate_lines(m, PK_OPTIONS(pk_translator_options, .decode = specs[s], .batch = shape[i][0],
-                                                             .threads = shape[i][1], .workers = shape[i][2], .scores = 1,
-                                                             .one_sentence = 1, .n_best = s ? 3 : 1));
-                if (!first) first = r;
-                else assert_same(first, r), pk_result_free(r);
+                pk_result *r = translate_lines(
+                    m, PK_OPTIONS(pk_translator_options, .decode = specs[s], .batch = shape[i][0],
+                                  .threads = shape[i][1], .workers = shape[i][2], .scores = 1,
+                                  .one_sentence = 1, .n_best = s ? 3 : 1));
+                if (!first)
+                    first = r;
+                else
+                    assert_same(first, r), pk_result_free(r);
             }
             pk_result_free(first);
         }
@@ -77,13 +92,59 @@ static void batch_threads_and_workers_change_nothing(void **state) {
     }
 }
 
-/* memory for hardly more than one sentence: others are put back and decoded again, with the same result */
+/* every strategy that promises greedy's output, with any draft, at any batch size: greedy's output
+ */
+static void strategies_that_guess_give_greedys_output(void **state) {
+    static const char *const specs[] = { "jacobi",
+                                         "jacobi:window=8",
+                                         "jacobi:init=copy",
+                                         "pj",
+                                         "pgj:block=3",
+                                         "hgj:block=4,length=12",
+                                         "pgj:block=16,no_repeat_ngram=2" };
+    (void)state;
+    for (int t = 0; t < 2; t++) {
+        pk_model *m = open_model(t ? "i8" : "f32");
+        for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
+            const char *plain = strstr(specs[s], "ngram") ? "greedy:no_repeat_ngram=2" : "greedy";
+            pk_result  *greedy =
+                translate_lines(m, PK_OPTIONS(pk_translator_options, .decode = plain, .scores = 1));
+            for (int32_t batch = 1; batch <= 9; batch *= 3) {
+                pk_translator *tr;
+                pk_result     *r;
+                pk_text        text[N_LINES], draft[N_LINES];
+                for (size_t i = 0; i < N_LINES; i++) {
+                    text[i] = text_of(lines[i]);
+                    draft[i] = text_of(i % 3 == 0   ? pk_result_text(greedy, i)
+                                       : i % 3 == 1 ? "nonsense, xyz"
+                                                    : "");
+                }
+                ASSERT_OK(pk_translator_open(m,
+                                             PK_OPTIONS(pk_translator_options, .decode = specs[s],
+                                                        .scores = 1, .batch = batch),
+                                             &tr));
+                ASSERT_OK(pk_translate(tr, text, N_LINES,
+                                       PK_OPTIONS(pk_call_options, .draft = draft), &r));
+                assert_same(greedy, r);
+                pk_result_free(r);
+                pk_translator_close(tr);
+            }
+            pk_result_free(greedy);
+        }
+        pk_model_close(m);
+    }
+}
+
+/* memory for hardly more than one sentence: others are put back and decoded again, with the same
+ * result */
 static void little_memory_changes_nothing(void **state) {
     (void)state;
     pk_model  *m = open_model("f32");
-    pk_result *roomy = translate_lines(m, PK_OPTIONS(pk_translator_options, .decode = "beam:size=4", .scores = 1, .threads = 1));
-    pk_result *tight = translate_lines(m, PK_OPTIONS(pk_translator_options, .decode = "beam:size=4", .scores = 1, .threads = 1,
-                                                     .batch = 5, .batch_tokens = 1));
+    pk_result *roomy = translate_lines(
+        m, PK_OPTIONS(pk_translator_options, .decode = "beam:size=4", .scores = 1, .threads = 1));
+    pk_result *tight =
+        translate_lines(m, PK_OPTIONS(pk_translator_options, .decode = "beam:size=4", .scores = 1,
+                                      .threads = 1, .batch = 5, .batch_tokens = 1));
     assert_same(roomy, tight);
     pk_result_free(roomy);
     pk_result_free(tight);
@@ -93,8 +154,10 @@ static void little_memory_changes_nothing(void **state) {
 static void ref_and_cpu_agree(void **state) {
     (void)state;
     pk_model  *m = open_model("f32");
-    pk_result *a = translate_lines(m, PK_OPTIONS(pk_translator_options, .backend = "ref", .scores = 1));
-    pk_result *b = translate_lines(m, PK_OPTIONS(pk_translator_options, .backend = "cpu", .scores = 1));
+    pk_result *a =
+        translate_lines(m, PK_OPTIONS(pk_translator_options, .backend = "ref", .scores = 1));
+    pk_result *b =
+        translate_lines(m, PK_OPTIONS(pk_translator_options, .backend = "cpu", .scores = 1));
     for (size_t i = 0; i < N_LINES; i++) {
         assert_string_equal(pk_result_text(a, i), pk_result_text(b, i));
         assert_true(fabsf(pk_result_score(a, i) - pk_result_score(b, i)) < 1e-3f);
@@ -113,9 +176,11 @@ static void space_around_sentences_is_kept(void **state) {
     const char    *text = "\n  the cat\r\n\n\tthe sun \n";
     ASSERT_OK(pk_translator_open(m, NULL, &t));
     ASSERT_OK(pk_translate(t, (pk_text[]){ text_of(text) }, 1, NULL, &r));
-    ASSERT_OK(pk_translate(t, (pk_text[]){ text_of("the cat"), text_of("the sun") }, 2, NULL, &alone));
+    ASSERT_OK(
+        pk_translate(t, (pk_text[]){ text_of("the cat"), text_of("the sun") }, 2, NULL, &alone));
     char expected[512];
-    snprintf(expected, sizeof expected, "\n  %s\r\n\n\t%s \n", pk_result_text(alone, 0), pk_result_text(alone, 1));
+    snprintf(expected, sizeof expected, "\n  %s\r\n\n\t%s \n", pk_result_text(alone, 0),
+             pk_result_text(alone, 1));
     assert_string_equal(pk_result_text(r, 0), expected);
     pk_result_free(r);
     pk_result_free(alone);
@@ -139,8 +204,11 @@ static void long_sentences_are_wrapped_not_cut_off(void **state) {
     pk_result     *r;
     pk_stats       stats;
     char          *text = malloc(60000), *at = text;
-    for (int i = 0; i < 3000; i++) at += sprintf(at, "the cat sees %s ", i % 40 == 39 ? "it," : "a");
-    ASSERT_OK(pk_translator_open(m, PK_OPTIONS(pk_translator_options, .one_sentence = 1, .decode = "greedy:max_length=8"), &t));
+    for (int i = 0; i < 3000; i++)
+        at += sprintf(at, "the cat sees %s ", i % 40 == 39 ? "it," : "a");
+    ASSERT_OK(pk_translator_open(
+        m, PK_OPTIONS(pk_translator_options, .one_sentence = 1, .decode = "greedy:max_length=8"),
+        &t));
     ASSERT_OK(pk_translate(t, &(pk_text){ text, (size_t)(at - text) }, 1, NULL, &r));
     pk_translator_stats(t, &stats);
     assert_int_equal(stats.wrapped, 1);
@@ -177,7 +245,8 @@ static void scoring_agrees_with_search(void **state) {
     pk_translator *t;
     pk_result     *found, *scored;
     pk_text        source[3], target[3];
-    ASSERT_OK(pk_translator_open(m, PK_OPTIONS(pk_translator_options, .one_sentence = 1, .scores = 1), &t));
+    ASSERT_OK(pk_translator_open(
+        m, PK_OPTIONS(pk_translator_options, .one_sentence = 1, .scores = 1), &t));
     for (int i = 0; i < 3; i++) source[i] = text_of(lines[i]);
     ASSERT_OK(pk_translate(t, source, 3, NULL, &found));
     for (size_t i = 0; i < 3; i++) target[i] = text_of(pk_result_text(found, i));
@@ -188,7 +257,9 @@ static void scoring_agrees_with_search(void **state) {
         ASSERT_OK(pk_result_hypothesis(found, i, 0, &a));
         ASSERT_OK(pk_result_hypothesis(scored, i, 0, &b));
         /* a random model may output pieces that its own text is not segmented into */
-        if (a.n_tokens != b.n_tokens || memcmp(a.token, b.token, (size_t)a.n_tokens * sizeof *a.token)) continue;
+        if (a.n_tokens != b.n_tokens ||
+            memcmp(a.token, b.token, (size_t)a.n_tokens * sizeof *a.token))
+            continue;
         assert_memory_equal(a.token_log_prob, b.token_log_prob, (size_t)a.n_tokens * sizeof(float));
         compared++;
     }
@@ -214,7 +285,10 @@ static void a_call_can_be_cancelled_and_the_next_one_works(void **state) {
     size_t         all = 0;
     ASSERT_OK(pk_translator_open(m, NULL, &t));
     const pk_text text[] = { text_of("the cat"), text_of("the sun") };
-    ASSERT_STATUS(PK_CANCELLED, pk_translate(t, text, 2, PK_OPTIONS(pk_call_options, .progress = stop_at_once, .user = &all), &r));
+    ASSERT_STATUS(PK_CANCELLED,
+                  pk_translate(t, text, 2,
+                               PK_OPTIONS(pk_call_options, .progress = stop_at_once, .user = &all),
+                               &r));
     assert_null(r);
     assert_int_equal(all, 2);
     ASSERT_OK(pk_translate(t, text, 2, NULL, &r));
@@ -245,7 +319,8 @@ static void alignments_name_words_that_exist(void **state) {
     pk_translator     *t;
     pk_result         *r;
     pk_hypothesis_view h;
-    ASSERT_OK(pk_translator_open(m, PK_OPTIONS(pk_translator_options, .one_sentence = 1, .alignment = 1), &t));
+    ASSERT_OK(pk_translator_open(
+        m, PK_OPTIONS(pk_translator_options, .one_sentence = 1, .alignment = 1), &t));
     const pk_text text = text_of("the cat sees a house");
     ASSERT_OK(pk_translate(t, &text, 1, NULL, &r));
     ASSERT_OK(pk_result_hypothesis(r, 0, 0, &h));
@@ -266,10 +341,13 @@ static void bad_options_are_refused_with_a_reason(void **state) {
     (void)state;
     pk_model      *m = open_model("f32"), *none;
     pk_translator *t;
-    ASSERT_STATUS(PK_ARGUMENT, pk_model_open(MODEL, PK_OPTIONS(pk_model_options, .type = "f8"), &none));
+    ASSERT_STATUS(PK_ARGUMENT,
+                  pk_model_open(MODEL, PK_OPTIONS(pk_model_options, .type = "f8"), &none));
     ASSERT_STATUS(PK_ARGUMENT, pk_model_open("", NULL, &none));
     ASSERT_STATUS(PK_IO, pk_model_open("no/such/model", NULL, &none));
-#define REFUSED(...) ASSERT_STATUS(PK_ARGUMENT, pk_translator_open(m, PK_OPTIONS(pk_translator_options, __VA_ARGS__), &t))
+#define REFUSED(...)           \
+    ASSERT_STATUS(PK_ARGUMENT, \
+                  pk_translator_open(m, PK_OPTIONS(pk_translator_options, __VA_ARGS__), &t))
     REFUSED(.decode = "wishful");
     REFUSED(.decode = "beam:size=0");
     REFUSED(.decode = "beam:sise=4");
@@ -292,8 +370,8 @@ static pk_status whole_job(void *user) {
     pk_status      status = pk_model_open(user, NULL, &m);
     const pk_text  text[] = { text_of("the cat sees a house. it is good."), text_of("a\xff") };
     const pk_translator_options *o =
-        PK_OPTIONS(pk_translator_options, .decode = "beam:size=2,max_length=12", .threads = 2, .workers = 2,
-                   .n_best = 2, .alignment = 1, .batch = 2);
+        PK_OPTIONS(pk_translator_options, .decode = "beam:size=2,max_length=12", .threads = 2,
+                   .workers = 2, .n_best = 2, .alignment = 1, .batch = 2);
     if (status == PK_OK) status = pk_translator_open(m, o, &t);
     if (status == PK_OK) status = pk_translate(t, text, 2, NULL, &r);
     pk_result_free(r);
@@ -330,6 +408,7 @@ static void a_model_describes_itself(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batch_threads_and_workers_change_nothing),
+        cmocka_unit_test(strategies_that_guess_give_greedys_output),
         cmocka_unit_test(little_memory_changes_nothing),
         cmocka_unit_test(ref_and_cpu_agree),
         cmocka_unit_test(space_around_sentences_is_kept),

@@ -12,13 +12,13 @@
 static void every_code_point_survives(void **state) {
     (void)state;
     pk_buffer b = { 0 };
-    size_t n = 0;
+    size_t    n = 0;
     for (int32_t c = 0; c <= 0x10FFFF; c++) {
         if (c >= 0xD800 && c <= 0xDFFF) continue;
         pk_buffer_clear(&b);
         pk_utf8_add(&b, c);
         const size_t expected = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-        int32_t back;
+        int32_t      back;
         assert_int_equal(b.size, expected);
         assert_int_equal(pk_utf8_next(b.data, b.size, &back), expected);
         assert_int_equal(back, c);
@@ -106,10 +106,10 @@ static void any_three_bytes_are_repaired(void **state) {
 
 static void valid_text_is_untouched(void **state) {
     (void)state;
-    const char text[] = "Gr\xC3\xBC\xC3\x9F"
-                        "e \0 \xE4\xBD\xA0\xE5\xA5\xBD \xF0\x9F\x98\x80";
+    const char   text[] = "Gr\xC3\xBC\xC3\x9F"
+                          "e \0 \xE4\xBD\xA0\xE5\xA5\xBD \xF0\x9F\x98\x80";
     const size_t size = sizeof text - 1;
-    pk_buffer b = { 0 };
+    pk_buffer    b = { 0 };
     assert_true(pk_utf8_valid(text, size));
     assert_true(pk_utf8_valid("", 0));
     pk_utf8_repair(text, size, &b);
@@ -140,7 +140,7 @@ static void spaces_are_those_of_python(void **state) {
 static void repair_reports_no_memory(void **state) {
     (void)state;
     const int64_t before = pk_memory_alive();
-    pk_buffer b = { 0 };
+    pk_buffer     b = { 0 };
     pk_memory_fail_after(1);
     pk_utf8_repair("\xFF", 1, &b);
     pk_memory_fail_after(0);

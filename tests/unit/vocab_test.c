@@ -35,7 +35,7 @@ enum {
 static const char *const file_name[N_FILES] = { "source.spm",    "target.spm",    "mbart.spm",
                                                 "bytes.spm",     "shared.tokens", "source.tokens",
                                                 "target.tokens", "mbart.tokens",  "bytes.tokens" };
-static pk_file_map file[N_FILES];
+static pk_file_map       file[N_FILES];
 
 static int open_files(void **state) {
     (void)state;
@@ -61,8 +61,8 @@ static pk_vocab_data data_of(int kind) {
         [MBART] = { MBART_SPM, MBART_TOKENS, -1, -1 },
         [BYTES] = { BYTES_SPM, BYTES_TOKENS, BYTES_SPM, BYTES_TOKENS },
     };
-    const int *p = part[kind];
-    const bool marian = kind == SHARED || kind == SEPARATE;
+    const int    *p = part[kind];
+    const bool    marian = kind == SHARED || kind == SEPARATE;
     pk_vocab_data d = { .source_spm = file[p[0]].data,
                         .source_spm_size = file[p[0]].size,
                         .source_tokens = (const char *)file[p[1]].data,
@@ -78,7 +78,7 @@ static pk_vocab_data data_of(int kind) {
 
 static pk_vocab *vocab_of(int kind) {
     const pk_vocab_data d = data_of(kind);
-    pk_vocab *v;
+    pk_vocab           *v;
     if (pk_vocab_open(&d, &v) != PK_OK) fail_msg("%s", pk_last_error());
     return v;
 }
@@ -106,8 +106,8 @@ static void check_golden(pk_vocab *const *v, char *line) {
     for (int i = 0; i < 5; i++) part[i] = strsep(&at, i < 4 ? "\t" : "\n");
     int kind = 0;
     while (strcmp(part[0], kind_name[kind]) != 0) kind++;
-    pk_ids ids = { 0 }, expected = { 0 }, begin = { 0 };
-    const bool source = strcmp(part[1], "source") == 0;
+    pk_ids       ids = { 0 }, expected = { 0 }, begin = { 0 };
+    const bool   source = strcmp(part[1], "source") == 0;
     const size_t size = strlen(part[2]);
     read_ids(part[3], &expected);
     if (source)
@@ -134,10 +134,10 @@ static void ids_and_texts_are_those_of_transformers(void **state) {
     (void)state;
     pk_vocab *v[N_KINDS];
     for (int i = 0; i < N_KINDS; i++) v[i] = vocab_of(i);
-    FILE *f = fopen("tests/data/vocab/golden.tsv", "r");
-    char *line = NULL;
+    FILE  *f = fopen("tests/data/vocab/golden.tsv", "r");
+    char  *line = NULL;
     size_t room = 0;
-    int n = 0;
+    int    n = 0;
     assert_non_null(f);
     for (; getline(&line, &room, f) > 0; n++) check_golden(v, line);
     assert_true(n > 100);
@@ -166,8 +166,8 @@ static void tokens_are_found_both_ways(void **state) {
 
 static void begins_are_bytes_of_the_text(void **state) {
     (void)state;
-    pk_vocab *v = vocab_of(SHARED);
-    pk_ids ids = { 0 }, begin = { 0 };
+    pk_vocab   *v = vocab_of(SHARED);
+    pk_ids      ids = { 0 }, begin = { 0 };
     const char *text = ">>de<<  The ship \xC3\xBC\xC3\xBC the";
     assert_int_equal(pk_vocab_encode_source(v, text, strlen(text), &ids, &begin), PK_OK);
     assert_int_equal(begin.id[0], 0);
@@ -184,9 +184,9 @@ static void begins_are_bytes_of_the_text(void **state) {
 
 static void bytes_stand_in_for_what_is_unknown(void **state) {
     (void)state;
-    pk_vocab *v = vocab_of(BYTES);
-    pk_ids ids = { 0 };
-    pk_buffer out = { 0 };
+    pk_vocab   *v = vocab_of(BYTES);
+    pk_ids      ids = { 0 };
+    pk_buffer   out = { 0 };
     const char *text = "\xE4\xBD\xA0\xE5\xA5\xBD, harbour \xF0\x9F\x98\x80!";
     assert_int_equal(pk_vocab_encode_target(v, text, strlen(text), &ids), PK_OK);
     for (size_t i = 0; i < ids.n; i++) assert_int_not_equal(ids.id[i], 3);
@@ -203,7 +203,7 @@ static void bytes_stand_in_for_what_is_unknown(void **state) {
 static void zero_bytes_are_unknown_characters(void **state) {
     (void)state;
     pk_vocab *v = vocab_of(SHARED);
-    pk_ids ids = { 0 };
+    pk_ids    ids = { 0 };
     assert_int_equal(pk_vocab_encode_source(v, "the\0the", 7, &ids, NULL), PK_OK);
     assert_true(ids.n >= 3);
     assert_int_equal(ids.id[1], 1);
@@ -214,8 +214,8 @@ static void zero_bytes_are_unknown_characters(void **state) {
 static void unknowns_may_be_refused(void **state) {
     (void)state;
     pk_vocab_data d = data_of(SHARED);
-    pk_vocab *v;
-    pk_ids ids = { 0 };
+    pk_vocab     *v;
+    pk_ids        ids = { 0 };
     d.unk = -1;
     assert_int_equal(pk_vocab_open(&d, &v), PK_OK);
     assert_int_equal(pk_vocab_encode_source(v, "the ship", 8, &ids, NULL), PK_OK);
@@ -227,8 +227,8 @@ static void unknowns_may_be_refused(void **state) {
 
 static void ids_out_of_range_are_refused(void **state) {
     (void)state;
-    pk_vocab *v = vocab_of(SHARED);
-    pk_buffer out = { 0 };
+    pk_vocab     *v = vocab_of(SHARED);
+    pk_buffer     out = { 0 };
     const int32_t bad[] = { 5, -1 }, far[] = { INT32_MAX };
     assert_int_equal(pk_vocab_decode(v, bad, 2, &out), PK_ARGUMENT);
     assert_int_equal(pk_vocab_decode(v, far, 1, &out), PK_ARGUMENT);
@@ -248,9 +248,9 @@ static void refuse(const pk_vocab_data *d, const char *reason) {
 
 static void bad_vocabularies_are_refused(void **state) {
     (void)state;
-    const int64_t before = pk_memory_alive();
+    const int64_t       before = pk_memory_alive();
     const pk_vocab_data good = data_of(SEPARATE);
-    pk_vocab_data d = good;
+    pk_vocab_data       d = good;
     d.source_tokens_size = 0, refuse(&d, "empty"), d = good;
     d.source_tokens_size--, refuse(&d, "cut short"), d = good;
     d.target_tokens_size--, refuse(&d, "target: "), d = good;
@@ -268,7 +268,7 @@ static void bad_vocabularies_are_refused(void **state) {
 
 static void lists_take_first_of_equals_and_skip_gaps(void **state) {
     (void)state;
-    const char names[] = "a\0b\0\0a\0\0\xC3\xA4"; /* ids 0 to 5; 2 and 4 are nobody's */
+    const char    names[] = "a\0b\0\0a\0\0\xC3\xA4"; /* ids 0 to 5; 2 and 4 are nobody's */
     pk_token_list list;
     assert_int_equal(pk_token_list_open(names, sizeof names, &list), PK_OK);
     assert_int_equal(list.n, 6);
@@ -289,9 +289,9 @@ static void lists_take_first_of_equals_and_skip_gaps(void **state) {
 static void long_lists_are_searched(void **state) {
     (void)state;
     enum { N = 50000 };
-    pk_buffer names = { 0 };
+    pk_buffer     names = { 0 };
     pk_token_list list;
-    char name[32];
+    char          name[32];
     for (int i = 0; i < N; i++) {
         pk_buffer_print(&names, "token-%d", i * 7);
         pk_buffer_add(&names, "", 1);
@@ -308,10 +308,10 @@ static void long_lists_are_searched(void **state) {
 /* opens, encodes and decodes while the n-th allocation fails */
 static pk_status use_once(void) {
     const pk_vocab_data d = data_of(SEPARATE);
-    pk_vocab *v = NULL;
-    pk_ids ids = { 0 }, begin = { 0 };
-    pk_buffer out = { 0 };
-    pk_status status;
+    pk_vocab           *v = NULL;
+    pk_ids              ids = { 0 }, begin = { 0 };
+    pk_buffer           out = { 0 };
+    pk_status           status;
     const char *text = "The captain of the ship knows every stone on this coast. xxxxxxxxxxxxxxx";
     PK_GOTO(pk_vocab_open(&d, &v));
     PK_GOTO(pk_vocab_encode_source(v, text, strlen(text), &ids, &begin));
@@ -327,7 +327,7 @@ done:
 static void no_memory_is_reported(void **state) {
     (void)state;
     const int64_t before = pk_memory_alive();
-    int n_failed = 0;
+    int           n_failed = 0;
     for (int64_t fail = 1; fail < 100; fail++) {
         pk_memory_fail_after(fail);
         const pk_status status = use_once();
@@ -350,9 +350,9 @@ static const char *shared_path(const char *name, char *room, size_t size) {
 
 typedef struct real {
     pk_file_map spm;
-    pk_buffer tokens;
-    pk_vocab *vocab;
-    double took; /* seconds to open the vocabulary */
+    pk_buffer   tokens;
+    pk_vocab   *vocab;
+    double      took; /* seconds to open the vocabulary */
 } real;
 
 static void real_close(real *r) {
@@ -371,7 +371,7 @@ static bool real_open(real *r) {
     json_t *names =
         json_load_file(shared_path("models/en-de-base-hf/vocab.json", path, sizeof path), 0, NULL);
     const char *name;
-    json_t *id;
+    json_t     *id;
     assert_non_null(names);
     int expected = 0;
     json_object_foreach(names, name, id) { /* the file is in the order of ids */
@@ -384,7 +384,7 @@ static bool real_open(real *r) {
                               .source_tokens = r->tokens.data,
                               .source_tokens_size = r->tokens.size,
                               .unk = 1 };
-    const double start = pk_clock_now();
+    const double        start = pk_clock_now();
     if (pk_vocab_open(&d, &r->vocab) != PK_OK) fail_msg("%s", pk_last_error());
     r->took = pk_clock_now() - start;
     return true;
@@ -394,11 +394,11 @@ static void real_outputs_decode_to_the_reference(void **state) {
     (void)state;
     real r;
     if (!real_open(&r)) skip();
-    char path[300], *line = NULL, *text = NULL;
-    size_t room = 0, text_room = 0;
+    char      path[300], *line = NULL, *text = NULL;
+    size_t    room = 0, text_room = 0;
     pk_buffer out = { 0 };
-    FILE *f = fopen(
-        shared_path("models/en-de-base-hf/newstest2014.greedy.jsonl", path, sizeof path), "r");
+    FILE     *f = fopen(
+            shared_path("models/en-de-base-hf/newstest2014.greedy.jsonl", path, sizeof path), "r");
     FILE *g =
         fopen(shared_path("models/en-de-base-hf/newstest2014.greedy.txt", path, sizeof path), "r");
     assert_non_null(f);
@@ -428,12 +428,12 @@ static void real_text_comes_back(void **state) {
     (void)state;
     real r;
     if (!real_open(&r)) skip();
-    char path[300], *line = NULL;
-    size_t room = 0;
-    int n_known = 0;
-    pk_ids ids = { 0 }, begin = { 0 };
+    char      path[300], *line = NULL;
+    size_t    room = 0;
+    int       n_known = 0;
+    pk_ids    ids = { 0 }, begin = { 0 };
     pk_buffer out = { 0 };
-    FILE *f = fopen(shared_path("testsets/en-de/newstest2014.en", path, sizeof path), "r");
+    FILE     *f = fopen(shared_path("testsets/en-de/newstest2014.en", path, sizeof path), "r");
     assert_non_null(f);
     for (int i = 0; i < 200; i++) {
         const ssize_t n = getline(&line, &room, f);

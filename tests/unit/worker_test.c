@@ -1,5 +1,5 @@
-/* worker_test.c - the loop with little memory: sentences are put back, decoded again, and come out as
- * they would have with plenty. On random networks, without text. */
+/* worker_test.c - the loop with little memory: sentences are put back, decoded again, and come out
+ * as they would have with plenty. On random networks, without text. */
 #include "check.h"
 
 #include <string.h>
@@ -24,7 +24,9 @@ static void make_jobs(pk_job *job, pk_job **order) {
 }
 
 static pk_worker_options options_for(const char *spec, void **state) {
-    pk_worker_options o = { .backend = "ref", .threads = 1, .batch = 4, .batch_tokens = 64, .max_source = 20 };
+    pk_worker_options o = {
+        .backend = "ref", .threads = 1, .batch = 4, .batch_tokens = 64, .max_source = 20
+    };
     ASSERT_OK(pk_strategy_parse(spec, &o.plan.strategy, state));
     o.plan.options = *state;
     o.plan.n_best = 1;
@@ -34,7 +36,8 @@ static pk_worker_options options_for(const char *spec, void **state) {
 }
 
 /* decodes all jobs; returns how many times a sentence was encoded */
-static uint64_t decode(const tiny_network *tiny, const char *spec, int32_t usual_length, pk_job *job) {
+static uint64_t decode(const tiny_network *tiny, const char *spec, int32_t usual_length,
+                       pk_job *job) {
     pk_job   *order[N_JOBS];
     pk_worker w;
     void     *state;
@@ -64,7 +67,7 @@ static void sentences_put_back_come_out_the_same(void **state) {
         const uint64_t once = decode(&tiny, specs[s], 48, roomy);
         const uint64_t again = decode(&tiny, specs[s], 1, tight);
         assert_int_equal(once, 13 + 12 + 11 + 10 + 9 + 8 + 7 + 6 + 5);
-        assert_true(again > once);              /* some were put back */
+        assert_true(again > once); /* some were put back */
         for (int i = 0; i < N_JOBS; i++) {
             const pk_job_hypothesis *a = &roomy[i].hypothesis[0], *b = &tight[i].hypothesis[0];
             assert_true(a->n >= 39);

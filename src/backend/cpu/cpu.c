@@ -19,11 +19,11 @@ enum { ALONE = 16 << 10, ATTEND_ALONE = 48 << 10, QUERIES_AT_ONCE = 32 };
 typedef struct rows_job {
     const pk_cpu    *cpu;
     pk_tensor        out, x;
-    const pk_weight *a, *b;                     /* gain and bias, or table and positions */
-    const int32_t   *index, *pos;               /* tokens or slots; positions */
-    float            number;                    /* epsilon or scale */
-    void           (*row)(const struct rows_job *job, int32_t i);
-    int32_t          rows, n_parts;
+    const pk_weight *a, *b;       /* gain and bias, or table and positions */
+    const int32_t   *index, *pos; /* tokens or slots; positions */
+    float            number;      /* epsilon or scale */
+    void (*row)(const struct rows_job *job, int32_t i);
+    int32_t rows, n_parts;
 } rows_job;
 
 static float *row_of(pk_tensor t, int32_t row) { return t.data + (size_t)row * (size_t)t.stride; }
@@ -48,10 +48,16 @@ static void norm_row(const rows_job *job, int32_t i) {
                             job->b->data, job->number);
 }
 
-static void norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain, const pk_weight *bias,
-                 float epsilon) {
-    run_rows((rows_job){ .cpu = self, .out = out, .x = x, .a = gain, .b = bias, .number = epsilon,
-                         .row = norm_row }, x.rows, x.cols);
+static void norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
+                 const pk_weight *bias, float epsilon) {
+    run_rows((rows_job){ .cpu = self,
+                         .out = out,
+                         .x = x,
+                         .a = gain,
+                         .b = bias,
+                         .number = epsilon,
+                         .row = norm_row },
+             x.rows, x.cols);
 }
 
 static void embed_row(const rows_job *job, int32_t i) {
@@ -60,17 +66,26 @@ static void embed_row(const rows_job *job, int32_t i) {
     job->cpu->kernels->embed(row_of(job->out, i), job->a, job->index[i], job->number, positions);
 }
 
-static void embed(void *self, pk_tensor out, const pk_weight *table, const int32_t *token, float scale,
-                  const pk_weight *position, const int32_t *pos) {
-    run_rows((rows_job){ .cpu = self, .out = out, .a = table, .b = position, .index = token, .pos = pos,
-                         .number = scale, .row = embed_row }, out.rows, out.cols);
+static void embed(void *self, pk_tensor out, const pk_weight *table, const int32_t *token,
+                  float scale, const pk_weight *position, const int32_t *pos) {
+    run_rows((rows_job){ .cpu = self,
+                         .out = out,
+                         .a = table,
+                         .b = position,
+                         .index = token,
+                         .pos = pos,
+                         .number = scale,
+                         .row = embed_row },
+             out.rows, out.cols);
 }
 
 static void place_row(const rows_job *job, int32_t i) {
     const size_t at = (size_t)job->index[i] * (size_t)job->out.stride;
     if (job->out.type == PK_F16)
-        job->cpu->kernels->narrow((uint16_t *)(void *)job->out.data + at, row_of(job->x, i), job->x.cols);
-    else memcpy(job->out.data + at, row_of(job->x, i), (size_t)job->x.cols * sizeof(float));
+        job->cpu->kernels->narrow((uint16_t *)(void *)job->out.data + at, row_of(job->x, i),
+                                  job->x.cols);
+    else
+        memcpy(job->out.data + at, row_of(job->x, i), (size_t)job->x.cols * sizeof(float));
 }
 
 static void place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
@@ -83,8 +98,8 @@ static void place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slo
 typedef struct attend_run {
     const pk_cpu *cpu;
     pk_attend_job job;
-    int32_t       at_once;                      /* queries of one task */
-    int32_t       head_parts;                   /* tasks that share the heads of those */
+    int32_t       at_once;    /* queries of one task */
+    int32_t       head_parts; /* tasks that share the heads of those */
 } attend_run;
 
 static void attend_task(void *context, int32_t task, int32_t worker) {
@@ -94,7 +109,8 @@ static void attend_task(void *context, int32_t task, int32_t worker) {
     const int32_t     head = heads * part / run->head_parts;
     run->cpu->kernels->attend(&run->job, first, left < run->at_once ? left : run->at_once, head,
                               heads * (part + 1) / run->head_parts - head,
-                              run->cpu->attention + (size_t)worker * pk_attend_scratch(run->cpu->max.keys));
+                              run->cpu->attention +
+                                  (size_t)worker * pk_attend_scratch(run->cpu->max.keys));
 }
 
 /* Many queries: some of them per task. Few: all of them, and some heads; but attention weights are
@@ -102,7 +118,8 @@ static void attend_task(void *context, int32_t task, int32_t worker) {
 static void share_out(attend_run *run, int32_t threads) {
     const int32_t queries = run->job.q.rows, heads = run->job.see->heads;
     run->at_once = QUERIES_AT_ONCE;
-    while (run->at_once > PK_ATTEND_QUERIES && queries / run->at_once < 4 * threads) run->at_once /= 2;
+    while (run->at_once > PK_ATTEND_QUERIES && queries / run->at_once < 4 * threads)
+        run->at_once /= 2;
     while (queries / run->at_once >= PK_POOL_TASKS / threads) run->at_once *= 2;
     if (queries > run->at_once * (threads - 1) || run->job.see->weights) return;
     run->at_once = queries;
@@ -115,7 +132,8 @@ static int64_t keys_seen(pk_cpu *cpu, const pk_attention *see, int32_t queries) 
     for (int32_t i = 0; i < queries; i++) {
         sum += see->count[i];
         if (see->count[i] <= cpu->max.keys) continue;
-        pk_cpu_fail(cpu, "attend: %d keys are more than the %d reserved", see->count[i], cpu->max.keys);
+        pk_cpu_fail(cpu, "attend: %d keys are more than the %d reserved", see->count[i],
+                    cpu->max.keys);
         return -1;
     }
     return sum;
@@ -155,8 +173,8 @@ static pk_status take_status(void *self) {
 }
 
 static void free_scratch(pk_cpu *cpu) {
-    void *blocks[] = { cpu->tiles, cpu->scale, cpu->offset, cpu->pick, cpu->attention, cpu->logits,
-                       cpu->best, cpu->n_best, cpu->used, cpu->sums };
+    void *blocks[] = { cpu->tiles,  cpu->scale, cpu->offset, cpu->pick, cpu->attention,
+                       cpu->logits, cpu->best,  cpu->n_best, cpu->used, cpu->sums };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
     cpu->tiles = NULL;
     cpu->scale = cpu->attention = cpu->logits = cpu->sums = NULL;
@@ -167,7 +185,8 @@ static void free_scratch(pk_cpu *cpu) {
 
 static pk_status take_scratch(pk_cpu *cpu, const pk_limits *max) {
     const size_t threads = (size_t)pk_pool_threads(cpu->pool), questions = (size_t)max->questions;
-    /* short rows make the tallest blocks, but none is taller than the op itself; bytes are bounded */
+    /* short rows make the tallest blocks, but none is taller than the op itself; bytes are bounded
+     */
     const int32_t most = max->rows > max->questions ? max->rows : max->questions;
     const size_t  chunks = ((size_t)max->vocab + PK_CHUNK - 1) / PK_CHUNK;
     const size_t  tallest = PK_TILE_MAX * (((size_t)max->cols + 3) / 4 * 4) * sizeof(float);
@@ -214,7 +233,7 @@ pk_status pk_cpu_open(int32_t threads, pk_backend *out) {
         pk_memory_give(cpu);
         return status;
     }
-    *out = (pk_backend){ "cpu", cpu, close, take_status, reserve, embed,
-                         pk_cpu_linear, norm, attend, place, pk_cpu_answer };
+    *out = (pk_backend){ "cpu",         cpu,  close,  take_status, reserve,      embed,
+                         pk_cpu_linear, norm, attend, place,       pk_cpu_answer };
     return PK_OK;
 }

@@ -2,7 +2,8 @@
  *
  * The vocabulary is cut into fixed chunks, handed to whichever thread is free. Lists of best tokens
  * are kept per thread and merged under a total order; sums of exponentials are kept per chunk and
- * merged in chunk order. So the answers do not depend on the threads. Logits are never stored whole. */
+ * merged in chunk order. So the answers do not depend on the threads. Logits are never stored
+ * whole. */
 #include <math.h>
 #include <string.h>
 
@@ -17,12 +18,12 @@ typedef struct answer_job {
     const pk_weight    *table;
     const float        *bias;
     pk_tiles            tiles;
-    int32_t             first, n;               /* questions of this block of rows */
+    int32_t             first, n; /* questions of this block of rows */
     int32_t             n_chunks, n_tasks;
 } answer_job;
 
-/* The logits (to - from) as this question may choose from them: its banned tokens are minus infinity.
- * Another question may ask about the same row, so the change is made to a copy. */
+/* The logits (to - from) as this question may choose from them: its banned tokens are minus
+ * infinity. Another question may ask about the same row, so the change is made to a copy. */
 static const float *without_banned(const answer_job *job, const pk_question *q, const float *logits,
                                    float *copy, int32_t from, int32_t to) {
     const float *result = logits;
@@ -36,8 +37,8 @@ static const float *without_banned(const answer_job *job, const pk_question *q, 
     return result;
 }
 
-static void note_targets(const answer_job *job, const pk_question *q, const float *logits, int32_t from,
-                         int32_t to) {
+static void note_targets(const answer_job *job, const pk_question *q, const float *logits,
+                         int32_t from, int32_t to) {
     for (int32_t j = q->target; j < q->target + q->n_target; j++) {
         const int32_t token = job->a->tokens[j];
         if (token >= from && token < to) job->a->target_score[j] = logits[token - from];
@@ -73,26 +74,35 @@ static void read_chunk(const answer_job *job, int32_t question, int32_t worker, 
 
 /* a question about the same row as the one before it shares that row's logits */
 static bool shares_row(const answer_job *job, int32_t question) {
-    return question > job->first && job->a->question[question].row == job->a->question[question - 1].row;
+    return question > job->first &&
+           job->a->question[question].row == job->a->question[question - 1].row;
 }
 
 /* all questions of the block over one chunk of the vocabulary: a tile of rows at a time */
 static void answer_chunk(const answer_job *job, int32_t chunk, int32_t worker, bool goes_on) {
-    const int32_t     from = chunk * PK_CHUNK, vocab = job->table->rows;
-    const int32_t     to = vocab - from < PK_CHUNK ? vocab : from + PK_CHUNK;
-    float            *logits = job->cpu->logits + (size_t)worker * (PK_TILE_MAX + 1) * PK_CHUNK;
-    int32_t           question = job->first, row = -1;
+    const int32_t from = chunk * PK_CHUNK, vocab = job->table->rows;
+    const int32_t to = vocab - from < PK_CHUNK ? vocab : from + PK_CHUNK;
+    float        *logits = job->cpu->logits + (size_t)worker * (PK_TILE_MAX + 1) * PK_CHUNK;
+    int32_t       question = job->first, row = -1;
     for (int32_t tile = 0; tile < job->tiles.n; tile++) {
-        const int32_t  first = pk_tile_first(&job->tiles, tile), end = pk_tile_first(&job->tiles, tile + 1);
-        pk_linear_part part = { .x = &job->tiles, .w = job->table, .bias = job->bias, .act = PK_LINEAR,
-                                .first_tile = tile, .n_tiles = 1, .first_panel = from / PK_PANEL,
+        const int32_t first = pk_tile_first(&job->tiles, tile),
+                      end = pk_tile_first(&job->tiles, tile + 1);
+        pk_linear_part part = { .x = &job->tiles,
+                                .w = job->table,
+                                .bias = job->bias,
+                                .act = PK_LINEAR,
+                                .first_tile = tile,
+                                .n_tiles = 1,
+                                .first_panel = from / PK_PANEL,
                                 .n_panels = (int32_t)pk_panel_count(to - from),
-                                .goes_on = goes_on && tile == 0, .out = logits, .out_stride = PK_CHUNK };
+                                .goes_on = goes_on && tile == 0,
+                                .out = logits,
+                                .out_stride = PK_CHUNK };
         job->cpu->kernels->linear(&part);
         for (; question < job->first + job->n; question++) {
             row = shares_row(job, question) ? row : row + 1;
             if (row >= end) {
-                row--;                          /* it belongs to the next tile */
+                row--; /* it belongs to the next tile */
                 break;
             }
             read_chunk(job, question, worker, chunk, logits + (size_t)(row - first) * PK_CHUNK,
@@ -106,7 +116,8 @@ static void answer_chunks(void *context, int32_t task, int32_t worker) {
     const answer_job *job = context;
     const int32_t     first = (int32_t)((int64_t)job->n_chunks * task / job->n_tasks);
     const int32_t     end = (int32_t)((int64_t)job->n_chunks * (task + 1) / job->n_tasks);
-    for (int32_t chunk = first; chunk < end; chunk++) answer_chunk(job, chunk, worker, chunk + 1 < end);
+    for (int32_t chunk = first; chunk < end; chunk++)
+        answer_chunk(job, chunk, worker, chunk + 1 < end);
 }
 
 static float merged_log_sum(const answer_job *job, int32_t question) {
@@ -147,7 +158,8 @@ static void merge_best(const answer_job *job, int32_t question) {
 
 static void clear_lists(const pk_cpu *cpu, const pk_answering *a) {
     for (int32_t w = 0; w < pk_pool_threads(cpu->pool); w++)
-        memset(cpu->n_best + (size_t)w * (size_t)cpu->max.questions, 0, (size_t)a->n * sizeof(int32_t));
+        memset(cpu->n_best + (size_t)w * (size_t)cpu->max.questions, 0,
+               (size_t)a->n * sizeof(int32_t));
 }
 
 /* takes questions until their rows fill a block; returns the number of rows */
@@ -162,16 +174,20 @@ static int32_t gather_rows(answer_job *job, int32_t room) {
     return rows;
 }
 
-static bool within_limits(pk_cpu *cpu, pk_tensor hidden, const pk_weight *table, const pk_answering *a) {
+static bool within_limits(pk_cpu *cpu, pk_tensor hidden, const pk_weight *table,
+                          const pk_answering *a) {
     int32_t top_k = 0;
     for (int32_t i = 0; i < a->n; i++)
         if (a->question[i].top_k > top_k) top_k = a->question[i].top_k;
     if (a->n <= cpu->max.questions && top_k <= cpu->max.top_k && table->rows <= cpu->max.vocab &&
         hidden.cols <= cpu->max.cols)
         return true;
-    pk_cpu_fail(cpu, "answer: %d questions, top %d of %d tokens, %d columns is more than the %d, %d, %d, "
-                "%d reserved", a->n, top_k, table->rows, hidden.cols, cpu->max.questions, cpu->max.top_k,
-                cpu->max.vocab, cpu->max.cols);
+    pk_cpu_fail(
+        cpu,
+        "answer: %d questions, top %d of %d tokens, %d columns is more than the %d, %d, %d, "
+        "%d reserved",
+        a->n, top_k, table->rows, hidden.cols, cpu->max.questions, cpu->max.top_k, cpu->max.vocab,
+        cpu->max.cols);
     return false;
 }
 
@@ -179,7 +195,7 @@ void pk_cpu_answer(void *self, pk_tensor hidden, const pk_weight *table, const p
                    const pk_answering *a) {
     pk_cpu *cpu = self;
     if (cpu->status != PK_OK || !within_limits(cpu, hidden, table, a)) return;
-    answer_job job = { .cpu = cpu, .a = a, .table = table, .bias = bias ? bias->data : NULL };
+    answer_job    job = { .cpu = cpu, .a = a, .table = table, .bias = bias ? bias->data : NULL };
     const int32_t threads = pk_pool_threads(cpu->pool);
     job.n_chunks = (table->rows + PK_CHUNK - 1) / PK_CHUNK;
     clear_lists(cpu, a);

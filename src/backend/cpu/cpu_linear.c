@@ -1,16 +1,16 @@
 /* cpu_linear.c - cuts linear ops into parts for the threads.
  *
- * Work is split by panels (outputs) and by blocks of rows, never over the columns of a sum. Where one
- * thread is quick enough the others are left alone: waking them costs more than it brings. */
+ * Work is split by panels (outputs) and by blocks of rows, never over the columns of a sum. Where
+ * one thread is quick enough the others are left alone: waking them costs more than it brings. */
 #include "backend/cpu/cpu_state.h"
 #include "base/memory.h"
 #include "tensor/panel.h"
 
 enum {
-    PREPARE_ALONE = 16 << 10,                   /* elements one thread prepares by itself */
-    LINEAR_ALONE = 32 << 10,                    /* products one thread computes by itself */
-    FINE_PRODUCTS = 8 << 20,                    /* from here on, more parts than threads: who is free
-                                                   takes the next, so a slow thread costs little */
+    PREPARE_ALONE = 16 << 10, /* elements one thread prepares by itself */
+    LINEAR_ALONE = 32 << 10,  /* products one thread computes by itself */
+    FINE_PRODUCTS = 8 << 20,  /* from here on, more parts than threads: who is free
+                                 takes the next, so a slow thread costs little */
 };
 
 typedef struct prepare_job {
@@ -40,12 +40,13 @@ static void prepare_tile(void *context, int32_t task, int32_t worker) {
     job->cpu->kernels->prepare(&job->tiles, job->type, job->x, job->pick, task);
 }
 
-pk_tiles pk_cpu_prepare(pk_cpu *cpu, pk_tensor x, const int32_t *pick, int32_t rows, pk_dtype type) {
+pk_tiles pk_cpu_prepare(pk_cpu *cpu, pk_tensor x, const int32_t *pick, int32_t rows,
+                        pk_dtype type) {
     const int32_t tallest = cpu->kernels->tile_rows[type];
     prepare_job   job = { .cpu = cpu, .type = type, .x = x, .pick = pick };
-    job.tiles = (pk_tiles){ cpu->tiles, cpu->scale, cpu->offset, rows, x.cols,
-                            (rows + tallest - 1) / tallest };
-    if (rows == 1 && type != PK_I8) {           /* a single row of floats is its own tile */
+    job.tiles = (pk_tiles){ cpu->tiles, cpu->scale, cpu->offset,
+                            rows,       x.cols,     (rows + tallest - 1) / tallest };
+    if (rows == 1 && type != PK_I8) { /* a single row of floats is its own tile */
         job.tiles.data = x.data + (pick ? (size_t)pick[0] * (size_t)x.stride : 0);
     } else if ((int64_t)rows * x.cols <= PREPARE_ALONE) {
         for (int32_t t = 0; t < job.tiles.n; t++) prepare_tile(&job, t, 0);
@@ -88,21 +89,26 @@ static pk_tensor rows_from(pk_tensor t, int32_t first, int32_t n) {
     return t;
 }
 
-static void linear_block(pk_cpu *cpu, pk_tensor out, pk_tensor x, const pk_weight *w, const float *bias,
-                         pk_act act, pk_tensor residual) {
+static void linear_block(pk_cpu *cpu, pk_tensor out, pk_tensor x, const pk_weight *w,
+                         const float *bias, pk_act act, pk_tensor residual) {
     const pk_tiles tiles = pk_cpu_prepare(cpu, x, NULL, x.rows, w->type);
     linear_job     job = { .cpu = cpu };
-    job.whole = (pk_linear_part){ .x = &tiles, .w = w, .bias = bias, .act = act, .n_tiles = tiles.n,
+    job.whole = (pk_linear_part){ .x = &tiles,
+                                  .w = w,
+                                  .bias = bias,
+                                  .act = act,
+                                  .n_tiles = tiles.n,
                                   .n_panels = (int32_t)pk_panel_count(w->rows),
-                                  .out = out.data, .out_stride = (size_t)out.stride,
+                                  .out = out.data,
+                                  .out_stride = (size_t)out.stride,
                                   .residual = residual.data,
                                   .residual_stride = (size_t)residual.stride };
     job.n_parts = part_count(cpu, job.whole.n_panels, (int64_t)x.rows * w->rows * w->cols);
     pk_pool_run(cpu->pool, linear_task, &job, job.n_parts);
 }
 
-void pk_cpu_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w, const pk_weight *bias,
-                   pk_act act, pk_tensor residual) {
+void pk_cpu_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
+                   const pk_weight *bias, pk_act act, pk_tensor residual) {
     pk_cpu *cpu = self;
     if (cpu->status != PK_OK) return;
     if (x.rows > cpu->max.rows || x.cols > cpu->max.cols) {
@@ -113,7 +119,7 @@ void pk_cpu_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w, c
     const int32_t step = pk_cpu_block_rows(cpu, x.cols, w->type);
     for (int32_t first = 0; first < x.rows; first += step) {
         const int32_t n = x.rows - first < step ? x.rows - first : step;
-        linear_block(cpu, rows_from(out, first, n), rows_from(x, first, n), w, bias ? bias->data : NULL,
-                     act, rows_from(residual, first, n));
+        linear_block(cpu, rows_from(out, first, n), rows_from(x, first, n), w,
+                     bias ? bias->data : NULL, act, rows_from(residual, first, n));
     }
 }

@@ -8,26 +8,26 @@
 #include "backend/cpu/pool.h"
 
 enum {
-    PK_CHUNK = 512,                             /* tokens of the vocabulary answered at a time */
-    PK_BLOCK_BYTES = 256 << 10,                 /* of prepared activations that pass together */
+    PK_CHUNK = 512,             /* tokens of the vocabulary answered at a time */
+    PK_BLOCK_BYTES = 256 << 10, /* of prepared activations that pass together */
 };
 
 typedef struct pk_cpu {
     const pk_cpu_kernels *kernels;
     pk_pool              *pool;
     pk_limits             max;
-    pk_status             status;               /* first failure since it was last asked for */
+    pk_status             status; /* first failure since it was last asked for */
     char                  message[120];
     /* scratch, sized by reserve() */
-    void      *tiles;                           /* (block rows, cols) floats */
-    float     *scale;                           /* (block rows) */
-    int32_t   *offset, *pick;                   /* (block rows) */
-    float     *attention;                       /* (threads, pk_attend_scratch(keys)) */
-    float     *logits;                          /* (threads, PK_TILE_MAX + 1, PK_CHUNK) */
-    pk_scored *best;                            /* (threads, questions, top_k) */
-    int32_t   *n_best;                          /* (threads, questions) */
-    int32_t   *used;                            /* (threads) */
-    float     *sums;                            /* (questions, chunks, 2): largest, sum of exp */
+    void      *tiles;         /* (block rows, cols) floats */
+    float     *scale;         /* (block rows) */
+    int32_t   *offset, *pick; /* (block rows) */
+    float     *attention;     /* (threads, pk_attend_scratch(keys)) */
+    float     *logits;        /* (threads, PK_TILE_MAX + 1, PK_CHUNK) */
+    pk_scored *best;          /* (threads, questions, top_k) */
+    int32_t   *n_best;        /* (threads, questions) */
+    int32_t   *used;          /* (threads) */
+    float     *sums;          /* (questions, chunks, 2): largest, sum of exp */
 } pk_cpu;
 
 /* rows that are prepared and multiplied together: whole tiles, at least one */
@@ -37,8 +37,8 @@ pk_tiles pk_cpu_prepare(pk_cpu *cpu, pk_tensor x, const int32_t *pick, int32_t r
 /* notes a failure; the first one sticks */
 void pk_cpu_fail(pk_cpu *cpu, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-void pk_cpu_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w, const pk_weight *bias,
-                   pk_act act, pk_tensor residual);
+void pk_cpu_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
+                   const pk_weight *bias, pk_act act, pk_tensor residual);
 void pk_cpu_answer(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                    const pk_answering *a);
 #endif

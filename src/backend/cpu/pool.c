@@ -16,7 +16,7 @@
 #include "base/memory.h"
 
 enum { EAGER_SPINS = 2000, LOOK_AT_CLOCK = 64 };
-#define IDLE_SECONDS 150e-6                     /* then a worker goes to sleep */
+#define IDLE_SECONDS 150e-6 /* then a worker goes to sleep */
 
 typedef struct worker {
     pk_pool  *pool;
@@ -25,9 +25,9 @@ typedef struct worker {
 } worker;
 
 struct pk_pool {
-    _Alignas(64) atomic_ullong word;            /* own cache lines: everyone watches these */
-    _Alignas(64) atomic_int done;               /* tasks of this region that are finished */
-    _Alignas(64) pk_pool_task *task;            /* written before the word, read after a claim */
+    _Alignas(64) atomic_ullong word; /* own cache lines: everyone watches these */
+    _Alignas(64) atomic_int done;    /* tasks of this region that are finished */
+    _Alignas(64) pk_pool_task *task; /* written before the word, read after a claim */
     void           *context;
     int32_t         threads, started;
     worker         *workers;
@@ -51,8 +51,8 @@ static int32_t  next_of(uint64_t word) { return (int32_t)(word & 0xffff); }
 static void work(pk_pool *pool, int32_t number) {
     unsigned long long word = atomic_load_explicit(&pool->word, memory_order_acquire);
     while (next_of(word) < tasks_of(word)) {
-        if (!atomic_compare_exchange_weak_explicit(&pool->word, &word, word + 1, memory_order_acq_rel,
-                                                   memory_order_acquire))
+        if (!atomic_compare_exchange_weak_explicit(&pool->word, &word, word + 1,
+                                                   memory_order_acq_rel, memory_order_acquire))
             continue;
         pool->task(pool->context, next_of(word), number);
         atomic_fetch_add_explicit(&pool->done, 1, memory_order_release);
@@ -66,7 +66,7 @@ static bool anything_new(pk_pool *pool, uint64_t seen) {
 
 static void sleep_until_new(pk_pool *pool, uint64_t seen) {
     pthread_mutex_lock(&pool->lock);
-    atomic_fetch_add(&pool->sleepers, 1);       /* before the last look: the caller does the reverse */
+    atomic_fetch_add(&pool->sleepers, 1); /* before the last look: the caller does the reverse */
     while (!anything_new(pool, seen)) pthread_cond_wait(&pool->wake, &pool->lock);
     atomic_fetch_sub(&pool->sleepers, 1);
     pthread_mutex_unlock(&pool->lock);
@@ -109,7 +109,7 @@ void pk_pool_run(pk_pool *pool, pk_pool_task *task, void *context, int32_t n) {
     pool->task = task;
     pool->context = context;
     atomic_store_explicit(&pool->done, 0, memory_order_relaxed);
-    atomic_store(&pool->word, region << 32 | (uint64_t)n << 16 | 1);       /* task 0 is the caller's */
+    atomic_store(&pool->word, region << 32 | (uint64_t)n << 16 | 1); /* task 0 is the caller's */
     if (atomic_load(&pool->sleepers) > 0) {
         pthread_mutex_lock(&pool->lock);
         pthread_cond_broadcast(&pool->wake);

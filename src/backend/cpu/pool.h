@@ -10,10 +10,10 @@ typedef struct pk_pool pk_pool;
 /* task 0 .. n - 1; worker 0 .. threads - 1 names the thread, for scratch memory */
 typedef void pk_pool_task(void *context, int32_t task, int32_t worker);
 
-enum { PK_POOL_TASKS = 65535 };                 /* most tasks of one run */
+enum { PK_POOL_TASKS = 65535 }; /* most tasks of one run */
 pk_status pk_pool_open(int32_t threads, pk_pool **out);
-void      pk_pool_close(pk_pool *pool);         /* accepts NULL */
+void      pk_pool_close(pk_pool *pool); /* accepts NULL */
 int32_t   pk_pool_threads(const pk_pool *pool);
 /* returns when every task is done; not to be called by two threads at once */
-void      pk_pool_run(pk_pool *pool, pk_pool_task *task, void *context, int32_t n);
+void pk_pool_run(pk_pool *pool, pk_pool_task *task, void *context, int32_t n);
 #endif

@@ -13,7 +13,7 @@
 typedef struct ref {
     float    *scratch;
     size_t    room;
-    pk_status status;                           /* first failure since it was last asked for */
+    pk_status status; /* first failure since it was last asked for */
 } ref;
 
 static float *row_of(pk_tensor t, int32_t row) { return t.data + (size_t)row * (size_t)t.stride; }
@@ -22,13 +22,15 @@ float *pk_ref_scratch(void *self, size_t n) {
     ref *r = self;
     if (n <= r->room) return r->scratch;
     const pk_status status = PK_GROW(&r->scratch, n);
-    if (status == PK_OK) r->room = n;
-    else if (r->status == PK_OK) r->status = status;
+    if (status == PK_OK)
+        r->room = n;
+    else if (r->status == PK_OK)
+        r->status = status;
     return status == PK_OK ? r->scratch : NULL;
 }
 
-static void embed(void *self, pk_tensor out, const pk_weight *table, const int32_t *token, float scale,
-                  const pk_weight *position, const int32_t *pos) {
+static void embed(void *self, pk_tensor out, const pk_weight *table, const int32_t *token,
+                  float scale, const pk_weight *position, const int32_t *pos) {
     (void)self;
     for (int32_t i = 0; i < out.rows; i++) {
         for (int32_t c = 0; c < out.cols; c++) {
@@ -38,12 +40,12 @@ static void embed(void *self, pk_tensor out, const pk_weight *table, const int32
     }
 }
 
-static void norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain, const pk_weight *bias,
-                 float epsilon) {
+static void norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
+                 const pk_weight *bias, float epsilon) {
     (void)self;
     for (int32_t i = 0; i < x.rows; i++) {
         const float *in = row_of(x, i);
-        double mean = 0, variance = 0;
+        double       mean = 0, variance = 0;
         for (int32_t c = 0; c < x.cols; c++) mean += in[c];
         mean /= x.cols;
         for (int32_t c = 0; c < x.cols; c++) variance += (in[c] - mean) * (in[c] - mean);
@@ -61,7 +63,8 @@ static void place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slo
     for (int32_t i = 0; i < rows.rows; i++) {
         const float *from = row_of(rows, i);
         uint16_t    *half = (uint16_t *)(void *)pool.data + (size_t)slot[i] * (size_t)pool.stride;
-        if (pool.type == PK_F32) memcpy(row_of(pool, slot[i]), from, (size_t)rows.cols * sizeof(float));
+        if (pool.type == PK_F32)
+            memcpy(row_of(pool, slot[i]), from, (size_t)rows.cols * sizeof(float));
         else
             for (int32_t c = 0; c < rows.cols; c++) half[c] = pk_f32_to_f16(from[c]);
     }
@@ -87,9 +90,9 @@ static void close(void *self) {
 
 pk_status pk_ref_open(int32_t threads, pk_backend *out) {
     ref *r;
-    (void)threads;                              /* one, whatever was asked for */
+    (void)threads; /* one, whatever was asked for */
     PK_TRY(PK_TAKE(&r, 1));
-    *out = (pk_backend){ "ref",  r,     close,         take_status, reserve,      embed,
-                         pk_ref_linear, norm, pk_ref_attend, place, pk_ref_answer };
+    *out = (pk_backend){ "ref",         r,    close,         take_status, reserve,      embed,
+                         pk_ref_linear, norm, pk_ref_attend, place,       pk_ref_answer };
     return PK_OK;
 }

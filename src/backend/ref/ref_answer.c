@@ -1,4 +1,5 @@
-/* ref_answer.c - best tokens, log sums and single logits of the output layer, one question at a time.
+/* ref_answer.c - best tokens, log sums and single logits of the output layer, one question at a
+ * time.
  *
  * Ties go to the lower id. Banned tokens, and tokens whose logit is minus infinity or not a number,
  * are never among the best; where fewer than top_k are left the list ends with token -1. */

@@ -1,7 +1,7 @@
 /* ref_attend.c - softmax(q k^T / sqrt(head width)) v, one query and one head at a time.
  *
- * A query that sees no keys gets zeros. The optional weights are the probabilities averaged over the
- * heads; entries past the query's count are zero. */
+ * A query that sees no keys gets zeros. The optional weights are the probabilities averaged over
+ * the heads; entries past the query's count are zero. */
 #include <math.h>
 #include <string.h>
 
@@ -9,20 +9,23 @@
 #include "tensor/panel.h"
 
 /* column c of the row of a key (or value) that a query sees */
-static float key_column(pk_tensor t, const pk_attention *see, int32_t query, int32_t key, int32_t c) {
+static float key_column(pk_tensor t, const pk_attention *see, int32_t query, int32_t key,
+                        int32_t c) {
     const int32_t at = see->first[query] + key;
     const size_t  i = (size_t)(see->index ? see->index[at] : at) * (size_t)t.stride + (size_t)c;
-    return t.type == PK_F16 ? pk_f16_to_f32(((const uint16_t *)(const void *)t.data)[i]) : t.data[i];
+    return t.type == PK_F16 ? pk_f16_to_f32(((const uint16_t *)(const void *)t.data)[i])
+                            : t.data[i];
 }
 
 /* p (count): the attention probabilities of one head */
-static void probabilities(float *p, const float *q, pk_tensor k, const pk_attention *see, int32_t query,
-                          int32_t offset, int32_t width) {
+static void probabilities(float *p, const float *q, pk_tensor k, const pk_attention *see,
+                          int32_t query, int32_t offset, int32_t width) {
     const int32_t count = see->count[query];
     double        most = -INFINITY, total = 0;
     for (int32_t j = 0; j < count; j++) {
         double dot = 0;
-        for (int32_t c = 0; c < width; c++) dot += (double)q[c] * key_column(k, see, query, j, offset + c);
+        for (int32_t c = 0; c < width; c++)
+            dot += (double)q[c] * key_column(k, see, query, j, offset + c);
         p[j] = (float)(dot / sqrt(width));
         most = fmax(most, p[j]);
     }
@@ -51,7 +54,8 @@ void pk_ref_attend(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tenso
     for (int32_t i = 0; i < q.rows; i++) {
         float *p = pk_ref_scratch(self, (size_t)see->count[i]);
         if (!p) return;
-        float *weights = see->weights ? see->weights + (size_t)i * (size_t)see->weights_stride : NULL;
+        float *weights =
+            see->weights ? see->weights + (size_t)i * (size_t)see->weights_stride : NULL;
         if (weights) memset(weights, 0, (size_t)see->weights_stride * sizeof *weights);
         for (int32_t head = 0; head < see->heads; head++) {
             attend_head(out.data + (size_t)i * (size_t)out.stride, p,

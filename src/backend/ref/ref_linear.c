@@ -2,7 +2,8 @@
  *
  * Float weights: a plain sum over the columns in order. I8 weights: the row of x is rounded to
  * integers of its own scale, the integers are multiplied and summed exactly, and one product turns
- * the sum into a float. The cpu backend promises the same bits for I8, so nothing here may be fused. */
+ * the sum into a float. The cpu backend promises the same bits for I8, so nothing here may be
+ * fused. */
 #pragma GCC optimize("fp-contract=off")
 #include <math.h>
 
@@ -48,14 +49,14 @@ static float activate(float x, pk_act act) {
     }
 }
 
-void pk_ref_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w, const pk_weight *bias,
-                   pk_act act, pk_tensor residual) {
+void pk_ref_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
+                   const pk_weight *bias, pk_act act, pk_tensor residual) {
     float *y = pk_ref_scratch(self, (size_t)w->rows);
     if (!y) return;
     for (int32_t i = 0; i < x.rows; i++) {
         pk_ref_product(x.data + (size_t)i * (size_t)x.stride, w, y);
         for (int32_t c = 0; c < w->rows; c++) {
-            const float value = activate(y[c] + (bias ? pk_weight_get(bias, 0, c) : 0), act);
+            const float  value = activate(y[c] + (bias ? pk_weight_get(bias, 0, c) : 0), act);
             const size_t at = (size_t)i * (size_t)residual.stride + (size_t)c;
             out.data[(size_t)i * (size_t)out.stride + (size_t)c] =
                 value + (residual.data ? residual.data[at] : 0);

@@ -1,29 +1,30 @@
 /* attend_part.c - attention of some queries and heads over the keys they see.
  *
- * Rows of keys and values are often a power of two apart, so that one head's columns of many rows fall
- * into few sets of the nearest cache. Hence the order: four keys at a time, all heads of each, which
- * reads whole rows. Up to four neighbouring queries that see the same keys are served together. The
- * numbers are those of a query served alone: a score is a sum lane by lane over the head's width and
- * then a fixed tree (vf_sum16), a softmax sum goes lane by lane over the keys, and an output is a chain
- * over the keys in order. */
+ * Rows of keys and values are often a power of two apart, so that one head's columns of many rows
+ * fall into few sets of the nearest cache. Hence the order: four keys at a time, all heads of each,
+ * which reads whole rows. Up to four neighbouring queries that see the same keys are served
+ * together. The numbers are those of a query served alone: a score is a sum lane by lane over the
+ * head's width and then a fixed tree (vf_sum16), a softmax sum goes lane by lane over the keys, and
+ * an output is a chain over the keys in order. */
 #include "backend/cpu/kernels/kernel_list.h"
 
 enum { MAX_Q = PK_ATTEND_QUERIES, MAX_H = PK_ATTEND_HEADS, KEYS = 4, MIX_KEYS = 8 };
 
 /* one group of queries and up to MAX_H heads */
 typedef struct group {
-    const void   *k, *v;                        /* row 0, at the first head's first column */
-    const size_t *k_at, *v_at;                  /* (count, padded to 16) where the rows of the keys are */
+    const void   *k, *v;       /* row 0, at the first head's first column */
+    const size_t *k_at, *v_at; /* (count, padded to 16) where the rows of the keys are */
     int32_t       count, width, heads;
-    size_t        room;                         /* count, padded to 16 */
-    const float  *q[MAX_Q];                     /* at the first head's first column */
+    size_t        room;     /* count, padded to 16 */
+    const float  *q[MAX_Q]; /* at the first head's first column */
     float        *out[MAX_Q];
-    float        *p[MAX_Q];                     /* (heads, room): scores, then weights */
-    float         factor[MAX_Q][MAX_H];         /* 1 / sum of the weights */
+    float        *p[MAX_Q];             /* (heads, room): scores, then weights */
+    float         factor[MAX_Q][MAX_H]; /* 1 / sum of the weights */
 } group;
 
-/* Kernels exist for heads that are 64 wide and for all others; each for keys and values of 32 and of 16
- * bits. Plain C gains nothing from a fixed width or from unrolling, and takes minutes to compile. */
+/* Kernels exist for heads that are 64 wide and for all others; each for keys and values of 32 and
+ * of 16 bits. Plain C gains nothing from a fixed width or from unrolling, and takes minutes to
+ * compile. */
 enum kind { WIDTH_64, WIDTH_ANY, HALF = 2 };
 #ifdef PK_ISA_generic
 #undef UNROLL
@@ -34,8 +35,10 @@ enum kind { WIDTH_64, WIDTH_ANY, HALF = 2 };
 #endif
 
 INLINE bool    any_width(const enum kind kind) { return kind & WIDTH_ANY; }
-INLINE int32_t width_of(const group *g, const enum kind kind) { return any_width(kind) ? g->width : 64; }
-INLINE vf      load_columns(const float *x, int32_t left, const enum kind kind) {
+INLINE int32_t width_of(const group *g, const enum kind kind) {
+    return any_width(kind) ? g->width : 64;
+}
+INLINE vf load_columns(const float *x, int32_t left, const enum kind kind) {
     return !any_width(kind) || left >= 16 ? vf_load(x) : vf_load_part(x, left);
 }
 
@@ -53,13 +56,15 @@ INLINE vf load_stored(const void *x, size_t at, int32_t left, const enum kind ki
     return !any_width(kind) || left >= 16 ? vf_load_f16(half) : load_half_rest(half, left);
 }
 INLINE void store_columns(float *x, vf v, int32_t left, const enum kind kind) {
-    if (!any_width(kind) || left >= 16) vf_store(x, v);
-    else vf_store_part(x, v, left);
+    if (!any_width(kind) || left >= 16)
+        vf_store(x, v);
+    else
+        vf_store_part(x, v, left);
 }
 
 /* sums[a * step + i]: products of head columns of n queries and KEYS keys, lane by lane */
-INLINE void dot_head(const group *g, int32_t j, size_t column, vf *sums, const int n, const int step,
-                     const enum kind kind) {
+INLINE void dot_head(const group *g, int32_t j, size_t column, vf *sums, const int n,
+                     const int step, const enum kind kind) {
     const int32_t width = width_of(g, kind);
     UNROLL for (int32_t c = 0; c < width; c += 16) {
         const int32_t left = width - c;
@@ -67,27 +72,29 @@ INLINE void dot_head(const group *g, int32_t j, size_t column, vf *sums, const i
         UNROLL for (int a = 0; a < n; a++) q[a] = load_columns(g->q[a] + column + c, left, kind);
         UNROLL for (int i = 0; i < KEYS; i++) {
             const vf key = load_stored(g->k, g->k_at[j + i] + column + (size_t)c, left, kind);
-            UNROLL for (int a = 0; a < n; a++) sums[a * step + i] = vf_fma(q[a], key, sums[a * step + i]);
+            UNROLL for (int a = 0; a < n; a++) sums[a * step + i] =
+                vf_fma(q[a], key, sums[a * step + i]);
         }
     }
 }
 
 /* scores of n queries, 4 / n heads and KEYS keys starting at key j: sixteen sums at once */
-INLINE void score_block(const group *g, int32_t j, int32_t head, vf scale, const int n, const enum kind kind) {
+INLINE void score_block(const group *g, int32_t j, int32_t head, vf scale, const int n,
+                        const enum kind kind) {
     const int heads = 4 / n;
     vf        sums[16];
     float     scores[16];
     UNROLL for (int i = 0; i < 16; i++) sums[i] = vf_all(0);
     UNROLL for (int h = 0; h < heads; h++) {
         const int32_t here = head + h < g->heads ? head + h : g->heads - 1;
-        dot_head(g, j, (size_t)here * (size_t)width_of(g, kind), sums + h * KEYS, n, heads * KEYS, kind);
+        dot_head(g, j, (size_t)here * (size_t)width_of(g, kind), sums + h * KEYS, n, heads * KEYS,
+                 kind);
     }
     vf_store(scores, vf_mul(vf_sum16(sums), scale));
     UNROLL for (int a = 0; a < n; a++)
-        UNROLL for (int h = 0; h < heads; h++)
-            if (head + h < g->heads)
-                memcpy(g->p[a] + (size_t)(head + h) * g->room + j, scores + (a * heads + h) * KEYS,
-                       KEYS * sizeof(float));
+        UNROLL for (int h = 0; h < heads; h++) if (head + h < g->heads)
+            memcpy(g->p[a] + (size_t)(head + h) * g->room + j, scores + (a * heads + h) * KEYS,
+                   KEYS * sizeof(float));
 }
 
 /* scores to exp(score - largest); returns 1 / their sum. Lanes past the end become zero. */
@@ -107,8 +114,8 @@ INLINE float soften(float *p, int32_t count) {
 
 /* Adds m weighted values, from key j on, to b vectors of output columns of one head. The first keys
  * find nothing to add to. */
-INLINE void mix_columns(const group *g, int32_t j, int32_t head, int32_t c, const int n, const int b,
-                        const int m, const enum kind kind) {
+INLINE void mix_columns(const group *g, int32_t j, int32_t head, int32_t c, const int n,
+                        const int b, const int m, const enum kind kind) {
     const int32_t left = g->width - c;
     const size_t  column = (size_t)head * (size_t)width_of(g, kind) + (size_t)c;
     const size_t *at = g->v_at + j;
@@ -118,17 +125,18 @@ INLINE void mix_columns(const group *g, int32_t j, int32_t head, int32_t c, cons
     UNROLL for (int a = 0; a < n; a++) {
         p[a] = g->p[a] + (size_t)head * g->room + (size_t)j;
         out[a] = g->out[a] + column;
-        UNROLL for (int i = 0; i < b; i++)
-            sums[a][i] = j ? load_columns(out[a] + 16 * i, left, kind) : vf_all(0);
+        UNROLL for (int i = 0; i < b; i++) sums[a][i] =
+            j ? load_columns(out[a] + 16 * i, left, kind) : vf_all(0);
     }
     UNROLL for (int key = 0; key < m; key++) {
         UNROLL for (int i = 0; i < b; i++) {
             const vf value = load_stored(g->v, at[key] + column + 16 * (size_t)i, left, kind);
-            UNROLL for (int a = 0; a < n; a++) sums[a][i] = vf_fma(vf_all(p[a][key]), value, sums[a][i]);
+            UNROLL for (int a = 0; a < n; a++) sums[a][i] =
+                vf_fma(vf_all(p[a][key]), value, sums[a][i]);
         }
     }
-    UNROLL for (int a = 0; a < n; a++)
-        UNROLL for (int i = 0; i < b; i++) store_columns(out[a] + 16 * i, sums[a][i], left, kind);
+    UNROLL for (int a = 0; a < n; a++) UNROLL for (int i = 0; i < b; i++)
+        store_columns(out[a] + 16 * i, sums[a][i], left, kind);
 }
 
 /* m keys from j on: all heads */
@@ -148,14 +156,16 @@ INLINE void divide(const group *g, const int n, const enum kind kind) {
             float   *out = g->out[a] + (size_t)head * (size_t)width;
             const vf factor = vf_all(g->factor[a][head]);
             for (int32_t c = 0; c < width; c += 16)
-                store_columns(out + c, vf_mul(load_columns(out + c, width - c, kind), factor), width - c, kind);
+                store_columns(out + c, vf_mul(load_columns(out + c, width - c, kind), factor),
+                              width - c, kind);
         }
 }
 
 INLINE void attend_group(group *g, const int n, const enum kind kind) {
     const vf scale = vf_all(1.0f / sqrtf((float)width_of(g, kind)));
     for (int32_t j = 0; j < g->count; j += KEYS)
-        for (int32_t head = 0; head < g->heads; head += 4 / n) score_block(g, j, head, scale, n, kind);
+        for (int32_t head = 0; head < g->heads; head += 4 / n)
+            score_block(g, j, head, scale, n, kind);
     for (int a = 0; a < n; a++)
         for (int32_t head = 0; head < g->heads; head++)
             g->factor[a][head] = soften(g->p[a] + (size_t)head * g->room, g->count);
@@ -167,10 +177,10 @@ INLINE void attend_group(group *g, const int n, const enum kind kind) {
     divide(g, n, kind);
 }
 
-#define DEFINE_KIND(n)                                                                             \
-    static void attend_##n##_64(group *g) { attend_group(g, n, FIXED(WIDTH_64)); }                 \
-    static void attend_##n##_any(group *g) { attend_group(g, n, WIDTH_ANY); }                      \
-    static void attend_##n##_64h(group *g) { attend_group(g, n, FIXED(WIDTH_64) | HALF); }         \
+#define DEFINE_KIND(n)                                                                     \
+    static void attend_##n##_64(group *g) { attend_group(g, n, FIXED(WIDTH_64)); }         \
+    static void attend_##n##_any(group *g) { attend_group(g, n, WIDTH_ANY); }              \
+    static void attend_##n##_64h(group *g) { attend_group(g, n, FIXED(WIDTH_64) | HALF); } \
     static void attend_##n##_anyh(group *g) { attend_group(g, n, WIDTH_ANY | HALF); }
 DEFINE_KIND(1)
 DEFINE_KIND(2)
@@ -185,7 +195,8 @@ static int32_t sharing(const pk_attention *see, int32_t i, int32_t end) {
     return n == 3 ? 2 : n;
 }
 
-/* where the rows of the keys are, in floats; past the last key it is repeated, and its scores unused */
+/* where the rows of the keys are, in floats; past the last key it is repeated, and its scores
+ * unused */
 static void locate(size_t *at, const pk_attention *see, int32_t i, int32_t stride) {
     const int32_t count = see->count[i], first = see->first[i];
     for (int32_t j = 0; j < count; j++)
@@ -204,7 +215,8 @@ static void begin_group(group *g, const pk_attend_job *job, int32_t i, float *sc
         locate(at, job->see, i, job->k.stride);
         locate(at + g->room, job->see, i, job->v.stride);
     }
-    for (int a = 0; a < MAX_Q; a++) g->p[a] = (float *)(at + 2 * g->room) + (size_t)a * MAX_H * g->room;
+    for (int a = 0; a < MAX_Q; a++)
+        g->p[a] = (float *)(at + 2 * g->room) + (size_t)a * MAX_H * g->room;
 }
 
 static const void *stored_at(pk_tensor t, size_t column) {
@@ -224,7 +236,8 @@ static void choose_heads(group *g, const pk_attend_job *job, int32_t i, int32_t 
 }
 
 /* adds these heads' share to the attention weights of the group; the first head clears them */
-static void add_weights(const pk_attention *see, const group *g, int32_t i, int32_t n, int32_t first) {
+static void add_weights(const pk_attention *see, const group *g, int32_t i, int32_t n,
+                        int32_t first) {
     for (int32_t a = 0; a < n; a++) {
         float *weights = see->weights + (size_t)(i + a) * (size_t)see->weights_stride;
         if (first == 0) memset(weights, 0, (size_t)see->weights_stride * sizeof *weights);
@@ -237,7 +250,7 @@ static void add_weights(const pk_attention *see, const group *g, int32_t i, int3
 }
 
 static void run_group(group *g, int32_t n, bool half) {
-    static void (*const table[3][2][2])(group *g) = {
+    static void (*const table[3][2][2])(group * g) = {
         { { attend_1_64, attend_1_any }, { attend_1_64h, attend_1_anyh } },
         { { attend_2_64, attend_2_any }, { attend_2_64h, attend_2_anyh } },
         { { attend_4_64, attend_4_any }, { attend_4_64h, attend_4_anyh } },

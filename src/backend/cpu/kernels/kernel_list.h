@@ -15,7 +15,8 @@ tile_kernel *PK_KERNEL(tile_f32)(int32_t height, int32_t panels);
 tile_kernel *PK_KERNEL(tile_f16)(int32_t height, int32_t panels);
 tile_kernel *PK_KERNEL(tile_i8)(int32_t height, int32_t panels);
 
-void PK_KERNEL(prepare)(const pk_tiles *t, pk_dtype type, pk_tensor x, const int32_t *pick, int32_t tile);
+void PK_KERNEL(prepare)(const pk_tiles *t, pk_dtype type, pk_tensor x, const int32_t *pick,
+                        int32_t tile);
 void PK_KERNEL(linear)(const pk_linear_part *part);
 void PK_KERNEL(attend)(const pk_attend_job *job, int32_t first_query, int32_t n_queries,
                        int32_t first_head, int32_t n_heads, float *scratch);

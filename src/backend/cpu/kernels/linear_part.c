@@ -1,15 +1,15 @@
 /* linear_part.c - one part of a linear op: walks tiles and panels, and finishes the sums.
  *
- * A group of panels stays in the nearest cache while all tiles of the part pass over it. What is done
- * to a sum afterwards - scale, bias, activation, residual - is written once for all types, so that
- * one output is computed the same way wherever it lies. */
+ * A group of panels stays in the nearest cache while all tiles of the part pass over it. What is
+ * done to a sum afterwards - scale, bias, activation, residual - is written once for all types, so
+ * that one output is computed the same way wherever it lies. */
 #include "backend/cpu/kernels/kernel_list.h"
 #include "backend/cpu/kernels/tile.h"
 
 enum { MOST_SUMS = 24, FETCH_BYTES = 256 << 10 };
 
 #ifdef PK_ISA_avx512
-enum { SHIFTED = 1 };                           /* tile_i8.c adds 128 to every weight */
+enum { SHIFTED = 1 }; /* tile_i8.c adds 128 to every weight */
 #else
 enum { SHIFTED = 0 };
 #endif
@@ -36,7 +36,7 @@ INLINE vf from_integers(const int32_t *sum, float x_scale, int32_t offset, const
 
 /* Where the outputs of one tile and group of panels go. `lanes` is 16 but at the matrix's end. */
 typedef struct corner {
-    int32_t      row, column;                   /* of x, of the whole output */
+    int32_t      row, column; /* of x, of the whole output */
     float       *out;
     const float *residual;
 } corner;
@@ -47,15 +47,19 @@ INLINE void finish(const pk_linear_part *part, const void *sum, corner at, int32
     if (part->w->type == PK_I8)
         y = from_integers(sum, part->x->scale[at.row], part->x->offset[at.row],
                           part->w->scale + at.column, lanes);
-    else y = vf_load(sum);
+    else
+        y = vf_load(sum);
     if (part->bias) {
         const float *bias = part->bias + at.column;
         y = vf_add(y, lanes == 16 ? vf_load(bias) : vf_load_part(bias, lanes));
     }
     if (part->act != PK_LINEAR) y = activate(y, part->act);
-    if (at.residual) y = vf_add(y, lanes == 16 ? vf_load(at.residual) : vf_load_part(at.residual, lanes));
-    if (lanes == 16) vf_store(at.out, y);
-    else vf_store_part(at.out, y, lanes);
+    if (at.residual)
+        y = vf_add(y, lanes == 16 ? vf_load(at.residual) : vf_load_part(at.residual, lanes));
+    if (lanes == 16)
+        vf_store(at.out, y);
+    else
+        vf_store_part(at.out, y, lanes);
 }
 
 /* sums (height, panels, 16) */
@@ -65,8 +69,10 @@ static void finish_tile(const pk_linear_part *part, const float *sums, corner at
         corner here = at;
         for (int32_t p = 0; p < panels; p++, sums += PK_PANEL) {
             const int32_t left = part->w->rows - here.column;
-            if (left >= 16) finish(part, sums, here, 16);
-            else finish(part, sums, here, left);
+            if (left >= 16)
+                finish(part, sums, here, 16);
+            else
+                finish(part, sums, here, left);
             here.column += PK_PANEL, here.out += PK_PANEL;
             if (here.residual) here.residual += PK_PANEL;
         }
@@ -98,20 +104,21 @@ static size_t fetch_ahead(size_t group_bytes, bool last) {
 }
 
 /* all tiles of the part over n panels */
-static void one_group(const pk_linear_part *part, int32_t panel, int32_t n, size_t stride, size_t ahead) {
-    const pk_tiles *x = part->x;
-    const size_t    row_bytes = pk_tile_width(x) * (part->w->type == PK_I8 ? 1 : sizeof(float));
-    const char     *w = (const char *)part->w->data + (size_t)panel * stride;
-    const size_t    along = (size_t)(panel - part->first_panel) * PK_PANEL;
-    const int32_t   top = pk_tile_first(x, part->first_tile);
-    _Alignas(64) float sums[MOST_SUMS * PK_PANEL];            /* or int32_t */
+static void one_group(const pk_linear_part *part, int32_t panel, int32_t n, size_t stride,
+                      size_t ahead) {
+    const pk_tiles    *x = part->x;
+    const size_t       row_bytes = pk_tile_width(x) * (part->w->type == PK_I8 ? 1 : sizeof(float));
+    const char        *w = (const char *)part->w->data + (size_t)panel * stride;
+    const size_t       along = (size_t)(panel - part->first_panel) * PK_PANEL;
+    const int32_t      top = pk_tile_first(x, part->first_tile);
+    _Alignas(64) float sums[MOST_SUMS * PK_PANEL]; /* or int32_t */
     for (int32_t t = part->first_tile; t < part->first_tile + part->n_tiles; t++) {
         const int32_t row = pk_tile_first(x, t), height = pk_tile_height(x, t);
         const size_t  down = (size_t)(row - top);
-        corner        at = { row, panel * PK_PANEL, part->out + down * part->out_stride + along, NULL };
+        corner at = { row, panel * PK_PANEL, part->out + down * part->out_stride + along, NULL };
         if (part->residual) at.residual = part->residual + down * part->residual_stride + along;
-        find(part->w->type, height, n)(w, stride, ahead, (const char *)x->data + (size_t)row * row_bytes,
-                                       x->cols, sums);
+        find(part->w->type, height,
+             n)(w, stride, ahead, (const char *)x->data + (size_t)row * row_bytes, x->cols, sums);
         finish_tile(part, sums, at, height, n);
     }
 }
@@ -124,6 +131,7 @@ void PK_KERNEL(linear)(const pk_linear_part *part) {
         if (pk_tile_height(part->x, t) > tallest) tallest = pk_tile_height(part->x, t);
     for (int32_t panel = part->first_panel, n; panel < end; panel += n) {
         n = panels_at_once(part->w->type, tallest, end - panel);
-        one_group(part, panel, n, stride, fetch_ahead((size_t)n * stride, panel + n >= end && !part->goes_on));
+        one_group(part, panel, n, stride,
+                  fetch_ahead((size_t)n * stride, panel + n >= end && !part->goes_on));
     }
 }

@@ -1,7 +1,7 @@
 /* norm_row.c - what is done to one row: layer normalisation, an embedding, rounding to 16 bits.
  *
- * Sums go lane by lane over the columns and are folded at the end: their order is fixed by the number
- * of columns. */
+ * Sums go lane by lane over the columns and are folded at the end: their order is fixed by the
+ * number of columns. */
 #include "backend/cpu/kernels/kernel_list.h"
 
 INLINE vf load_columns(const float *x, int32_t left) {
@@ -32,21 +32,27 @@ void PK_KERNEL(norm)(float *out, const float *x, int32_t cols, const float *gain
         const int32_t left = cols - c;
         const vf      y = vf_mul(vf_sub(load_columns(x + c, left), vf_all(mean)), factor);
         const vf      z = vf_fma(y, load_columns(gain + c, left), load_columns(bias + c, left));
-        if (left >= 16) vf_store(out + c, z);
-        else vf_store_part(out + c, z, left);
+        if (left >= 16)
+            vf_store(out + c, z);
+        else
+            vf_store_part(out + c, z, left);
     }
 }
 
 /* One row of the panels as floats: its elements are 16 apart, or 4 side by side and 64 apart. */
 static void gather(float *out, const pk_weight *table, int32_t row) {
-    const size_t   at = pk_panel_index(table->cols, table->type, row, 0);
-    const float   *wide = (const float *)table->data + at;
+    const size_t    at = pk_panel_index(table->cols, table->type, row, 0);
+    const float    *wide = (const float *)table->data + at;
     const uint16_t *half = (const uint16_t *)table->data + at;
-    const int8_t  *bytes = (const int8_t *)table->data + at;
+    const int8_t   *bytes = (const int8_t *)table->data + at;
     for (int32_t c = 0; c < table->cols; c++) {
-        if (table->type == PK_F32) out[c] = wide[(size_t)c * PK_PANEL];
-        else if (table->type == PK_F16) out[c] = pk_f16_to_f32(half[(size_t)c * PK_PANEL]);
-        else out[c] = (float)bytes[(size_t)(c / 4) * (4 * PK_PANEL) + (size_t)(c % 4)] * table->scale[row];
+        if (table->type == PK_F32)
+            out[c] = wide[(size_t)c * PK_PANEL];
+        else if (table->type == PK_F16)
+            out[c] = pk_f16_to_f32(half[(size_t)c * PK_PANEL]);
+        else
+            out[c] = (float)bytes[(size_t)(c / 4) * (4 * PK_PANEL) + (size_t)(c % 4)] *
+                     table->scale[row];
     }
 }
 
@@ -54,8 +60,10 @@ static void gather(float *out, const pk_weight *table, int32_t row) {
 void PK_KERNEL(embed)(float *out, const pk_weight *table, int32_t token, float scale,
                       const float *position) {
     const int32_t cols = table->cols;
-    if (token >= 0) gather(out, table, token);
-    else memset(out, 0, (size_t)cols * sizeof *out);
+    if (token >= 0)
+        gather(out, table, token);
+    else
+        memset(out, 0, (size_t)cols * sizeof *out);
     for (int32_t c = 0; c < cols; c++) out[c] = out[c] * scale + (position ? position[c] : 0);
 }
 

@@ -8,7 +8,8 @@
 
 /* p[quad * height] for the quads of 16 columns starting at col */
 INLINE void spread_bytes(int8_t *p, int32_t height, int32_t quads, const int8_t *bytes) {
-    for (int32_t i = 0; i < quads; i++) memcpy(p + (size_t)i * (size_t)height * 4, bytes + 4 * i, 4);
+    for (int32_t i = 0; i < quads; i++)
+        memcpy(p + (size_t)i * (size_t)height * 4, bytes + 4 * i, 4);
 }
 
 INLINE vf load_columns(const float *x, int32_t left) {
@@ -17,7 +18,8 @@ INLINE vf load_columns(const float *x, int32_t left) {
 
 static float largest(const float *x, int32_t cols) {
     vf most = vf_all(0);
-    for (int32_t c = 0; c < cols; c += 16) most = vf_max(most, vf_abs(load_columns(x + c, cols - c)));
+    for (int32_t c = 0; c < cols; c += 16)
+        most = vf_max(most, vf_abs(load_columns(x + c, cols - c)));
     return vf_most(most);
 }
 
@@ -32,8 +34,8 @@ static void quantise(int8_t *p, int32_t height, const float *x, int32_t cols, fl
         int8_t   bytes[16];
         sum = vi_add(sum, integers);
         vi_narrow(bytes, integers);
-        spread_bytes(p + (size_t)c * (size_t)height, height, cols - c >= 16 ? 4 : (cols - c + 3) / 4,
-                     bytes);
+        spread_bytes(p + (size_t)c * (size_t)height, height,
+                     cols - c >= 16 ? 4 : (cols - c + 3) / 4, bytes);
     }
     *scale = usable / 127.0f;
     *offset = 128 * vi_sum(sum);
@@ -60,6 +62,7 @@ void PK_KERNEL(prepare)(const pk_tiles *t, pk_dtype type, pk_tensor x, const int
         if (type == PK_I8)
             quantise((int8_t *)t->data + at, height, row, t->cols, &t->scale[first + r],
                      &t->offset[first + r]);
-        else interleave((float *)t->data + at, height, row, t->cols);
+        else
+            interleave((float *)t->data + at, height, row, t->cols);
     }
 }

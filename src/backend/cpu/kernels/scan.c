@@ -1,8 +1,8 @@
 /* scan.c - reads logits: the best few, and the sum of their exponentials.
  *
  * Almost no logit beats the list, so sixteen at a time are compared with its last entry and only
- * survivors are looked at. The order (score falling, id rising) is total, so the list does not depend
- * on the order in which parts of the vocabulary arrive. */
+ * survivors are looked at. The order (score falling, id rising) is total, so the list does not
+ * depend on the order in which parts of the vocabulary arrive. */
 #include "backend/cpu/kernels/kernel_list.h"
 
 static bool before(pk_scored a, pk_scored b) {
@@ -23,8 +23,7 @@ static void insert(pk_best *best, pk_scored new) {
 static void offer(pk_best *best, const float *logits, uint32_t lanes, int32_t first_token) {
     for (; lanes; lanes &= lanes - 1) {
         const int lane = __builtin_ctz(lanes);
-        if (logits[lane] > -INFINITY)
-            insert(best, (pk_scored){ first_token + lane, logits[lane] });
+        if (logits[lane] > -INFINITY) insert(best, (pk_scored){ first_token + lane, logits[lane] });
     }
 }
 

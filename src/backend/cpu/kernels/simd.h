@@ -1,10 +1,10 @@
 /* simd.h - sixteen floats (vf) or sixteen 32-bit integers (vi) at a time, one panel wide.
  *
- * The same small vocabulary for every instruction set, so that each kernel is written once. Products
- * and sums are fused only where a kernel says vf_fma: the compiler may not, because I8 results must
- * have the same bits on every machine. _part loads and stores touch the first n floats (1 <= n <= 16).
- * vf_first replaces lanes n .. 15 by a number (0 <= n <= 16).
- * vf_sum16 gives the sums of sixteen vectors at once, each with the same tree of additions. */
+ * The same small vocabulary for every instruction set, so that each kernel is written once.
+ * Products and sums are fused only where a kernel says vf_fma: the compiler may not, because I8
+ * results must have the same bits on every machine. _part loads and stores touch the first n floats
+ * (1 <= n <= 16). vf_first replaces lanes n .. 15 by a number (0 <= n <= 16). vf_sum16 gives the
+ * sums of sixteen vectors at once, each with the same tree of additions. */
 #ifndef PK_CPU_SIMD_H
 #define PK_CPU_SIMD_H
 #pragma GCC optimize("fp-contract=off")
@@ -22,7 +22,7 @@
 
 #define PK_PASTE_(a, b, c) a##b##_##c
 #define PK_PASTE(a, b, c)  PK_PASTE_(a, b, c)
-#define PK_KERNEL(name)    PK_PASTE(pk_, name, PK_ISA)       /* pk_name_avx2 */
+#define PK_KERNEL(name)    PK_PASTE(pk_, name, PK_ISA) /* pk_name_avx2 */
 
 #if defined PK_ISA_avx512
 #include "backend/cpu/kernels/simd_avx512.h"
@@ -39,7 +39,7 @@ INLINE vf vf_exp(vf x) {
     const vi n = vf_nearest(vf_mul(bounded, vf_all(1.44269504f)));
     const vf steps = vf_of(n);
     vf       r = vf_fma(steps, vf_all(-0.693145752f), bounded);
-    r = vf_fma(steps, vf_all(-1.42860677e-6f), r);            /* the low part of ln 2 */
+    r = vf_fma(steps, vf_all(-1.42860677e-6f), r); /* the low part of ln 2 */
     vf p = vf_all(0.00139505998f);
     p = vf_fma(p, r, vf_all(0.00836895406f));
     p = vf_fma(p, r, vf_all(0.0416662060f));

@@ -3,13 +3,17 @@
 #define PK_CPU_SIMD_AVX2_H
 #include <immintrin.h>
 
-typedef struct vf { __m256 lo, hi; } vf;
-typedef struct vi { __m256i lo, hi; } vi;
+typedef struct vf {
+    __m256 lo, hi;
+} vf;
+typedef struct vi {
+    __m256i lo, hi;
+} vi;
 
-#define EACH(call, a, b) ((vf){ call((a).lo, (b).lo), call((a).hi, (b).hi) })
+#define EACH(call, a, b)     ((vf){ call((a).lo, (b).lo), call((a).hi, (b).hi) })
 #define EACH_INT(call, a, b) ((vi){ call((a).lo, (b).lo), call((a).hi, (b).hi) })
 
-INLINE __m256i first_lanes(int32_t n) {         /* n may be below 0 or beyond 8 */
+INLINE __m256i first_lanes(int32_t n) { /* n may be below 0 or beyond 8 */
     const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), lane);
 }
@@ -19,7 +23,8 @@ INLINE void vf_store(float *p, vf v) {
     _mm256_storeu_ps(p + 8, v.hi);
 }
 INLINE vf vf_load_part(const float *p, int32_t n) {
-    return (vf){ _mm256_maskload_ps(p, first_lanes(n)), _mm256_maskload_ps(p + 8, first_lanes(n - 8)) };
+    return (vf){ _mm256_maskload_ps(p, first_lanes(n)),
+                 _mm256_maskload_ps(p + 8, first_lanes(n - 8)) };
 }
 INLINE void vf_store_part(float *p, vf v, int32_t n) {
     _mm256_maskstore_ps(p, first_lanes(n), v.lo);
@@ -29,7 +34,7 @@ INLINE vf vf_load_f16(const uint16_t *p) {
     const __m128i *h = (const __m128i *)(const void *)p;
     return (vf){ _mm256_cvtph_ps(_mm_loadu_si128(h)), _mm256_cvtph_ps(_mm_loadu_si128(h + 1)) };
 }
-INLINE void vf_store_f16(uint16_t *p, vf v) {   /* nearest, ties to even */
+INLINE void vf_store_f16(uint16_t *p, vf v) { /* nearest, ties to even */
     __m128i *h = (__m128i *)(void *)p;
     _mm_storeu_si128(h, _mm256_cvtps_ph(v.lo, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
     _mm_storeu_si128(h + 1, _mm256_cvtps_ph(v.hi, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
@@ -50,7 +55,7 @@ INLINE vf vf_abs(vf a) {
     const __m256 sign = _mm256_set1_ps(-0.0f);
     return (vf){ _mm256_andnot_ps(sign, a.lo), _mm256_andnot_ps(sign, a.hi) };
 }
-INLINE vf vf_fma(vf a, vf b, vf c) {            /* a b + c */
+INLINE vf vf_fma(vf a, vf b, vf c) { /* a b + c */
     return (vf){ _mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi) };
 }
 INLINE vi vf_nearest(vf a) { return (vi){ _mm256_cvtps_epi32(a.lo), _mm256_cvtps_epi32(a.hi) }; }

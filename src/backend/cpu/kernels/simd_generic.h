@@ -1,17 +1,21 @@
-/* simd_generic.h - sixteen lanes as four short vectors of plain C, for any machine. Included by simd.h
- * only. The compiler turns each into whatever 128-bit registers there are. */
+/* simd_generic.h - sixteen lanes as four short vectors of plain C, for any machine. Included by
+ * simd.h only. The compiler turns each into whatever 128-bit registers there are. */
 #ifndef PK_CPU_SIMD_GENERIC_H
 #define PK_CPU_SIMD_GENERIC_H
 
 typedef float   float4 __attribute__((vector_size(16)));
 typedef int32_t int4 __attribute__((vector_size(16)));
-typedef struct vf { float4 part[4]; } vf;
-typedef struct vi { int4 part[4]; } vi;
+typedef struct vf {
+    float4 part[4];
+} vf;
+typedef struct vi {
+    int4 part[4];
+} vi;
 
 /* a vf or vi whose parts are each the expression */
-#define EACH_PART(type, expression)                                                                \
-    type result;                                                                                   \
-    for (int i = 0; i < 4; i++) result.part[i] = (expression);                                     \
+#define EACH_PART(type, expression)                            \
+    type result;                                               \
+    for (int i = 0; i < 4; i++) result.part[i] = (expression); \
     return result
 
 INLINE vf vf_load(const float *p) {
@@ -22,19 +26,20 @@ INLINE vf vf_load(const float *p) {
 INLINE void vf_store(float *p, vf v) { memcpy(p, &v, sizeof v); }
 INLINE vf   vf_all(float x) { EACH_PART(vf, ((float4){ x, x, x, x })); }
 INLINE vf   vf_load_part(const float *p, int32_t n) {
-    vf v = vf_all(0);
-    memcpy(&v, p, (size_t)n * sizeof *p);
-    return v;
+      vf v = vf_all(0);
+      memcpy(&v, p, (size_t)n * sizeof *p);
+      return v;
 }
 INLINE void vf_store_part(float *p, vf v, int32_t n) { memcpy(p, &v, (size_t)n * sizeof *p); }
 INLINE vf   vf_first(vf v, int32_t n, float fill) {
-    float lanes[16];
-    vf_store(lanes, v);
-    for (int i = n; i < 16; i++) lanes[i] = fill;
+      float lanes[16];
+      vf_store(lanes, v);
+      for (int i = n; i < 16; i++) lanes[i] = fill;
     return vf_load(lanes);
 }
 INLINE float4 widen(const uint16_t *p) {
-    const int4 bits = { p[0], p[1], p[2], p[3] }, sign = (bits & 0x8000) << 16, body = bits & 0x7fff;
+    const int4 bits = { p[0], p[1], p[2], p[3] }, sign = (bits & 0x8000) << 16,
+               body = bits & 0x7fff;
     /* moving the bits scales by 2^-112, exactly undone by the product; infinities are put back */
     const float4 value = (float4)(body << 13) * 0x1p112f;
     return (float4)((int4)value | sign | ((body >= 0x7c00) & 0x7f800000));
@@ -61,8 +66,8 @@ INLINE float4 fuse(float4 a, float4 b, float4 c) {
 /* a b + c; fused only where the machine can */
 INLINE vf vf_fma(vf a, vf b, vf c) { EACH_PART(vf, fuse(a.part[i], b.part[i], c.part[i])); }
 /* |a| < 2^22: the sum leaves no room for a fraction */
-INLINE vi vf_nearest(vf a) { EACH_PART(vi, (int4)(a.part[i] + 12582912.0f) - 0x4b400000); }
-INLINE vf vf_of(vi a) { EACH_PART(vf, __builtin_convertvector(a.part[i], float4)); }
+INLINE vi       vf_nearest(vf a) { EACH_PART(vi, (int4)(a.part[i] + 12582912.0f) - 0x4b400000); }
+INLINE vf       vf_of(vi a) { EACH_PART(vf, __builtin_convertvector(a.part[i], float4)); }
 INLINE uint32_t vf_at_least(vf a, vf b) {
     uint32_t bits = 0;
     for (int i = 0; i < 16; i++)

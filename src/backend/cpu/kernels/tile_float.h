@@ -1,18 +1,18 @@
 /* tile_float.h - the body of the F32 and F16 tile kernels; WEIGHT and LOAD_WEIGHTS say which.
  *
- * Each sum is one chain of fused products over the columns in order, and a lane is an output. So the
- * sum of an output never depends on the tile, and 16-bit weights give the bits of the same 32-bit
- * ones. h rows x n panels of sums stay in registers: both are constants after inlining. */
+ * Each sum is one chain of fused products over the columns in order, and a lane is an output. So
+ * the sum of an output never depends on the tile, and 16-bit weights give the bits of the same
+ * 32-bit ones. h rows x n panels of sums stay in registers: both are constants after inlining. */
 #include "backend/cpu/kernels/kernel_list.h"
 #include "backend/cpu/kernels/tile.h"
 
-/* Products of column i of a quad. The fewer of weights and inputs are held, the others loaded as they
- * are used: that keeps the tallest tiles within the registers. */
+/* Products of column i of a quad. The fewer of weights and inputs are held, the others loaded as
+ * they are used: that keeps the tallest tiles within the registers. */
 INLINE void one_column(vf (*sums)[8], const int h, const int n, const WEIGHT **w, const float *x,
                        const int i) {
     vf held[8];
-    UNROLL for (int j = 0; j < (n < h ? n : h); j++)
-        held[j] = n < h ? LOAD_WEIGHTS(w[j] + i * PK_PANEL) : vf_all(x[4 * j + i]);
+    UNROLL for (int j = 0; j < (n < h ? n : h); j++) held[j] =
+        n < h ? LOAD_WEIGHTS(w[j] + i * PK_PANEL) : vf_all(x[4 * j + i]);
     if (n < h) {
         UNROLL for (int r = 0; r < h; r++) {
             const vf input = vf_all(x[4 * r + i]);
@@ -31,8 +31,8 @@ INLINE void one_quad(vf (*sums)[8], const int h, const int n, const WEIGHT **w, 
                      const float *x) {
     const int columns = 4 / (int)sizeof(WEIGHT);
     UNROLL for (int i = 0; i < 4; i++) {
-        UNROLL for (int p = 0; p < n; p++)
-            if (i % columns == 0) __builtin_prefetch((const char *)(w[p] + i * PK_PANEL) + ahead, 0, 2);
+        UNROLL for (int p = 0; p < n; p++) if (i % columns == 0)
+            __builtin_prefetch((const char *)(w[p] + i * PK_PANEL) + ahead, 0, 2);
         one_column(sums, h, n, w, x, i);
     }
 }
@@ -50,15 +50,14 @@ INLINE void tile(const WEIGHT *first, size_t stride, size_t ahead, const float *
         one_quad(sums, h, n, w, ahead, x);
         UNROLL for (int p = 0; p < n; p++) w[p] += 4 * PK_PANEL;
     }
-    UNROLL for (int i = 0; i < 3; i++)
-        if (i < cols % 4) one_column(sums, h, n, w, x, i);
-    UNROLL for (int r = 0; r < h; r++)
-        UNROLL for (int p = 0; p < n; p++) vf_store(out + (r * n + p) * PK_PANEL, sums[r][p]);
+    UNROLL for (int i = 0; i < 3; i++) if (i < cols % 4) one_column(sums, h, n, w, x, i);
+    UNROLL for (int r = 0; r < h; r++) UNROLL for (int p = 0; p < n; p++)
+        vf_store(out + (r * n + p) * PK_PANEL, sums[r][p]);
 }
 
-#define DEFINE_TILE(h, n)                                                                          \
-    static void tile_##h##x##n(const void *w, size_t stride, size_t ahead, const void *x,          \
-                               int32_t cols, void *sums) {                                         \
-        tile(w, stride / sizeof(WEIGHT), ahead, x, cols, sums, h, n);                              \
+#define DEFINE_TILE(h, n)                                                                 \
+    static void tile_##h##x##n(const void *w, size_t stride, size_t ahead, const void *x, \
+                               int32_t cols, void *sums) {                                \
+        tile(w, stride / sizeof(WEIGHT), ahead, x, cols, sums, h, n);                     \
     }
 TILES(DEFINE_TILE)

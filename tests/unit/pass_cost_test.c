@@ -1,0 +1,65 @@
+/* pass_cost_test.c - the line through recent passes: what it says before it knows, what it learns,
+ * that it forgets and is not misled by a pass that was interrupted. */
+#include "check.h"
+
+#include <math.h>
+
+#include "engine/pass_cost.h"
+
+static double slope(pk_pass_cost *c, int32_t sentences) {
+    pk_pass_cost_tell(c, sentences);
+    assert_true(c->cost[0] == 0 && c->cost[1] == 1);
+    return (double)c->cost[2] - 1;
+}
+
+static void nothing_known_is_a_guess(void **state) {
+    pk_pass_cost c = { 0 };
+    (void)state;
+    assert_true(fabs(slope(&c, 1) - 0.1) < 1e-6);
+    pk_pass_cost_learn(&c, 1, 2e-3);
+    assert_true(fabs(slope(&c, 1) - 0.1) < 0.02);
+}
+
+/* passes of one to eight asks that take `fixed` and `each` */
+static void feed(pk_pass_cost *c, int n, double fixed, double each) {
+    for (int i = 0; i < n; i++) pk_pass_cost_learn(c, 1 + i % 8, fixed + each * (1 + i % 8));
+}
+
+static void it_learns_a_line_and_forgets_an_old_one(void **state) {
+    pk_pass_cost c = { 0 };
+    (void)state;
+    feed(&c, 400, 1e-3, 5e-5);
+    assert_true(fabs(slope(&c, 1) - 5e-5 / 1.05e-3) < 1e-3);
+    feed(&c, 800, 1e-3, 4e-4); /* the machine got busy */
+    assert_true(fabs(slope(&c, 1) - 4e-4 / 1.4e-3) < 0.02);
+}
+
+/* with many sentences in a pass its fixed part is shared, so an extra ask costs nearly a whole one
+ */
+static void load_makes_guesses_dear(void **state) {
+    pk_pass_cost c = { 0 };
+    (void)state;
+    feed(&c, 400, 1e-3, 1e-4);
+    const double alone = slope(&c, 1), few = slope(&c, 4), many = slope(&c, 64);
+    assert_true(alone < 0.1 && alone < few && few < many);
+    assert_true(many > 0.8 && many <= 1);
+}
+
+static void an_interrupted_pass_is_left_out(void **state) {
+    pk_pass_cost c = { 0 };
+    (void)state;
+    feed(&c, 400, 1e-3, 5e-5);
+    const double before = slope(&c, 1);
+    pk_pass_cost_learn(&c, 8, 0.5);
+    assert_true(slope(&c, 1) == before);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_known_is_a_guess),
+        cmocka_unit_test(it_learns_a_line_and_forgets_an_old_one),
+        cmocka_unit_test(load_makes_guesses_dear),
+        cmocka_unit_test(an_interrupted_pass_is_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
