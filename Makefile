@@ -116,7 +116,7 @@ $(BUILD)/lab/%: $(BUILD)/lab/%.o $(BUILD)/libpronk.a
 	@$(CC) -o $@ $^ $(LIBS)
 
 # ---- manual pages and installation ----
-VERBS := translate convert info score eval bench
+VERBS := translate convert info score eval bench viz
 man: $(BUILD)/pronk
 	@mkdir -p $(BUILD)/man
 	@$(BUILD)/pronk help --man > $(BUILD)/man/pronk.1

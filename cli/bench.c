@@ -19,7 +19,7 @@ typedef struct job {
     pk_cli        *c;
     pk_model      *model;
     double         model_load;
-    pk_line_reader input;
+    pk_line_reader input, draft;
     uint64_t      *first_hash; /* of each line's translation in the first case */
     double        *latency;    /* of all runs of the present case */
     size_t         n_latency, most_latency;
@@ -75,7 +75,10 @@ static int note_latency(void *user, size_t done, size_t in_all) {
 /* one call; compares with, or in the first case keeps, the hashes of the translations */
 static int call(job *j, pk_translator *t, pk_bench_case *k, size_t first, size_t n) {
     pk_result      *result = NULL;
-    pk_call_options options = { .size = sizeof options, .progress = note_latency, .user = j };
+    pk_call_options options = { .size = sizeof options,
+                                .draft = j->c->draft ? j->draft.line + first : NULL,
+                                .progress = note_latency,
+                                .user = j };
     j->most_latency = j->n_latency + n;
     j->call_began = pk_cli_seconds();
     pk_status status = pk_translate(t, j->input.line + first, n, &options, &result);
@@ -122,6 +125,7 @@ static void subtract(pk_stats *after, const pk_stats *before) {
     after->passes -= before->passes;
     after->asks -= before->asks;
     after->sentence_passes -= before->sentence_passes;
+    after->aside_passes -= before->aside_passes;
     for (int i = 0; i < PK_N_MODULES; i++) after->seconds[i] -= before->seconds[i];
 }
 
@@ -172,6 +176,11 @@ static int open_all(job *j) {
     int     code = pk_lines_open(c, c->input, &j->input);
     if (!code) code = pk_lines_take(c, &j->input, c->limit ? (size_t)c->limit : SIZE_MAX);
     if (!code && !j->input.n) code = pk_cli_fail(c, "%s is empty", j->input.name);
+    if (!code && c->draft) code = pk_lines_open(c, c->draft, &j->draft);
+    if (!code && c->draft) code = pk_lines_take(c, &j->draft, j->input.n);
+    if (!code && c->draft && j->draft.n != j->input.n)
+        code = pk_cli_fail(c, "%s has fewer lines than the input: it must have one for each",
+                           j->draft.name);
     double begin = pk_cli_seconds();
     if (!code) code = pk_cli_open_model(c, &j->model);
     j->model_load = pk_cli_seconds() - begin;
@@ -196,7 +205,7 @@ static void prepare(job *j) {
 }
 
 int pk_cli_bench(pk_cli *c) {
-    job j = { .c = c, .input.file = -1 };
+    job j = { .c = c, .input.file = -1, .draft.file = -1 };
     c->no_split = true; /* so that a line is a sentence is a latency */
     int code = open_all(&j);
     if (!code) prepare(&j);
@@ -206,6 +215,7 @@ int pk_cli_bench(pk_cli *c) {
         c->json ? pk_bench_print_json(&j.b) : pk_bench_print_table(&j.b);
     }
     pk_model_close(j.model);
+    pk_lines_close(&j.draft);
     pk_lines_close(&j.input);
     free(j.b.cases);
     free(j.first_hash);

@@ -21,7 +21,7 @@ typedef struct pk_cli {
     const struct pk_cli_verb *verb;
     pk_cli_list               operand; /* what is not an option, in order */
     const char               *model, *from, *to, *type, *backend, *decode;
-    const char               *input, *output, *prefix, *draft, *reference, *tokenize;
+    const char               *input, *output, *prefix, *draft, *reference, *tokenize, *format;
     pk_cli_list               decodes; /* bench: one case each */
     int64_t                   threads, workers, batch, batch_tokens, max_input, n_best;
     int64_t                   bootstrap, seed, limit, repeat, warm_up;
@@ -53,5 +53,6 @@ int pk_cli_info(pk_cli *c);
 int pk_cli_score(pk_cli *c);
 int pk_cli_eval(pk_cli *c);
 int pk_cli_bench(pk_cli *c);
+int pk_cli_viz(pk_cli *c);
 int pk_cli_help(pk_cli *c);
 #endif

@@ -143,6 +143,8 @@ static const pk_cli_option bench_options[] = {
     LANGUAGE_OPTIONS,
     LIST("decode", 'd', "SPEC", decodes, "greedy",
          DECODE_HELP "; give it several times to compare, each against the first"),
+    TEXT("draft", 0, "FILE", draft, NULL,
+         "a line for each line of input: a guess at its translation, for strategies that check guesses"),
     INT("limit", limit, 1, INT64_MAX, "all", "only the first N lines"),
     INT("repeat", repeat, 1, 1000, "1", "translate all N times; speeds are those of the median"),
     INT("warm-up", warm_up, 0, 1000000, "10", "lines translated beforehand and not counted"),
@@ -150,6 +152,22 @@ static const pk_cli_option bench_options[] = {
     SPEED_OPTIONS,
     BACKEND_OPTION,
     JSON_OPTION,
+    HELP_OPTION,
+    END
+};
+
+static const pk_cli_option viz_options[] = {
+    MODEL_OPTION,
+    OUTPUT_OPTION,
+    CHOICE("format", format, "html|svg|json|dot", "html",
+           "a page, a picture, or data for programs and for Graphviz"),
+    LANGUAGE_OPTIONS,
+    TEXT("decode", 'd', "SPEC", decode, "jacobi", DECODE_HELP),
+    TEXT("draft", 0, "TEXT", draft, NULL,
+         "a guess at the translation, for strategies that check guesses"),
+    TYPE_OPTION,
+    INT("threads", threads, 1, MOST_THREADS, "one per core", "threads in all"),
+    BACKEND_OPTION,
     HELP_OPTION,
     END
 };
@@ -211,6 +229,15 @@ const pk_cli_verb pk_cli_verbs[] = {
       "caches can bring it above 100 %. "
       "Shares of time are summed over workers.",
       "pronk bench -m en-de.pronk -i news.en --batch 1 --decode greedy --decode beam:size=4" },
+    { "viz", "[SENTENCE]", 0, 1, pk_cli_viz, viz_options, true,
+      "show how a sentence is decoded, pass by pass",
+      "Translates one sentence, the first line of standard input if none is given, and writes a page "
+      "that shows which tokens became certain in which pass, how probable they were, and which "
+      "tokens had to wait for which others.\n"
+      "The page needs no network and no other files. SVG is the picture alone; JSON holds all asks of "
+      "all passes; DOT is the dependency graph.",
+      "pronk viz -m en-de.pronk -o page.html \"The house is small.\"\n"
+      "pronk viz -m en-de.pronk --decode pj --format dot \"Hello.\" | dot -Tpng -o graph.png" },
     { "help", "[VERB]", 0, 1, pk_cli_help, help_options, false,
       "print help, of the program or of a verb",
       "Prints the same as `pronk VERB --help`.",

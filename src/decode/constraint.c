@@ -174,3 +174,23 @@ float pk_constraint_weigh(const pk_constraint *c, const pk_weights *w, const pk_
                           int32_t i) {
     return penalised(c, w->full, a, i) - w->norm;
 }
+
+pk_candidate pk_constraint_best(const pk_constraint *c, const pk_special *special,
+                                const pk_answer *a) {
+    const pk_weights weights = pk_constraint_weights(c, special, a);
+    pk_candidate     choice = { a->top[0].token, a->top[0].logp + weights.model };
+    float            value = a->top[0].logp + weights.search;
+    if (choice.token == PK_NO_TOKEN || !(value > -INFINITY)) {
+        value = -INFINITY;
+        choice.token = PK_NO_TOKEN;
+    }
+    for (int32_t i = 0; i < special->n_penalised; i++) {
+        const float   weighed = pk_constraint_weigh(c, &weights, a, i);
+        const int32_t token = special->token[i];
+        if (weighed > value || (weighed == value && token < choice.token && weighed > -INFINITY)) {
+            choice = (pk_candidate){ token, a->target_logp[i] + weights.model };
+            value = weighed;
+        }
+    }
+    return choice;
+}

@@ -77,4 +77,8 @@ pk_weights pk_constraint_weights(const pk_constraint *c, const pk_special *speci
 /* log-probability of penalised token i, as the search compares it */
 float pk_constraint_weigh(const pk_constraint *c, const pk_weights *w, const pk_answer *a,
                           int32_t i);
+/* greedy's choice: the best of those told and those penalised, with its log-probability as the
+ * model has it; PK_NO_TOKEN when nothing is allowed */
+pk_candidate pk_constraint_best(const pk_constraint *c, const pk_special *special,
+                                const pk_answer *a);
 #endif

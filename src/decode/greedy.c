@@ -102,26 +102,6 @@ static void propose(void *p, pk_pass *pass) {
     pk_ask_add(pass, ask);
 }
 
-/* the best of those told and those penalised; PK_NO_TOKEN when nothing is allowed */
-static pk_candidate best(const state *s, const pk_answer *a) {
-    const pk_weights w = pk_constraint_weights(&s->constraint, &s->special, a);
-    pk_candidate     choice = { a->top[0].token, a->top[0].logp + w.model };
-    float value = a->top[0].logp + w.search; /* as the choice is made; choice.logp is the model's */
-    if (choice.token == PK_NO_TOKEN || !(value > -INFINITY)) {
-        value = -INFINITY;
-        choice.token = PK_NO_TOKEN;
-    }
-    for (int32_t i = 0; i < s->special.n_penalised; i++) {
-        const float   weighed = pk_constraint_weigh(&s->constraint, &w, a, i);
-        const int32_t token = s->special.token[i];
-        if (weighed > value || (weighed == value && token < choice.token && weighed > -INFINITY)) {
-            choice = (pk_candidate){ token, a->target_logp[i] + w.model };
-            value = weighed;
-        }
-    }
-    return choice;
-}
-
 static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
     state *s = p;
     pk_keep(verdict, pass->n);
@@ -129,7 +109,7 @@ static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
     const pk_answer *a = &pass->answer[pass->n];
     pk_candidate     next = { s->src.eos, 0 };
     if (!must_end(s, s->out.n))
-        next = best(s, a);
+        next = pk_constraint_best(&s->constraint, &s->special, a);
     else if (s->src.want_scores)
         next.logp = a->target_logp[0];
     verdict->done = true;

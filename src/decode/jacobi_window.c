@@ -113,29 +113,8 @@ void pk_window_propose(pk_window *w, pk_pass *pass, int32_t guesses) {
         parent = pk_ask_add(pass, ask_after(w, w->n + w->asked, parent, &w->special[w->asked]));
 }
 
-/* the best of those told and those penalised; PK_NO_TOKEN when nothing is allowed. As in greedy.c.
- */
-static pk_candidate best(const pk_constraint *c, const pk_special *special, const pk_answer *a) {
-    const pk_weights weights = pk_constraint_weights(c, special, a);
-    pk_candidate     choice = { a->top[0].token, a->top[0].logp + weights.model };
-    float            value = a->top[0].logp + weights.search;
-    if (choice.token == PK_NO_TOKEN || !(value > -INFINITY)) {
-        value = -INFINITY;
-        choice.token = PK_NO_TOKEN;
-    }
-    for (int32_t i = 0; i < special->n_penalised; i++) {
-        const float   weighed = pk_constraint_weigh(c, &weights, a, i);
-        const int32_t token = special->token[i];
-        if (weighed > value || (weighed == value && token < choice.token && weighed > -INFINITY)) {
-            choice = (pk_candidate){ token, a->target_logp[i] + weights.model };
-            value = weighed;
-        }
-    }
-    return choice;
-}
-
 static pk_candidate next_of(const pk_window *w, int32_t i, const pk_answer *a) {
-    if (!must_end(w, w->n + i)) return best(&w->constraint, &w->special[i], a);
+    if (!must_end(w, w->n + i)) return pk_constraint_best(&w->constraint, &w->special[i], a);
     return (pk_candidate){ w->src.eos, w->src.want_scores ? a->target_logp[0] : 0 };
 }
 

@@ -18,8 +18,9 @@ struct pk_translator {
     pk_plan         plan, scoring;
     void           *options, *scoring_options; /* strategies' fresh states */
     bool            one_sentence, alignment;
-    int32_t         n_best, n_workers;
-    pk_worker      *worker; /* [n_workers] */
+    int32_t         n_best, n_workers, threads, threads_each;
+    bool            may_join; /* worker 0 may have all threads when it serves alone */
+    pk_worker      *worker;   /* [n_workers] */
     uint64_t        texts, repaired, wrapped;
 };
 
@@ -67,6 +68,26 @@ static pk_status open_strategy(pk_translator *t, const pk_translator_options *o)
     return PK_OK;
 }
 
+enum { MOST_WORKERS = 8, JOBS_EACH = 4 };
+
+/* A worker per thread wastes least when there are many sentences; all threads on one sentence give
+ * the lowest latency. Unless told otherwise we are ready for both, and choose call by call. */
+static void choose_workers(pk_translator *t, int32_t asked, int32_t threads, int32_t batch) {
+    t->may_join = asked == 0;
+    t->n_workers = asked ? asked : batch == 1 ? 1 : threads < MOST_WORKERS ? threads : MOST_WORKERS;
+    if (t->n_workers > threads) t->n_workers = threads;
+    t->threads_each = threads / t->n_workers;
+    t->threads = threads;
+}
+
+/* how many of the workers serve this call, each with its share of the threads */
+static int32_t share_threads(pk_translator *t, size_t n_jobs) {
+    const bool    many = n_jobs >= (size_t)t->n_workers * JOBS_EACH || !t->may_join;
+    const int32_t n = many ? t->n_workers : 1;
+    t->worker[0].on.limit(t->worker[0].on.self, many ? t->threads_each : t->threads);
+    return n;
+}
+
 static pk_status open_workers(pk_translator *t, const pk_translator_options *o) {
     const pk_config  *c = &t->model->data.network.config;
     const int32_t     threads = or_default(o->threads, cores()), batch = or_default(o->batch, 32);
@@ -77,13 +98,10 @@ static pk_status open_workers(pk_translator *t, const pk_translator_options *o) 
                             .scoring = t->scoring };
     w.max_source = o->max_input && o->max_input < c->max_source ? o->max_input : c->max_source;
     t->reader.max_source = w.max_source;
-    /* one worker has the lowest latency; with many sentences at hand a worker per thread wastes
-     * least */
-    t->n_workers = or_default(o->workers, 1);
-    if (t->n_workers > threads) t->n_workers = threads;
-    w.threads = threads / t->n_workers;
+    choose_workers(t, o->workers, threads, batch);
     PK_TRY(PK_TAKE(&t->worker, (size_t)t->n_workers));
     for (int32_t i = 0; i < t->n_workers; i++) {
+        w.threads = i == 0 && t->may_join ? threads : t->threads_each;
         PK_TRY(pk_worker_open(&t->worker[i], &t->model->data.network, &w));
         t->worker[i].reports = i == 0;
     }
@@ -210,8 +228,9 @@ static pk_status decode_all(call *k, const pk_plan *plan, const pk_call_options 
                          .tracing = PTHREAD_MUTEX_INITIALIZER,
                          .user = o->user };
     helper        *h = NULL;
+    const int32_t  n_workers = share_threads(t, k->n_jobs);
     PK_TRY(PK_TAKE(&h, (size_t)t->n_workers));
-    for (int32_t i = 1; i < t->n_workers && (size_t)i < k->n_jobs; i++) {
+    for (int32_t i = 1; i < n_workers && (size_t)i < k->n_jobs; i++) {
         h[i] = (helper){ .w = &t->worker[i], .q = &q, .plan = plan };
         h[i].started = pthread_create(&h[i].thread, NULL, help, &h[i]) == 0;
     }

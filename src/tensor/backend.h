@@ -85,6 +85,7 @@ typedef struct pk_backend {
     void      (*close)  (void *self);
     pk_status (*status) (void *self);                       /* first failure since the last call */
     pk_status (*reserve)(void *self, const pk_limits *max); /* scratch for ops up to these sizes */
+    void      (*limit)  (void *self, int32_t threads);      /* use no more threads than these from now on */
 
     /* out[i] = table[token[i]] * scale + position[pos[i]]; token -1 counts as a row of zeros */
     void (*embed) (void *self, pk_tensor out, const pk_weight *table, const int32_t *token, float scale,

@@ -19,6 +19,7 @@ VERB_STUB(pk_cli_info)
 VERB_STUB(pk_cli_score)
 VERB_STUB(pk_cli_eval)
 VERB_STUB(pk_cli_bench)
+VERB_STUB(pk_cli_viz)
 VERB_STUB(pk_cli_help)
 
 /* gcc 12 takes the block of an inlined open_memstream() for a local variable */

@@ -15,6 +15,7 @@ VERB_STUB(pk_cli_info)
 VERB_STUB(pk_cli_score)
 VERB_STUB(pk_cli_eval)
 VERB_STUB(pk_cli_bench)
+VERB_STUB(pk_cli_viz)
 VERB_STUB(pk_cli_help)
 
 /* parses a command line of at most 9 words; the last is followed by NULL */

@@ -60,6 +60,23 @@ static void test_every_task_once(void **state) {
 }
 
 /* regions far enough apart that the workers sleep in between */
+/* however the limit changes between runs, only threads under it take tasks */
+static void test_limit(void **state) {
+    static tally t;
+    pk_pool     *pool;
+    (void)state;
+    assert_int_equal(pk_pool_open(4, &pool), PK_OK);
+    for (int i = 0; i < 3000; i++) {
+        const int32_t limit = 1 + i % 5; /* 5 is more than there are */
+        pk_pool_limit(pool, limit);
+        t.threads = limit < 4 ? limit : 4;
+        assert_int_equal(pk_pool_threads(pool), t.threads);
+        run_and_check(pool, &t, 1 + i % 40);
+    }
+    assert_int_equal(atomic_load(&t.strangers), 0);
+    pk_pool_close(pool);
+}
+
 static void test_sleep_and_wake(void **state) {
     (void)state;
     pk_pool *pool;
@@ -199,6 +216,7 @@ static void test_out_of_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_task_once),
+        cmocka_unit_test(test_limit),
         cmocka_unit_test(test_sleep_and_wake),
         cmocka_unit_test(test_idle_uses_no_cpu),
         cmocka_unit_test(test_uneven_tasks),

@@ -172,6 +172,8 @@ static pk_status take_status(void *self) {
     PK_FAIL(status, "%s", cpu->message);
 }
 
+static void limit(void *self, int32_t threads) { pk_pool_limit(((pk_cpu *)self)->pool, threads); }
+
 static void free_scratch(pk_cpu *cpu) {
     void *blocks[] = { cpu->tiles,  cpu->scale, cpu->offset, cpu->pick, cpu->attention,
                        cpu->logits, cpu->best,  cpu->n_best, cpu->used, cpu->sums };
@@ -233,7 +235,7 @@ pk_status pk_cpu_open(int32_t threads, pk_backend *out) {
         pk_memory_give(cpu);
         return status;
     }
-    *out = (pk_backend){ "cpu",         cpu,  close,  take_status, reserve,      embed,
-                         pk_cpu_linear, norm, attend, place,       pk_cpu_answer };
+    *out = (pk_backend){ "cpu", cpu,           close, take_status, reserve, limit,
+                         embed, pk_cpu_linear, norm,  attend,      place,   pk_cpu_answer };
     return PK_OK;
 }

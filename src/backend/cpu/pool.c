@@ -30,6 +30,7 @@ struct pk_pool {
     _Alignas(64) pk_pool_task *task; /* written before the word, read after a claim */
     void           *context;
     int32_t         threads, started;
+    atomic_int      active; /* threads that take tasks now, the caller's included */
     worker         *workers;
     pthread_mutex_t lock;
     pthread_cond_t  wake;
@@ -47,10 +48,11 @@ static uint64_t region_of(uint64_t word) { return word >> 32; }
 static int32_t  tasks_of(uint64_t word) { return (int32_t)(word >> 16 & 0xffff); }
 static int32_t  next_of(uint64_t word) { return (int32_t)(word & 0xffff); }
 
-/* claims and does tasks until none is left */
+/* Claims and does tasks until none is left. The limit is read after the word: whoever sees a region
+ * also sees the limit it was started under, however late it comes. */
 static void work(pk_pool *pool, int32_t number) {
     unsigned long long word = atomic_load_explicit(&pool->word, memory_order_acquire);
-    while (next_of(word) < tasks_of(word)) {
+    while (next_of(word) < tasks_of(word) && number < atomic_load(&pool->active)) {
         if (!atomic_compare_exchange_weak_explicit(&pool->word, &word, word + 1,
                                                    memory_order_acq_rel, memory_order_acquire))
             continue;
@@ -101,7 +103,7 @@ static void *worker_main(void *argument) {
 }
 
 void pk_pool_run(pk_pool *pool, pk_pool_task *task, void *context, int32_t n) {
-    if (n <= 1 || pool->threads == 1) {
+    if (n <= 1 || pk_pool_threads(pool) == 1) {
         for (int32_t i = 0; i < n; i++) task(context, i, 0);
         return;
     }
@@ -140,6 +142,7 @@ pk_status pk_pool_open(int32_t threads, pk_pool **out) {
     *out = NULL;
     PK_TRY(PK_TAKE(&pool, 1));
     pool->threads = threads;
+    atomic_store(&pool->active, threads);
     if (pthread_mutex_init(&pool->lock, NULL) || pthread_cond_init(&pool->wake, NULL)) {
         pk_memory_give(pool);
         PK_FAIL(PK_NO_MEMORY, "cannot make a lock for the thread pool");
@@ -166,4 +169,9 @@ void pk_pool_close(pk_pool *pool) {
     pk_memory_give(pool);
 }
 
-int32_t pk_pool_threads(const pk_pool *pool) { return pool->threads; }
+int32_t pk_pool_threads(const pk_pool *pool) { return atomic_load(&pool->active); }
+
+void pk_pool_limit(pk_pool *pool, int32_t threads) {
+    if (threads < 1) threads = 1;
+    atomic_store(&pool->active, threads < pool->threads ? threads : pool->threads);
+}

@@ -12,8 +12,10 @@ typedef void pk_pool_task(void *context, int32_t task, int32_t worker);
 
 enum { PK_POOL_TASKS = 65535 }; /* most tasks of one run */
 pk_status pk_pool_open(int32_t threads, pk_pool **out);
-void      pk_pool_close(pk_pool *pool); /* accepts NULL */
-int32_t   pk_pool_threads(const pk_pool *pool);
+void      pk_pool_close(pk_pool *pool);         /* accepts NULL */
+int32_t   pk_pool_threads(const pk_pool *pool); /* that take part now */
+/* from the next run on, at most so many take part; between runs only */
+void pk_pool_limit(pk_pool *pool, int32_t threads);
 /* returns when every task is done; not to be called by two threads at once */
 void pk_pool_run(pk_pool *pool, pk_pool_task *task, void *context, int32_t n);
 #endif

@@ -88,11 +88,14 @@ static void close(void *self) {
     pk_memory_give(r);
 }
 
+static void limit(void *self, int32_t threads) { (void)self, (void)threads; }
+
 pk_status pk_ref_open(int32_t threads, pk_backend *out) {
     ref *r;
     (void)threads; /* one, whatever was asked for */
     PK_TRY(PK_TAKE(&r, 1));
-    *out = (pk_backend){ "ref",         r,    close,         take_status, reserve,      embed,
-                         pk_ref_linear, norm, pk_ref_attend, place,       pk_ref_answer };
+    *out =
+        (pk_backend){ "ref",         r,    close,         take_status, reserve,      limit, embed,
+                      pk_ref_linear, norm, pk_ref_attend, place,       pk_ref_answer };
     return PK_OK;
 }

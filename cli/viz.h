@@ -1,0 +1,87 @@
+/* viz.h - how one sentence was decoded, pass by pass, and pictures of it.
+ *
+ * A pk_viz is filled in three steps: the trace adds passes, pk_viz_finish() gives it the final
+ * tokens and works out what became certain when, a writer draws it. Passes count from 1 and
+ * positions from 0. Text in it may be anything: writers clean and escape whatever they put out. */
+#ifndef PK_CLI_VIZ_H
+#define PK_CLI_VIZ_H
+#include "lines.h"
+
+typedef enum pk_viz_state {                  /* of a position in a pass */
+                            PK_VIZ_OUT,      /* not asked about */
+                            PK_VIZ_WRONG,    /* the model's choice is not the final token */
+                            PK_VIZ_RIGHT,    /* it is, but what comes before was not certain yet */
+                            PK_VIZ_ACCEPTED, /* the token became certain in this pass */
+                            PK_VIZ_CERTAIN,  /* it was before */
+} pk_viz_state;
+
+typedef enum pk_viz_guess { /* what was fed for a position, to ask about the next one */
+                            PK_VIZ_NO_GUESS,
+                            PK_VIZ_GUESS_PADDING,
+                            PK_VIZ_GUESS_WRONG,
+                            PK_VIZ_GUESS_LATE, /* right, but after a wrong one */
+                            PK_VIZ_GUESS_ACCEPTED,
+} pk_viz_guess;
+
+typedef struct pk_viz_cell {
+    pk_viz_state state;
+    pk_viz_guess guess;
+    int32_t      best, guessed; /* tokens; -1: none */
+    double       probability;   /* of the model's choice; of the final token once accepted */
+} pk_viz_cell;
+
+typedef struct pk_viz_ask {
+    int32_t position, fed, best, parent; /* as in pk_trace_ask, positions without a free prefix */
+    double  probability;
+    bool    accepted;
+} pk_viz_ask;
+
+typedef struct pk_viz_token {
+    int32_t id;
+    double  probability;
+    int32_t fixed;     /* the pass that made it certain; 0: none did */
+    int32_t right;     /* the pass from which on the model always chose it; <= fixed */
+    int32_t group, of; /* which run of tokens fixed together, and how many those are */
+} pk_viz_token;
+
+typedef struct pk_viz {
+    const char *sentence, *translation, *decode;
+    const char *(*name)(const void *names, int32_t id); /* the piece of a token */
+    const void   *names;
+    pk_viz_ask   *ask; /* of all passes; those of pass i begin at first[i - 1] */
+    size_t       *first;
+    size_t        n_ask, ask_room, n_passes, pass_room;
+    size_t        sentences; /* that the trace told of */
+    pk_viz_token *token;
+    size_t        n;
+    pk_viz_cell  *cell; /* (passes, tokens) */
+    int32_t (*edge)[2]; /* from, to: positions */
+    size_t n_edges, n_groups;
+} pk_viz;
+
+/* viz_trace.c */
+void pk_viz_trace(void *user, const pk_trace_pass *pass); /* for pk_call_options; user: a pk_viz */
+/* log_prob: of each token; may be NULL */
+void               pk_viz_finish(pk_viz *v, const int32_t *token, const float *log_prob, size_t n);
+void               pk_viz_free(pk_viz *v);
+const pk_viz_cell *pk_viz_at(const pk_viz *v, size_t pass, size_t position); /* pass from 1 */
+
+/* viz_put.c: text as it may stand in each format; what is no UTF-8 or a control becomes U+FFFD */
+void  pk_viz_put(pk_line_writer *w, const char *text); /* as it is */
+void  pk_viz_put_xml(pk_line_writer *w, const char *text);
+void  pk_viz_put_dot(pk_line_writer *w, const char *text); /* between quotes */
+char *pk_viz_clean(const char *text);                      /* the caller frees */
+/* the piece of a token with a middle dot for a word's beginning; the caller frees */
+char  *pk_viz_piece(const pk_viz *v, int32_t id);
+double pk_viz_text_width(const char *text); /* about, in pixels at a size of 12 */
+
+/* viz_svg.c */
+void pk_viz_svg(pk_line_writer *w, const pk_viz *v);        /* a file of its own */
+void pk_viz_svg_style(pk_line_writer *w);                   /* CSS, for both kinds */
+void pk_viz_svg_labels(pk_line_writer *w, const pk_viz *v); /* inline: numbers of passes */
+void pk_viz_svg_body(pk_line_writer *w, const pk_viz *v);   /* inline: graph and grid */
+/* the other formats */
+void pk_viz_html(pk_line_writer *w, const pk_viz *v);
+int  pk_viz_json(const pk_cli *c, pk_line_writer *w, const pk_viz *v); /* 0 or an exit code */
+void pk_viz_dot(pk_line_writer *w, const pk_viz *v);
+#endif
