@@ -34,7 +34,7 @@ static const char style[] =
     ".viz .muted{fill:#5d6878}.viz .strong{font-weight:600}"
     ".viz .paper{fill:#fff}"
     ".viz .rule{stroke:#e4e8ed}"
-    ".viz .wrong{fill:#fbdcd6}.viz text.said{fill:#8f2b1c;font-size:10.5px}"
+    ".viz .wrong{fill:#fdeae6}.viz text.said{fill:#8f2b1c;font-size:10.5px}"
     ".viz .early{fill:#fdeeb5}"
     ".viz .accepted{fill:#a9dfbd}"
     ".viz .certain{fill:#eef1f4}"
@@ -45,7 +45,7 @@ static const char style[] =
     ".viz .to:hover .arc{stroke:#c2410c;stroke-width:2.2;opacity:1}"
     ".viz .tip{fill:#5d6878}"
     ".viz .good{fill:#15803d}.viz .late{fill:none;stroke:#15803d;stroke-width:1.5}"
-    ".viz .bad{fill:none;stroke:#b42318;stroke-width:1.7}"
+    ".viz .bad{fill:none;stroke:#c4382b;stroke-width:1.4;opacity:.75}"
     ".viz .band0{fill:#cfe0ff}.viz .band1{fill:#ffdcbc}.viz .band2{fill:#e3d5fb}"
     ".viz .band3{fill:#c6ecef}.viz .band4{fill:#f9d0e6}.viz .band5{fill:#e2e9b4}"
     ".viz .ring{fill:none;stroke-width:2}"
@@ -54,7 +54,7 @@ static const char style[] =
     "@media (prefers-color-scheme:dark){"
     ".viz text{fill:#e4e8ee}.viz .muted{fill:#98a3b3}.viz .paper{fill:#14181e}"
     ".viz .rule{stroke:#29303a}"
-    ".viz .wrong{fill:#4d241f}.viz text.said{fill:#f3b3a8}.viz .early{fill:#4c4119}"
+    ".viz .wrong{fill:#35201e}.viz text.said{fill:#f3b3a8}.viz .early{fill:#4c4119}"
     ".viz .accepted{fill:#1d5a37}.viz .certain{fill:#20262e}"
     ".viz .cell:hover{stroke:#e4e8ee}.viz .single{fill:#262d36}"
     ".viz .arc{stroke:#98a3b3}.viz .tip{fill:#98a3b3}.viz .to:hover .arc{stroke:#fb923c}"
@@ -89,7 +89,7 @@ static double column_width(const pk_viz *v, size_t i) {
         if (said > width) width = said;
         free(piece);
     }
-    return width < 52 ? 52 : width > 150 ? 150 : width;
+    return width < 58 ? 58 : width > 150 ? 150 : width;
 }
 
 static layout arrange(const pk_viz *v, double left) {
@@ -224,12 +224,12 @@ static void put_cell_title(pk_line_writer *w, const pk_viz *v, size_t pass, size
 /* a dot, a ring or a cross in the corner: what became of the guess that was fed */
 static void put_mark(pk_line_writer *w, pk_viz_guess guess, double x, double y) {
     if (guess == PK_VIZ_GUESS_ACCEPTED)
-        pk_writer_print(w, "<circle class=\"good\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.2\"/>", x, y);
+        pk_writer_print(w, "<circle class=\"good\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>", x, y);
     if (guess == PK_VIZ_GUESS_LATE)
         pk_writer_print(w, "<circle class=\"late\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.8\"/>", x, y);
     if (guess == PK_VIZ_GUESS_WRONG)
-        pk_writer_print(w, "<path class=\"bad\" d=\"M%.1f %.1fl5 5m0 -5l-5 5\"/>", x - 2.5,
-                        y - 2.5);
+        pk_writer_print(w, "<path class=\"bad\" d=\"M%.1f %.1fl4.6 4.6m0 -4.6l-4.6 4.6\"/>", x - 2.3,
+                        y - 2.3);
 }
 
 static void put_cell(pk_line_writer *w, const layout *l, size_t pass, size_t i) {
@@ -252,7 +252,7 @@ static void put_cell(pk_line_writer *w, const layout *l, size_t pass, size_t i) 
              : cell->state == PK_VIZ_ACCEPTED ? "strong"
                                               : "plain",
              number, width);
-    put_mark(w, cell->guess, l->x[i + 1] - 8.5, y + 9);
+    put_mark(w, cell->guess, l->x[i + 1] - 7.5, y + 7.5);
     pk_viz_put(w, "</g>\n");
 }
 
@@ -341,23 +341,23 @@ void pk_viz_svg_body(pk_line_writer *w, const pk_viz *v) {
 static void put_legend(pk_line_writer *w, double y) {
     static const char *const text[] = { "wrong", "right, not certain", "accepted", "certain" };
     for (int i = 0; i < 4; i++) {
-        put_rect(w, 8 + 140 * i, y, 14, 14);
+        put_rect(w, 8 + 165 * i, y, 14, 14);
         pk_writer_print(w, " class=\"%s\"/>", state_class[i + 1]);
-        put_text(w, 28 + 140 * i, y + 11, "left", text[i], 130);
+        put_text(w, 28 + 165 * i, y + 11, "left", text[i], 160);
     }
     static const char *const guess[] = { "guess wrong", "guess right, too late", "guess accepted" };
     for (int i = 0; i < 3; i++) {
-        put_mark(w, (pk_viz_guess)(PK_VIZ_GUESS_WRONG + i), 15 + 140 * i, y + 31);
-        put_text(w, 28 + 140 * i, y + 35, "left", guess[i], 130);
+        put_mark(w, (pk_viz_guess)(PK_VIZ_GUESS_WRONG + i), 15 + 165 * i, y + 31);
+        put_text(w, 28 + 165 * i, y + 35, "left", guess[i], 160);
     }
-    pk_viz_put(w, "<rect x=\"429\" y=\"");
+    pk_viz_put(w, "<rect x=\"504\" y=\"");
     pk_writer_print(w, "%.1f\" width=\"12\" height=\"12\" rx=\"4\" class=\"ring ring0\"/>", y + 25);
-    put_text(w, 448, y + 35, "left", "certain together", 130);
+    put_text(w, 523, y + 35, "left", "certain together", 160);
 }
 
 void pk_viz_svg(pk_line_writer *w, const pk_viz *v) {
     layout       l = arrange(v, LABELS);
-    const double width = l.width < 600 ? 600 : l.width;
+    const double width = l.width < 660 ? 660 : l.width;
     put_open(w, width, l.height + LEGEND, " xmlns=\"http://www.w3.org/2000/svg\"");
     pk_viz_put(w, "<title>");
     pk_viz_put_xml(w, v->translation);

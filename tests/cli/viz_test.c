@@ -349,8 +349,8 @@ static void columns_keep_their_width(void **state) {
     for (size_t n = 1; n <= 60; n += 59) {
         pk_viz v = chain(n);
         layout l = arrange(&v, 0);
-        for (size_t i = 0; i < n; i++) assert_true(l.x[i + 1] - l.x[i] >= 52);
-        assert_true(l.width >= 52 * (double)n);
+        for (size_t i = 0; i < n; i++) assert_true(l.x[i + 1] - l.x[i] >= 58);
+        assert_true(l.width >= 58 * (double)n);
         free(l.x);
         pk_viz_free(&v);
     }

@@ -11,7 +11,12 @@ CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser)}
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 passed=0 failed=0 skipped=0
-HOSTILE='</title><script>alert("1")</script> & '"'"'quotes'"'"' \ <img src=x onerror=alert(1)>'
+HOSTILE='</title><script>"&\'"'"'<img src=x>'
+# what the browser found, as attributes of the body
+MEASURE='var found = document.body.dataset, frame = document.querySelector(".scroll") || document.body;
+found.width = document.documentElement.scrollWidth <= innerWidth;
+found.frame = frame.scrollWidth > frame.clientWidth;
+found.cells = document.querySelectorAll(".cell").length;'
 
 ok()   { passed=$((passed + 1)); echo "ok      $1"; }
 bad()  { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
@@ -137,9 +142,7 @@ browse() {
     rm -f "$dir/shot.png"
     timeout 60 "$CHROMIUM" $common --enable-logging=stderr --window-size="$1,800" \
         --screenshot="$dir/shot.png" "file://$2" >/dev/null 2>"$dir/err"
-    sed 's|</body>|<script>document.body.dataset.width = document.documentElement.scrollWidth <= innerWidth;'"
-"'var f = document.querySelector(".scroll"); document.body.dataset.frame = f.scrollWidth > f.clientWidth;'"
-"'document.body.dataset.cells = document.querySelectorAll(".cell").length;</script></body>|' "$2" >"$dir/measured.html"
+    { cat "$2"; echo "<script>$MEASURE</script>"; } >"$dir/measured.html"
     timeout 60 "$CHROMIUM" $common --window-size="$1,800" --dump-dom "file://$dir/measured.html" \
         >"$dir/dom" 2>/dev/null
 }
