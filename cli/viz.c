@@ -39,6 +39,9 @@ static int find_sentence(job *j) {
     j->owned = pk_cli_grow(NULL, j->sentence.size + 1, 1);
     memcpy(j->owned, j->sentence.data, j->sentence.size);
     j->owned[j->sentence.size] = 0;
+    for (char *at = j->owned; (at = strpbrk(at, "\r\n"));)
+        *at = ' '; /* a line end would split it */
+    j->sentence.data = j->owned;
     return 0;
 }
 

@@ -31,9 +31,8 @@ static const char style[] =
     ".viz{font:12px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}"
     ".viz text{fill:#1b2330;text-anchor:middle}"
     ".viz .small{font-size:10.5px}.viz .left{text-anchor:start}.viz .right{text-anchor:end}"
-    ".viz .muted{fill:#5d6878}.viz .strong{font-weight:600}"
+    ".viz text.muted{fill:#5d6878}.viz .strong{font-weight:600}"
     ".viz .paper{fill:#fff}"
-    ".viz .rule{stroke:#e4e8ed}"
     ".viz .wrong{fill:#fdeae6}.viz text.said{fill:#8f2b1c;font-size:10.5px}"
     ".viz .early{fill:#fdeeb5}"
     ".viz .accepted{fill:#a9dfbd}"
@@ -52,8 +51,7 @@ static const char style[] =
     ".viz .ring0{stroke:#2563eb}.viz .ring1{stroke:#d9660b}.viz .ring2{stroke:#7c3aed}"
     ".viz .ring3{stroke:#0e8a98}.viz .ring4{stroke:#cf2f86}.viz .ring5{stroke:#7a8a12}"
     "@media (prefers-color-scheme:dark){"
-    ".viz text{fill:#e4e8ee}.viz .muted{fill:#98a3b3}.viz .paper{fill:#14181e}"
-    ".viz .rule{stroke:#29303a}"
+    ".viz text{fill:#e4e8ee}.viz text.muted{fill:#98a3b3}.viz .paper{fill:#14181e}"
     ".viz .wrong{fill:#35201e}.viz text.said{fill:#f3b3a8}.viz .early{fill:#4c4119}"
     ".viz .accepted{fill:#1d5a37}.viz .certain{fill:#20262e}"
     ".viz .cell:hover{stroke:#e4e8ee}.viz .single{fill:#262d36}"
@@ -79,13 +77,13 @@ static double reach(const layout *l, size_t from, size_t to) {
 /* room for the widest of the token and of what the model said instead */
 static double column_width(const pk_viz *v, size_t i) {
     char  *piece = pk_viz_piece(v, v->token[i].id);
-    double width = pk_viz_text_width(piece) + 18;
+    double width = pk_viz_text_width(piece) + 24;
     free(piece);
     for (size_t pass = 1; pass <= v->n_passes; pass++) {
         const pk_viz_cell *cell = pk_viz_at(v, pass, i);
         if (cell->state != PK_VIZ_WRONG || cell->best < 0) continue;
         piece = pk_viz_piece(v, cell->best);
-        const double said = pk_viz_text_width(piece) * 0.88 + 26; /* and a mark beside it */
+        const double said = pk_viz_text_width(piece) * 0.88 + 24; /* and a mark beside it */
         if (said > width) width = said;
         free(piece);
     }
@@ -228,32 +226,29 @@ static void put_mark(pk_line_writer *w, pk_viz_guess guess, double x, double y) 
     if (guess == PK_VIZ_GUESS_LATE)
         pk_writer_print(w, "<circle class=\"late\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.8\"/>", x, y);
     if (guess == PK_VIZ_GUESS_WRONG)
-        pk_writer_print(w, "<path class=\"bad\" d=\"M%.1f %.1fl4.6 4.6m0 -4.6l-4.6 4.6\"/>", x - 2.3,
-                        y - 2.3);
+        pk_writer_print(w, "<path class=\"bad\" d=\"M%.1f %.1fl4.6 4.6m0 -4.6l-4.6 4.6\"/>",
+                        x - 2.3, y - 2.3);
 }
 
+/* the token the model chose, or the final one where it became certain, above its probability */
 static void put_cell(pk_line_writer *w, const layout *l, size_t pass, size_t i) {
-    const pk_viz_cell *cell = pk_viz_at(l->v, pass, i);
-    const double       y = l->top + ROW * (double)(pass - 1), width = l->x[i + 1] - l->x[i];
-    char               number[32];
-    const bool         said = cell->state == PK_VIZ_WRONG && cell->best >= 0;
+    static const char *const choice[] = { "", "said", "small", "small strong", "" };
+    const pk_viz_cell       *cell = pk_viz_at(l->v, pass, i);
+    const double             y = l->top + ROW * (double)(pass - 1), width = l->x[i + 1] - l->x[i];
+    const bool               other = cell->state == PK_VIZ_WRONG && cell->best >= 0;
+    char                    *piece = pk_viz_piece(l->v, other ? cell->best : l->v->token[i].id);
+    char                     number[32];
+    snprintf(number, sizeof number, "%.2f", cell->probability);
     pk_viz_put(w, "<g>");
     put_cell_title(w, l->v, pass, i);
     put_rect(w, l->x[i] + 1.5, y + 1.5, width - 3, ROW - 3);
     pk_writer_print(w, " class=\"cell %s\"/>", state_class[cell->state]);
-    snprintf(number, sizeof number, "%.2f", cell->probability);
-    if (said) {
-        char *piece = pk_viz_piece(l->v, cell->best);
-        put_text(w, middle(l, i), y + 15, "said", piece, (width - 24) / 0.88);
-        free(piece);
-    }
-    put_text(w, middle(l, i), y + (said ? 28 : 22),
-             said                             ? "small muted"
-             : cell->state == PK_VIZ_ACCEPTED ? "strong"
-                                              : "plain",
+    put_text(w, middle(l, i), y + 15, choice[cell->state], piece, (width - 22) / 0.88);
+    put_text(w, middle(l, i), y + 28.5, cell->state == PK_VIZ_ACCEPTED ? "strong" : "small muted",
              number, width);
     put_mark(w, cell->guess, l->x[i + 1] - 7.5, y + 7.5);
     pk_viz_put(w, "</g>\n");
+    free(piece);
 }
 
 /* from the pass after the one that fixed it a token is one tall quiet field */

@@ -51,17 +51,17 @@ static pk_viz_cell *cell_at(pk_viz *v, size_t pass, size_t position) {
     return &v->cell[(pass - 1) * v->n + position];
 }
 
-/* A language token is fed before the text, where nothing is asked, and is no token of the result:
- * positions are counted from where the first pass begins to ask. */
-static void leave_out_prefix(pk_viz *v) {
-    int32_t offset = 0;
-    if (!v->n_passes) return;
-    for (size_t i = v->first[0]; i < v->first[1]; i++)
-        if (v->ask[i].best >= 0) {
-            offset = v->ask[i].position;
-            break;
-        }
-    for (size_t i = 0; i < v->n_ask; i++) v->ask[i].position -= offset;
+/* A language token is fed before the text, where nothing is asked: it is no decision of the model,
+ * and positions are counted from where the first pass begins to ask. Returns how many of the tokens
+ * are such. */
+static size_t leave_out_prefix(pk_viz *v, const int32_t *token, size_t n) {
+    size_t i = 0;
+    if (!v->n_passes) return 0;
+    while (i < v->first[1] && v->ask[i].best < 0) i++;
+    if (i == v->first[1]) return 0;
+    const int32_t offset = v->ask[i].position, fed = v->ask[i].fed;
+    for (size_t k = 0; k < v->n_ask; k++) v->ask[k].position -= offset;
+    return offset > 0 && (size_t)offset < n && token[offset - 1] == fed ? (size_t)offset : 0;
 }
 
 /* the token before the ask is the final one, and so are all before that */
@@ -179,16 +179,17 @@ static void find_edges(pk_viz *v) {
 }
 
 void pk_viz_finish(pk_viz *v, const int32_t *token, const float *log_prob, size_t n) {
+    const size_t       prefix = leave_out_prefix(v, token, n);
+    const size_t       cells = (n - prefix) * v->n_passes;
     const pk_viz_ask **shown = pk_cli_grow(NULL, n + 1, sizeof *shown);
-    const size_t       cells = n * v->n_passes;
-    v->n = n;
+    v->n = n -= prefix;
     v->token = pk_cli_grow(NULL, n, sizeof *v->token);
     v->cell = pk_cli_grow(NULL, cells, sizeof *v->cell);
     for (size_t i = 0; i < n; i++)
-        v->token[i] = (pk_viz_token){ .id = token[i],
-                                      .probability = log_prob ? probability(log_prob[i]) : 0 };
+        v->token[i] =
+            (pk_viz_token){ .id = token[prefix + i],
+                            .probability = log_prob ? probability(log_prob[prefix + i]) : 0 };
     for (size_t i = 0; i < cells; i++) v->cell[i] = (pk_viz_cell){ .best = -1, .guessed = -1 };
-    leave_out_prefix(v);
     for (size_t pass = 1; pass <= v->n_passes; pass++) read_pass(v, pass, shown);
     find_right(v);
     find_groups(v);

@@ -6,7 +6,7 @@
 # checks ask for form (lines, line ends, codes, messages), never for particular translations.
 PRONK=${PRONK:-build/pronk}
 MODEL=${MODEL:-tests/data/models/marian-relu}
-VERBS="translate convert info score eval bench help"
+VERBS="translate convert info score eval bench viz help"
 LONG=${LONG:-1000000}                # characters in the longest line
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -218,10 +218,15 @@ translation_outputs() {
         bad "empty prefixes" "$(cat "$dir/err")"
     printf '\n' >"$dir/prefix"
     run $t --prefix "$dir/prefix"
-    check "too few prefixes" "1 1" "$code $(grep -c 'fewer lines' "$dir/err")"
+    check "too few prefixes" "1 1 0" "$code $(grep -c 'as many' "$dir/err") $(wc -l <"$dir/out")"
     printf '\n\n\n' >"$dir/prefix"
     run $t --prefix "$dir/prefix"
-    check "too many prefixes" "1 1" "$code $(grep -c 'more lines' "$dir/err")"
+    check "too many prefixes" "1 1 0" "$code $(grep -c 'as many' "$dir/err") $(wc -l <"$dir/out")"
+    run $t --draft "$dir/prefix"
+    check "too many drafts" "1 1 0" "$code $(grep -c 'as many' "$dir/err") $(wc -l <"$dir/out")"
+    printf '\nnonsense\n' >"$dir/prefix"
+    run $t --decode jacobi --draft "$dir/prefix"
+    cmp -s "$dir/out" "$dir/plain" && ok "drafts change nothing" || bad "drafts" "$(cat "$dir/err")"
     run $t --decode nonsense
     check "unknown strategy: exit code" 2 $code
     run $t --decode beam:size=nonsense

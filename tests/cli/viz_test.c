@@ -168,17 +168,25 @@ static void edges_are_a_transitive_reduction(void **state) {
     }
 }
 
+/* whether or not the result names them */
 static void language_tokens_are_left_out(void **state) {
-    static const int32_t token[] = { A, END };
-    pk_viz               v = begin();
+    enum { LANGUAGE = 5 };
+    static const int32_t token[] = { LANGUAGE, A, END };
+    static const float   log_prob[] = { 0, -0.693147f, 0 };
     (void)state;
-    PASS(&v, { 0, END, -1, 0, -1, 1 }, { 1, 5, A, half, 0, 1 });
-    PASS(&v, { 2, A, END, half, -1, 0 });
-    pk_viz_finish(&v, token, NULL, 2);
-    assert_int_equal(v.token[0].fixed, 1);
-    assert_int_equal(v.token[1].fixed, 2);
-    assert_int_equal(v.ask[1].position, 0);
-    pk_viz_free(&v);
+    for (size_t skip = 0; skip < 2; skip++) {
+        pk_viz v = begin();
+        PASS(&v, { 0, END, -1, 0, -1, 1 }, { 1, LANGUAGE, A, half, 0, 1 });
+        PASS(&v, { 2, A, END, half, -1, 0 });
+        pk_viz_finish(&v, token + skip, log_prob + skip, 3 - skip);
+        assert_int_equal(v.n, 2);
+        assert_int_equal(v.token[0].id, A);
+        assert_true(fabs(v.token[0].probability - 0.5) < 1e-5);
+        assert_int_equal(v.token[0].fixed, 1);
+        assert_int_equal(v.token[1].fixed, 2);
+        assert_int_equal(v.ask[1].position, 0);
+        pk_viz_free(&v);
+    }
 }
 
 /* the translation's second token was no row's first choice; rows go on after its end */
