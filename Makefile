@@ -104,7 +104,7 @@ sanitize-one: all tests
 FUZZ_SECONDS ?= 60
 fuzz: setup-lint
 	@$(MAKE) --no-print-directory -s BUILD=build/fuzz CC=clang CXX=clang++ \
-	  EXTRA="-fsanitize=fuzzer-no-link,address" FUZZ_SECONDS=$(FUZZ_SECONDS) fuzz-run
+	  WARN=-w EXTRA="-O1 -fsanitize=fuzzer-no-link,address" FUZZ_SECONDS=$(FUZZ_SECONDS) fuzz-run
 fuzz-run: $(FUZZERS)
 	@for f in $(FUZZERS); do n=$$(basename $$f); mkdir -p build/corpus/$$n; echo "== $$n"; \
 	  $$f -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 -verbosity=0 -print_final_stats=1 \

@@ -6,14 +6,21 @@
 #include "backend/cpu/isa.h"
 
 #include <string.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+
+static bool has_f16c(void) { /* not every compiler knows this one by name */
+    unsigned a, b, c = 0, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
 
 const pk_cpu_kernels *pk_isa_available(int32_t i) {
     const pk_cpu_kernels *list[3];
     int32_t               n = 0;
 #ifdef __x86_64__
     __builtin_cpu_init();
-    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                      __builtin_cpu_supports("f16c");
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
     const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
                         __builtin_cpu_supports("avx512vnni");
