@@ -11,8 +11,8 @@
  *         What you open you close; close and free accept NULL. Inputs are borrowed for the call.
  *         A pk_model never changes once open and may be shared by threads; a pk_translator serves
  *         one call at a time (its own worker threads share the work of that call).
- *         Options: NULL or zero means default; PK_OPTIONS(type, .field = value) writes one in place.
- *         The library never exits, aborts or prints. */
+ *         Options: NULL or zero means default; PK_OPTIONS(type, .field = value) writes one in
+ * place. The library never exits, aborts or prints. */
 #ifndef PRONK_H
 #define PRONK_H
 /* aligned by hand, to be read as tables */

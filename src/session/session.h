@@ -1,8 +1,8 @@
 /* session.h - one worker's decoding state over one network. Not thread-safe; open one per worker.
  *
  * encode() reads sentences in; run() is a question and changes no history; commit() names the rows
- * to go on with, and what they do not stand on is forgotten. Nothing is rolled back, because nothing
- * is written until it is kept. All memory is taken at open; a pass allocates nothing. */
+ * to go on with, and what they do not stand on is forgotten. Nothing is rolled back, because
+ * nothing is written until it is kept. All memory is taken at open; a pass allocates nothing. */
 #ifndef PK_SESSION_SESSION_H
 #define PK_SESSION_SESSION_H
 /* aligned by hand, to be read as tables */

@@ -2,10 +2,12 @@
  *
  * Ops run in order on the backend's own queue and return nothing. The first failure sticks,
  * later ops do nothing, and status() tells. Shapes were checked by tensor/ops.c, so a backend may
- * trust them. Batches are ragged: rows of tokens end to end. There is no padding, there are no masks.
+ * trust them. Batches are ragged: rows of tokens end to end. There is no padding, there are no
+ * masks.
  *
  * The law of exactness: the numbers of a row never depend on how many rows share the op, nor on the
- * number of threads. So every sum over cols, keys or vocabulary has one order, fixed by its length. */
+ * number of threads. So every sum over cols, keys or vocabulary has one order, fixed by its length.
+ */
 #ifndef PK_TENSOR_BACKEND_H
 #define PK_TENSOR_BACKEND_H
 /* aligned by hand, to be read as tables */
