@@ -24,6 +24,6 @@ typedef struct pk_job {
 } pk_job;
 
 void pk_job_free(pk_job *job);
-/* copies what a strategy found; n_source: for the attention rows */
+/* copies what a strategy found, best first */
 pk_status pk_job_finish(pk_job *job, const pk_hypothesis *found, int32_t n);
 #endif

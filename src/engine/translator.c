@@ -17,7 +17,6 @@ struct pk_translator {
     pk_reader       reader;
     pk_plan         plan, scoring;
     void           *options, *scoring_options; /* strategies' fresh states */
-    bool            one_sentence, alignment;
     int32_t         n_best, n_workers, threads, threads_each;
     bool            may_join; /* worker 0 may have all threads when it serves alone */
     pk_worker      *worker;   /* [n_workers] */
@@ -111,8 +110,6 @@ static pk_status open_workers(pk_translator *t, const pk_translator_options *o) 
 static pk_status open_parts(pk_translator *t, const pk_translator_options *o) {
     PK_TRY(check_options(o));
     t->n_best = or_default(o->n_best, 1);
-    t->one_sentence = o->one_sentence;
-    t->alignment = o->alignment;
     t->reader.model = t->model;
     t->reader.one_sentence = o->one_sentence;
     PK_TRY(pk_language_choose(t->model, o->from, o->to, &t->reader.language));

@@ -43,7 +43,7 @@ void      pk_session_forget(pk_session *s, int32_t sentence);
 int32_t pk_session_free_slots(const pk_session *s);
 int32_t pk_session_free_source(const pk_session *s);
 int32_t pk_session_free_sentences(const pk_session *s);
-/* asks it would take for this pass to be too large: used by those who group requests */
+/* the limits it was opened with, for those who group requests */
 const pk_session_limits *pk_session_max(const pk_session *s);
 /* seconds spent per module since open */
 const double *pk_session_seconds(const pk_session *s);
