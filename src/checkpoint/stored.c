@@ -114,3 +114,17 @@ float pk_stored_get(const pk_stored_tensor *t, size_t i) {
     pk_stored_get_many(t, i, 1, &out);
     return out;
 }
+
+pk_status pk_stored_open_with(const char *path, pk_stored_reader *read, pk_stored *out) {
+    pk_file_map map;
+    *out = (pk_stored){ 0 };
+    PK_TRY(pk_file_map_open(path, &map));
+    const pk_status status = read(map.data, map.size, out);
+    if (status == PK_OK) {
+        out->map = map;
+        return PK_OK;
+    }
+    pk_file_map_close(&map);
+    pk_fail_context("%s", path);
+    return status;
+}

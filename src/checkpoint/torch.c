@@ -289,15 +289,5 @@ pk_status pk_torch_read(const unsigned char *data, size_t size, pk_stored *out) 
 }
 
 pk_status pk_torch_open(const char *path, pk_stored *out) {
-    pk_file_map map;
-    *out = (pk_stored){ 0 };
-    PK_TRY(pk_file_map_open(path, &map));
-    const pk_status status = pk_torch_read(map.data, map.size, out);
-    if (status == PK_OK) {
-        out->map = map;
-        return PK_OK;
-    }
-    pk_file_map_close(&map);
-    pk_fail_context("%s", path);
-    return status;
+    return pk_stored_open_with(path, pk_torch_read, out);
 }
