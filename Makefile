@@ -20,6 +20,18 @@ LIBS   = $(SANF) $(shell pkg-config --libs $(PKGS)) -lstdc++ -lm -pthread
 CFLAGS_   = -std=c11 $(BASE) $(CWARN) $(PKGC)
 CXXFLAGS_ = -std=c++17 $(BASE) $(WARN) $(PKGC)
 
+# CUDA=1 adds the cuda backend; the runtime is linked statically and finds the driver at run time.
+NVCC      ?= nvcc
+CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell readlink -f $$(command -v $(NVCC))))
+CUDA_ARCH ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
+             -gencode arch=compute_90,code=compute_90
+NVFLAGS_   = -std=c++17 -O3 -lineinfo -Xcompiler -fPIC,-Wall,-Wextra -Iinclude -Isrc $(CUDA_ARCH) -MMD -MP
+ifneq ($(CUDA),)
+CUSRC := $(wildcard src/backend/cuda/*.cu)
+BASE  += -DPK_CUDA
+LIBS  += -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt
+endif
+
 # Kernels are compiled once per instruction set and chosen at run time (backend/cpu/isa.c).
 ISAS := generic
 ifneq ($(filter x86_64,$(shell uname -m)),)
@@ -32,7 +44,7 @@ ISA_avx512  := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx2 -m
 KERNELS := $(wildcard src/backend/cpu/kernels/*.c)
 CSRC    := $(filter-out $(KERNELS),$(shell find src -name '*.c' | sort))
 CXXSRC  := $(shell find src -name '*.cc' | sort)
-OBJ     := $(CSRC:%.c=$(BUILD)/%.o) $(CXXSRC:%.cc=$(BUILD)/%.o) \
+OBJ     := $(CSRC:%.c=$(BUILD)/%.o) $(CXXSRC:%.cc=$(BUILD)/%.o) $(CUSRC:%.cu=$(BUILD)/%.cu.o) \
            $(foreach isa,$(ISAS),$(KERNELS:%.c=$(BUILD)/%.$(isa).o))
 CLIOBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c))
 TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/*/*_test.c))
@@ -47,16 +59,29 @@ $(BUILD)/libpronk.a: $(OBJ)
 	@rm -f $@ && ar rcs $@ $^
 $(BUILD)/libpronk.so: $(OBJ)
 	@$(CC) -shared -Wl,-soname,$(SONAME) -o $@ $^ $(LIBS)
-$(BUILD)/%.o: %.c
+# says what to do where the libraries are not there yet
+ready:
+	@pkg-config --exists $(PKGS) || { echo "missing: pkg-config or one of $(PKGS); on Debian: make setup" >&2; exit 1; }
+$(BUILD)/%.o: %.c | ready
 	@mkdir -p $(@D)
 	@echo "  cc  $<"
 	@$(CC) $(CFLAGS_) -c -o $@ $<
-$(BUILD)/%.o: %.cc
+$(BUILD)/%.o: %.cc | ready
 	@mkdir -p $(@D)
 	@echo "  c++ $<"
 	@$(CXX) $(CXXFLAGS_) -c -o $@ $<
+$(BUILD)/%.cu.o: %.cu
+	@mkdir -p $(@D)
+	@echo "  nvcc $<"
+	@$(NVCC) $(NVFLAGS_) -c -o $@ $<
+# whether there is CUDA is known to one file; it is compiled anew when that changes
+$(BUILD)/src/backend/list.o: $(BUILD)/with_cuda
+$(BUILD)/with_cuda: FORCE
+	@mkdir -p $(@D)
+	@echo "CUDA=$(CUDA)" | cmp -s - $@ || echo "CUDA=$(CUDA)" > $@
+FORCE:
 define isa_rule
-$(BUILD)/%.$(1).o: %.c
+$(BUILD)/%.$(1).o: %.c | ready
 	@mkdir -p $$(@D)
 	@echo "  cc  $$< ($(1))"
 	@$(CC) $$(CFLAGS_) $(ISA_$(1)) -DPK_ISA=$(1) -DPK_ISA_$(1) -c -o $$@ $$<
@@ -71,7 +96,9 @@ tests: $(TESTS)
 help:
 	@sed -n 's/^## //p' Makefile
 ## make               build/pronk, build/libpronk.a, build/libpronk.so
+## make CUDA=1        the same with the cuda backend (needs nvcc)
 ## make demo          install what is needed, build, translate some sentences (MODEL=folder or file)
+## make setup         install what is needed to build (Debian; as root or with sudo)
 ## make test          install what is needed, build, check the include rule, run every test
 ## make test-reference  all lines of the reference outputs (needs ../shared; some minutes)
 ## make sanitize      the tests under AddressSanitizer, UBSan and ThreadSanitizer
@@ -82,7 +109,7 @@ setup setup-test setup-lint:
 	@tools/setup.sh $(or $(patsubst setup-%,%,$(filter setup-%,$@)),build)
 
 demo: setup
-	@$(MAKE) --no-print-directory -s all
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) all
 	@tools/demo.sh $(BUILD)/pronk "$(MODEL)"
 
 test: setup-test
@@ -114,6 +141,8 @@ $(BUILD)/tests/fuzz/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/libpronk.a
 
 $(BUILD)/lab/%: $(BUILD)/lab/%.o $(BUILD)/libpronk.a
 	@$(CC) -o $@ $^ $(LIBS)
+$(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libpronk.a
+	@$(CC) -o $@ $^ $(LIBS)
 
 # ---- manual pages and installation ----
 VERBS := translate convert info score eval bench viz
@@ -134,7 +163,7 @@ install: all man
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@PKGS@|$(PKGS)|' tools/pronk.pc.in \
 	  > $(DESTDIR)$(PREFIX)/lib/pkgconfig/pronk.pc
 
-FORMATTED = $(shell git ls-files '*.c' '*.h' '*.cc')
+FORMATTED = $(shell git ls-files '*.c' '*.h' '*.cc' '*.cu' '*.cuh')
 format:
 	clang-format -i $(FORMATTED)
 check-format: setup-lint
@@ -142,7 +171,7 @@ check-format: setup-lint
 clean:
 	rm -rf build
 
-.PHONY: all tests help setup setup-test setup-lint demo test check test-reference sanitize sanitize-one \
-        fuzz fuzz-run man install format check-format clean
+.PHONY: all ready tests help setup setup-test setup-lint demo test check test-reference sanitize sanitize-one \
+        fuzz fuzz-run man install format check-format clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -20,7 +20,7 @@ typedef struct pk_cli_list { /* an option that may be given several times */
 typedef struct pk_cli {
     const struct pk_cli_verb *verb;
     pk_cli_list               operand; /* what is not an option, in order */
-    const char               *model, *from, *to, *type, *backend, *decode;
+    const char               *model, *from, *to, *type, *device, *decode;
     const char               *input, *output, *prefix, *draft, *reference, *tokenize, *format;
     pk_cli_list               decodes; /* bench: one case each */
     int64_t                   threads, workers, batch, batch_tokens, max_input, n_best;

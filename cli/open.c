@@ -16,7 +16,7 @@ int pk_cli_open_translator(const pk_cli *c, const pk_model *model, const char *d
         .decode = decode,
         .from = c->from,
         .to = c->to,
-        .backend = c->backend,
+        .device = c->device,
         .threads = (int32_t)c->threads,
         .workers = (int32_t)c->workers,
         .batch = (int32_t)c->batch,

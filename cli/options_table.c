@@ -36,16 +36,21 @@
 #define DECODE_HELP                                                                  \
     "how to search: a strategy with its options, name[:key=value,...], for example " \
     "beam:size=4,rules=hf"
-#define TYPE_OPTION CHOICE("type", type, "f32|i8", "as stored", "numbers to compute with")
-#define BACKEND_OPTION                           \
-    CHOICE("backend", backend, "cpu|ref", "cpu", \
-           "who computes: cpu is fast, ref is naive and slow, the truth for tests")
-#define SPEED_OPTIONS                                                                         \
-    INT("threads", threads, 1, MOST_THREADS, "one per core", "threads in all"),               \
-        INT("workers", workers, 1, MOST_THREADS, "chosen by batch",                           \
-            "sentences are shared out to so many workers, which share the threads"),          \
-        INT("batch", batch, 1, MOST_BATCH, "32", "sentences that a worker decodes together"), \
-        INT("batch-tokens", batch_tokens, 1, 1 << 24, "4096", "most source tokens in a batch")
+#define TYPE_OPTION                                      \
+    CHOICE("type", type, "f32|f16|bf16|i8", "as stored", \
+           "numbers to compute with; f16 and bf16 need a GPU")
+#define DEVICE_OPTION                                                                         \
+    TEXT("device", 0, "DEVICE", device, "cpu",                                                \
+         "who computes: cpu; cuda, cuda:1 or cuda:0,1 (one or several GPUs); ref (naive and " \
+         "slow, the truth for tests)")
+#define SPEED_OPTIONS                                                                \
+    INT("threads", threads, 1, MOST_THREADS, "one per core", "threads in all"),      \
+        INT("workers", workers, 1, MOST_THREADS, "chosen by batch",                  \
+            "sentences are shared out to so many workers, which share the threads"), \
+        INT("batch", batch, 1, MOST_BATCH, "32, on a GPU 128",                       \
+            "sentences that a worker decodes together"),                             \
+        INT("batch-tokens", batch_tokens, 1, 1 << 24, "4096, on a GPU 32768",        \
+            "most source tokens in a batch")
 #define MAX_INPUT_OPTION                                         \
     INT("max-input", max_input, 1, 1 << 20, "the model's limit", \
         "longest sentence in tokens; a longer one is translated in parts, never cut")
@@ -85,7 +90,7 @@ static const pk_cli_option translate_options[] = {
     FLAG("alignment", 0, alignment, "also print `|||` and word alignments, source-target: 0-0 1-2"),
     TYPE_OPTION,
     SPEED_OPTIONS,
-    BACKEND_OPTION,
+    DEVICE_OPTION,
     QUIET_OPTION,
     HELP_OPTION,
     END
@@ -116,7 +121,7 @@ static const pk_cli_option score_options[] = {
          "also print `||| WordScores=` and the log-probability of each token, end included"),
     TYPE_OPTION,
     SPEED_OPTIONS,
-    BACKEND_OPTION,
+    DEVICE_OPTION,
     QUIET_OPTION,
     HELP_OPTION,
     END
@@ -150,7 +155,7 @@ static const pk_cli_option bench_options[] = {
     INT("warm-up", warm_up, 0, 1000000, "10", "lines translated beforehand and not counted"),
     TYPE_OPTION,
     SPEED_OPTIONS,
-    BACKEND_OPTION,
+    DEVICE_OPTION,
     JSON_OPTION,
     HELP_OPTION,
     END
@@ -167,7 +172,7 @@ static const pk_cli_option viz_options[] = {
          "a guess at the translation, for strategies that check guesses"),
     TYPE_OPTION,
     INT("threads", threads, 1, MOST_THREADS, "one per core", "threads in all"),
-    BACKEND_OPTION,
+    DEVICE_OPTION,
     HELP_OPTION,
     END
 };

@@ -52,7 +52,8 @@ PK_API void        pk_free(void *memory);       /* what a function below says is
 typedef struct pk_model pk_model;
 typedef struct pk_model_options {
     size_t      size;                           /* sizeof this struct, so that it can grow */
-    const char *type;                           /* compute in "f32" or "i8"; default: as stored */
+    const char *type;                           /* compute in "f32" or "i8", on a GPU also "f16" or
+                                                   "bf16"; default: as stored */
 } pk_model_options;
 /* path: a .pronk file (mapped), or a Hugging Face folder (MarianMT or mBART-50) as downloaded */
 PK_API pk_status pk_model_open(const char *path, const pk_model_options *opt, pk_model **out);
@@ -74,11 +75,12 @@ typedef struct pk_translator_options {
     size_t      size;
     const char *decode;                         /* "greedy" (default), "beam:size=4,rules=hf" ... */
     const char *from, *to;                      /* languages, for models that know several */
-    const char *backend;                        /* "cpu" (default) or "ref" */
+    const char *device;                         /* "cpu" (default), "cuda", "cuda:1", "cuda:0,1"; "ref" */
     int32_t     threads;                        /* in all; default: one per core */
     int32_t     workers;                        /* sessions that share them; default: chosen by batch */
-    int32_t     batch;                          /* sentences a worker decodes at a time; default 32 */
-    int32_t     batch_tokens;                   /* most source tokens of those; default 4096 */
+    int32_t     batch;                          /* sentences a worker decodes at a time; default 32,
+                                                   on a GPU 128 */
+    int32_t     batch_tokens;                   /* most source tokens of those; default 4096, GPU 32768 */
     int32_t     one_sentence;                   /* 1: each text is one sentence; 0: split texts */
     int32_t     n_best;                         /* hypotheses kept per sentence; default 1 */
     int32_t     alignment;                      /* 1: also give word alignments */
@@ -155,6 +157,7 @@ typedef struct pk_stats {
     uint64_t sentence_passes;                   /* passes, counted once for each sentence in them */
     uint64_t aside_passes;                      /* of those, not counted: they only found a length */
     uint64_t decoder_weight_bytes;              /* read by one decoder pass */
+    uint64_t device_bytes;                      /* memory taken on GPUs */
     uint64_t repaired, wrapped;                 /* texts with invalid UTF-8; sentences over the limit */
     double   seconds[PK_N_MODULES];             /* summed over workers */
 } pk_stats;

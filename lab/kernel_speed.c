@@ -78,7 +78,7 @@ static double time_linear(pk_backend *b, pk_tensor out, pk_tensor x, const pk_we
         const double start = now;
         int32_t      calls = 0;
         for (; now - start < RUN_SECONDS; calls++) {
-            b->linear(b->self, out, x, &list[next++ % n], &bias, PK_LINEAR, (pk_tensor){ 0 });
+            b->linear(b->self, out, x, &list[next++ % n], &(pk_after){ .bias = &bias });
             now = pk_clock_now();
         }
         if ((now - start) / calls < best) best = (now - start) / calls;
@@ -212,8 +212,7 @@ static void sweep(pk_backend *b, int32_t threads) {
             for (int i = 0; i < 6; i++) {
                 const pk_weight *m = &w[round % 2][l][i];
                 b->linear(b->self, (pk_tensor){ out, 1, m->rows, m->rows },
-                          (pk_tensor){ x, 1, m->cols, m->cols }, m, NULL, PK_RELU,
-                          (pk_tensor){ 0 });
+                          (pk_tensor){ x, 1, m->cols, m->cols }, m, &(pk_after){ .act = PK_RELU });
             }
         b->answer(b->self, (pk_tensor){ x, 1, 512, 512 }, &table[round % 2], NULL, &a);
         const double t = pk_clock_now() - start;
@@ -239,7 +238,8 @@ int main(int argc, char **argv) {
     printf("%s, %.2f GHz; cells: M: GMAC/s (fraction of peak)\n", kernels->name, hertz * 1e-9);
     for (int32_t threads = 1; threads <= 2; threads++) {
         pk_backend b;
-        if (pk_backend_open("cpu", threads, &b) != PK_OK || b.reserve(b.self, &limits) != PK_OK)
+        if (pk_backend_open("cpu", threads, PK_F32, &b) != PK_OK ||
+            b.reserve(b.self, &limits) != PK_OK)
             return 1;
         if (strchr(only, 's')) region(threads, hertz), sweep(&b, threads);
         if (strchr(only, 'a')) {

@@ -19,5 +19,6 @@ printf '%s\n' "Good morning! How are you today?" \
     "Fast translation should not change a single word." |
 while IFS= read -r line; do
     printf '  %s\n' "$line"
-    printf '%s\n' "$line" | "$pronk" translate -m "$model" --batch 1 | sed 's/^/  -> /'
+    translation=$(printf '%s\n' "$line" | "$pronk" translate -m "$model" --batch 1)
+    printf '  -> %s\n' "$translation"
 done

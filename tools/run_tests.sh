@@ -11,7 +11,7 @@ for program in "$@"; do
     if [[ $program == *.sh ]]; then
         read -r p f s < <(tail -n 1 "$log" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed\(, \([0-9]*\) skipped\)\{0,1\}.*/\1 \2 \4/p')
     else
-        p=$(grep -c '^\[       OK \]' "$log") f=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test(s), listed below.*/\1/p' "$log") s=$(grep -c '^\[  SKIPPED \] [a-z]' "$log")
+        p=$(grep -c '^\[       OK \]' "$log") f=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test(s), listed below.*/\1/p' "$log") s=$(sed -n 's/^\[  SKIPPED \] \([0-9]*\) test(s), listed below.*/\1/p' "$log")
     fi
     p=${p:-0} f=${f:-0} s=${s:-0}
     if [ $code -ne 0 ] && [ "$f" -eq 0 ]; then f=1; fi

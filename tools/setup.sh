@@ -1,31 +1,54 @@
 #!/bin/sh
 # Installs the Debian packages Pronk is built and tested with. Says plainly what is missing where it
-# may not install. Usage: setup.sh [build|test|lint]
+# may not install. Tests can do without the packages in `extra`: what needs those is skipped then, and
+# counted as skipped. CHROMIUM= (a browser of your own, or empty for none) asks for no browser here.
+# usage: setup.sh [build|test|lint]
 set -eu
 build="gcc g++ make pkg-config libsentencepiece-dev libicu-dev libjansson-dev"
 test="$build libcmocka-dev python3 mandoc"
 lint="$test clang clang-format libclang-rt-14-dev"
+extra=""
 case "${1:-build}" in
     build) wanted=$build ;;
-    test) wanted=$test ;;
+    test) wanted=$test
+        [ -n "${CHROMIUM+set}" ] || command -v chromium >/dev/null || command -v chromium-browser >/dev/null ||
+            extra="chromium" ;;
     lint) wanted=$lint ;;
     *) echo "usage: setup.sh [build|test|lint]" >&2; exit 2 ;;
 esac
+
 missing=""
 for package in $wanted; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q "install ok installed" || missing="$missing $package"
 done
-[ -n "$missing" ] || exit 0
-run=""
-if [ "$(id -u)" != 0 ]; then
-    if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then run="sudo"; else
-        echo "setup: these packages are missing and may not be installed by this user:$missing" >&2
-        echo "setup: run as root: apt-get install$missing" >&2
-        exit 1
-    fi
-fi
-command -v apt-get >/dev/null || { echo "setup: no apt-get here; please install:$missing" >&2; exit 1; }
-echo "setup: installing$missing"
-$run env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $missing >/dev/null 2>&1 || {
-    $run apt-get update -qq && $run env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $missing >/dev/null
+[ -n "$missing$extra" ] || exit 0
+
+root="" why=""
+if ! command -v apt-get >/dev/null; then why="there is no apt-get here"
+elif [ "$(id -u)" = 0 ]; then root="env"
+elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then root="sudo"
+else why="this user may not install packages"; fi
+
+# install PACKAGE...: with the package lists as they are, or else with new ones
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt() { $root env DEBIAN_FRONTEND=noninteractive apt-get -y -qq -o Acquire::http::Timeout=30 "$@"; }
+install() {
+    apt install --no-install-recommends "$@" >"$log" 2>&1 ||
+        { apt update && apt install --no-install-recommends "$@"; } >"$log" 2>&1
 }
+
+if [ -n "$missing" ] && [ -n "$why" ]; then
+    echo "setup: $why, and these packages are missing:$missing" >&2
+    echo "setup: as root: apt-get install$missing" >&2
+    exit 1
+fi
+if [ -n "$missing" ]; then
+    echo "setup: installing$missing"
+    install $missing || { tail -n 20 "$log" >&2; echo "setup: could not install:$missing" >&2; exit 1; }
+fi
+if [ -n "$extra" ]; then
+    [ -n "$why" ] || echo "setup: installing $extra, for the tests that look at pages"
+    [ -z "$why" ] && install $extra ||
+        echo "setup: no $extra (${why:-it could not be installed}): tests that need it are skipped"
+fi

@@ -1,6 +1,7 @@
 /* greedy.c - take the most probable token, one at a time.
  *
- * One ask a pass (the first pass also feeds the prefix). Without scores the ask wants the best
+ * One ask a pass (the first pass also feeds the prefix); a device that likes to may follow the best
+ * tokens by itself. Without scores the ask wants the best
  * logit only, and no sum over the vocabulary. The repetition penalty works on logits, as in
  * generate(). */
 #include <math.h>
@@ -81,6 +82,16 @@ static bool must_end(const state *s, int32_t n) {
     return s->src.forced_eos && n == s->constraint.max_length - 1;
 }
 
+/* how many steps the best tokens may be fed on by themselves: as long as every ask would be alike
+ */
+static int32_t steps_to_follow(const state *s, const pk_pass *pass, const pk_ask *ask, int32_t n) {
+    const bool alike = !pk_constraint_looks_back(&s->constraint) && ask->n_target == 0 &&
+                       !ask->attention && n + 1 >= s->constraint.min_length;
+    if (!alike || pass->n > 0) return 0;
+    const int32_t left = s->constraint.max_length - n - s->src.forced_eos;
+    return left < pass->follow ? left : pass->follow;
+}
+
 static void propose(void *p, pk_pass *pass) {
     state        *s = p;
     const int32_t parent = pk_chain_propose(&s->prefix, pass);
@@ -98,8 +109,17 @@ static void propose(void *p, pk_pass *pass) {
         pk_constraint_list(&s->constraint, s->history, n, &s->special);
         pk_constraint_ask(&s->constraint, &s->special, &ask);
         ask.top_k = 1;
+        ask.follow = steps_to_follow(s, pass, &ask, n);
     }
     pk_ask_add(pass, ask);
+}
+
+/* takes one token; true when it was the last */
+static bool take_token(state *s, pk_candidate next, const float *attention) {
+    if (next.token == PK_NO_TOKEN) return true; /* all is banned: the output ends here */
+    s->history[s->out.n + 1] = next.token;
+    pk_output_add(&s->out, next.token, s->src.want_scores ? next.logp : 0, attention);
+    return next.token == s->src.eos || s->out.n == s->constraint.max_length;
 }
 
 static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
@@ -107,16 +127,14 @@ static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
     pk_keep(verdict, pass->n);
     if (!pk_chain_absorb(&s->prefix, pass, &s->out)) return; /* nothing asked but the prefix */
     const pk_answer *a = &pass->answer[pass->n];
-    pk_candidate     next = { s->src.eos, 0 };
+    for (int32_t i = 0; i < a->n_found; i++) verdict->done = take_token(s, a->found[i], NULL);
+    if (a->n_found) return;
+    pk_candidate next = { s->src.eos, 0 };
     if (!must_end(s, s->out.n))
         next = pk_constraint_best(&s->constraint, &s->special, a);
     else if (s->src.want_scores)
         next.logp = a->target_logp[0];
-    verdict->done = true;
-    if (next.token == PK_NO_TOKEN) return; /* all is banned: the output ends here */
-    s->history[s->out.n + 1] = next.token;
-    pk_output_add(&s->out, next.token, s->src.want_scores ? next.logp : 0, a->attention);
-    verdict->done = next.token == s->src.eos || s->out.n == s->constraint.max_length;
+    verdict->done = take_token(s, next, a->attention);
 }
 
 static int32_t result(const void *p, pk_hypothesis *out, int32_t room) {

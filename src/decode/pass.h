@@ -26,6 +26,8 @@ typedef struct pk_ask {
     int32_t        n_ban;
     const int32_t *target; /* next tokens whose log-probabilities to tell */
     int32_t        n_target;
+    int32_t        follow; /* > 1: the best token is fed in turn, and so on, for so many steps in all or
+                              until the end symbol; bans stay the same. Only where pass->follow allows */
 } pk_ask;
 
 typedef struct pk_candidate {
@@ -38,6 +40,8 @@ typedef struct pk_answer {
     const float        *target_logp;    /* n_target of them */
     float               log_sum;        /* with logp: logit = logp + log_sum */
     const float        *attention;      /* (source length) probabilities, or NULL */
+    const pk_candidate *found;          /* n_found tokens, when it followed (then top is not told); */
+    int32_t             n_found;        /*   all but the last were fed. Keeping the ask keeps those */
 } pk_answer;
 
 typedef struct pk_pass {
@@ -48,6 +52,7 @@ typedef struct pk_pass {
     bool       see_all;    /* asks see each other (bidirectional) instead of only their ancestors */
     int32_t    n_cost;     /* cost[w]: what w asks of this sentence cost, one ask costing 1, at the */
     const float *cost;     /*   present load; w = 0 .. n_cost - 1; NULL: nothing is known */
+    int32_t    follow;     /* most steps an ask that is alone in its pass may follow; 0: none */
     bool       aside;      /* finds out what the method presumes: not one of its own passes */
 } pk_pass;
 

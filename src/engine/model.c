@@ -6,7 +6,7 @@
 #include "base/memory.h"
 
 static const char *const type_names[] = {
-    [PK_F32] = "f32", [PK_F16] = "f16", [PK_I8] = "i8", NULL
+    [PK_F32] = "f32", [PK_F16] = "f16", [PK_I8] = "i8", [PK_BF16] = "bf16", NULL
 };
 static const char *const family_names[] = { [PK_MARIAN] = "marian", [PK_MBART] = "mbart" };
 static const char *const act_names[] = {
@@ -14,16 +14,19 @@ static const char *const act_names[] = {
 };
 
 /* "f32" -> PK_F32; NULL -> -1 (as stored) */
-static pk_status parse_type(const char *name, bool allow_f16, int *out) {
+static pk_status parse_type(const char *name, bool to_store, int *out) {
     *out = -1;
     if (!name) return PK_OK;
     for (int i = 0; type_names[i]; i++)
-        if (strcmp(name, type_names[i]) == 0 && (allow_f16 || i != PK_F16)) *out = i;
+        if (strcmp(name, type_names[i]) == 0 && !(to_store && i == PK_BF16)) *out = i;
     if (*out < 0)
         PK_FAIL(PK_ARGUMENT, "unknown type '%s'; use %s", name,
-                allow_f16 ? "f32, f16 or i8" : "f32 or i8");
+                to_store ? "f32, f16 or i8" : "f32, i8, or on a GPU f16 or bf16");
     return PK_OK;
 }
+
+/* weights are changed only for f32 and i8; the 16-bit types are a matter of the device */
+static int type_to_open(int asked) { return asked == PK_F16 || asked == PK_BF16 ? -1 : asked; }
 
 static pk_status open_vocab(pk_model *m) {
     const pk_model_data *d = &m->data;
@@ -56,7 +59,8 @@ pk_status pk_model_open(const char *path, const pk_model_options *opt, pk_model 
     if (!path || !*path) PK_FAIL(PK_ARGUMENT, "no model given");
     PK_TRY(parse_type(opt ? opt->type : NULL, false, &type));
     PK_TRY(PK_TAKE(&m, 1));
-    pk_status status = pk_model_data_open(path, type, &m->data);
+    m->asked_type = type;
+    pk_status status = pk_model_data_open(path, type_to_open(type), &m->data);
     if (status == PK_OK) status = open_vocab(m);
     if (status != PK_OK) {
         pk_model_close(m);

@@ -8,6 +8,7 @@
 struct pk_model {
     pk_model_data data;
     pk_vocab     *vocab;
+    int           asked_type; /* what to compute with, a pk_dtype; -1: as stored */
 };
 
 /* Tokens that say which languages are meant; -1: none needed. */

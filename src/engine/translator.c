@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/devices.h"
 #include "engine/document.h"
 #include "engine/result.h"
 #include "engine/worker.h"
@@ -79,6 +80,14 @@ static void choose_workers(pk_translator *t, int32_t asked, int32_t threads, int
     t->threads = threads;
 }
 
+/* GPUs compute; the host needs a thread for each worker, and one worker keeps a GPU busy */
+static void choose_gpu_workers(pk_translator *t, int32_t asked, int32_t n_gpus) {
+    t->may_join = false;
+    t->n_workers = (asked ? asked : 1) * n_gpus;
+    t->threads_each = 1;
+    t->threads = t->n_workers;
+}
+
 /* how many of the workers serve this call, each with its share of the threads */
 static int32_t share_threads(pk_translator *t, size_t n_jobs) {
     const bool    many = n_jobs >= (size_t)t->n_workers * JOBS_EACH || !t->may_join;
@@ -88,18 +97,24 @@ static int32_t share_threads(pk_translator *t, size_t n_jobs) {
 }
 
 static pk_status open_workers(pk_translator *t, const pk_translator_options *o) {
-    const pk_config  *c = &t->model->data.network.config;
-    const int32_t     threads = or_default(o->threads, cores()), batch = or_default(o->batch, 32);
-    pk_worker_options w = { .backend = o->backend && *o->backend ? o->backend : "cpu",
-                            .batch = batch,
-                            .batch_tokens = or_default(o->batch_tokens, 4096),
+    const pk_config *c = &t->model->data.network.config;
+    const int32_t    threads = or_default(o->threads, cores());
+    pk_devices       devices;
+    PK_TRY(pk_devices_parse(o->device, &devices));
+    pk_worker_options w = { .batch = or_default(o->batch, devices.gpu ? 128 : 32),
+                            .batch_tokens = or_default(o->batch_tokens, devices.gpu ? 32768 : 4096),
                             .plan = t->plan,
                             .scoring = t->scoring };
+    w.arithmetic = pk_devices_arithmetic(&devices, t->model->asked_type, t->model->data.type);
     w.max_source = o->max_input && o->max_input < c->max_source ? o->max_input : c->max_source;
     t->reader.max_source = w.max_source;
-    choose_workers(t, o->workers, threads, batch);
+    if (devices.gpu)
+        choose_gpu_workers(t, o->workers, devices.n);
+    else
+        choose_workers(t, o->workers, threads, w.batch);
     PK_TRY(PK_TAKE(&t->worker, (size_t)t->n_workers));
     for (int32_t i = 0; i < t->n_workers; i++) {
+        w.backend = devices.name[i % devices.n];
         w.threads = i == 0 && t->may_join ? threads : t->threads_each;
         PK_TRY(pk_worker_open(&t->worker[i], &t->model->data.network, &w));
         t->worker[i].reports = i == 0;
@@ -296,6 +311,7 @@ void pk_translator_stats(const pk_translator *t, pk_stats *out) {
         out->source_tokens += w->stats.source_tokens;
         out->target_tokens += w->stats.target_tokens;
         out->passes += w->stats.passes;
+        if (w->on.held) out->device_bytes += w->on.held(w->on.self);
         out->asks += w->stats.asks;
         out->sentence_passes += w->stats.sentence_passes;
         out->aside_passes += w->stats.aside_passes;

@@ -44,19 +44,25 @@ static reach largest(reach a, reach b) {
                     larger(a.top_k, b.top_k) };
 }
 
-enum { USUAL_LENGTH = 128, ENCODE_TOKENS = 1024 };
+/* tokens and sentences that are encoded at once; a GPU wants more of them */
+enum {
+    USUAL_LENGTH = 128,
+    ENCODE_TOKENS = 1024,
+    ENCODE_TOKENS_REMOTE = 8192,
+    ENCODE_SENTENCES = 256
+};
 
 /* Memory is planned for usual sentences and for one worst case; more than that waits its turn. */
 static pk_session_limits plan_session(const pk_worker_options *o, const pk_config *c, reach usual,
-                                      reach worst) {
+                                      reach worst, bool remote) {
+    const int32_t     at_once = remote ? ENCODE_TOKENS_REMOTE : ENCODE_TOKENS;
     pk_session_limits m = { .sentences = o->batch,
                             .source_length = o->max_source,
                             .rows = worst.rows,
                             .path = c->max_target + worst.asks,
                             .top_k = larger(worst.top_k, 1) };
     m.source_tokens = larger(o->batch_tokens, o->max_source);
-    m.encode_tokens =
-        larger(o->max_source, m.source_tokens < ENCODE_TOKENS ? m.source_tokens : ENCODE_TOKENS);
+    m.encode_tokens = larger(o->max_source, m.source_tokens < at_once ? m.source_tokens : at_once);
     m.asks = o->batch * usual.asks + worst.asks;
     const int32_t length = o->usual_length ? o->usual_length : USUAL_LENGTH;
     m.slots = larger(worst.slots, o->batch * usual.rows * length) + usual.asks;
@@ -98,8 +104,8 @@ pk_status pk_worker_open(pk_worker *w, const pk_network *net, const pk_worker_op
     const reach  scored = plan_reach(&opt->scoring, c, opt->max_source, 0, c->max_target);
     const reach  worst = largest(prefixed, largest(usual, scored));
     const size_t a = opt->plan.strategy->state_size, b = opt->scoring.strategy->state_size;
-    const pk_session_limits limits = plan_session(opt, c, usual, worst);
-    PK_TRY(pk_backend_open(opt->backend, opt->threads, &w->on));
+    PK_TRY(pk_backend_open(opt->backend, opt->threads, opt->arithmetic, &w->on));
+    const pk_session_limits limits = plan_session(opt, c, usual, worst, w->on.remote);
     PK_TRY(pk_ngrams_open(PK_NGRAMS_BITS, &w->ngrams));
     PK_TRY(take_live(w, worst, a > b ? a : b));
     return pk_session_open(net, &w->on, &limits, &w->session);
@@ -184,12 +190,12 @@ static pk_status begin(pk_worker *w, pk_job *job, int32_t sentence) {
 
 /* encodes as many jobs as fit; each becomes alive */
 static pk_status refill(pk_worker *w, pk_queue *q) {
-    pk_sentence_tokens source[64];
-    pk_job            *job[64];
-    int32_t            name[64], n = 0, tokens = 0;
+    pk_sentence_tokens source[ENCODE_SENTENCES];
+    pk_job            *job[ENCODE_SENTENCES];
+    int32_t            name[ENCODE_SENTENCES], n = 0, tokens = 0;
     while (has_room(w) && w->n_live < w->opt.batch) {
         pk_job *next = NULL;
-        while (n < 64 && w->n_live + n < w->opt.batch && (next = next_job(w, q))) {
+        while (n < ENCODE_SENTENCES && w->n_live + n < w->opt.batch && (next = next_job(w, q))) {
             const int32_t more = (int32_t)next->source.n;
             if (tokens + more > pk_session_free_source(w->session) ||
                 tokens + more > pk_session_max(w->session)->encode_tokens) {
@@ -235,7 +241,15 @@ static pk_status finish(pk_worker *w, pk_queue *q, int32_t i) {
 
 /* ---- one pass ---- */
 
-static void propose(pk_worker *w) {
+/* Steps that the device may take before we look again. Alone, a sentence may run to its end; among
+ * others, those that are done should soon make room. Who looks on wants to see every pass. */
+static int32_t steps_at_once(const pk_worker *w, const pk_queue *q) {
+    if (q->trace) return 0;
+    return w->opt.batch == 1 && w->on.follow ? w->net->config.max_target : w->on.follow;
+}
+
+static void propose(pk_worker *w, const pk_queue *q) {
+    const int32_t follow = steps_at_once(w, q);
     pk_pass_cost_tell(&w->cost, w->n_live);
     for (int32_t i = 0; i < w->n_live; i++) {
         pk_live *l = &w->live[i];
@@ -243,6 +257,7 @@ static void propose(pk_worker *w) {
         l->pass.n = 0;
         l->pass.model = 0;
         l->pass.see_all = l->pass.aside = false;
+        l->pass.follow = follow;
         l->pass.cost = w->cost.cost;
         l->pass.n_cost = 3;
         w->plan->strategy->propose(l->state, &l->pass);
@@ -298,15 +313,21 @@ static void tell(pk_worker *w, pk_queue *q, const pk_live *l) {
     pthread_mutex_unlock(&q->tracing);
 }
 
+/* an ask that followed took a pass for each token it found */
+static uint64_t steps_of(const pk_pass *p) {
+    return p->n == 1 && p->answer[1].n_found ? (uint64_t)p->answer[1].n_found : 1;
+}
+
 /* what came back for n sentences from `first` on; returns where the next ones begin */
 static pk_status absorb(pk_worker *w, pk_queue *q, int32_t n, int32_t *first) {
     for (int32_t i = 0; i < n; i++) {
-        pk_live *l = &w->live[*first];
+        pk_live       *l = &w->live[*first];
+        const uint64_t steps = steps_of(&l->pass);
         if (l->pass.aside)
-            w->stats.aside_passes++;
+            w->stats.aside_passes += steps;
         else
-            w->stats.sentence_passes++;
-        w->stats.asks += (uint64_t)l->pass.n;
+            w->stats.sentence_passes += steps;
+        w->stats.asks += (uint64_t)l->pass.n * steps;
         l->verdict.n_rows = 0;
         l->verdict.done = false;
         l->ready = false;
@@ -321,6 +342,16 @@ static pk_status absorb(pk_worker *w, pk_queue *q, int32_t n, int32_t *first) {
     return PK_OK;
 }
 
+/* passes that the device made for these requests */
+static uint64_t passes_of(const pk_worker *w, int32_t n) {
+    uint64_t most = 1;
+    for (int32_t i = 0; i < n; i++) {
+        const uint64_t steps = steps_of(w->request[i].pass);
+        most = steps > most ? steps : most;
+    }
+    return most;
+}
+
 static int32_t asks_of(const pk_worker *w, int32_t n) {
     int32_t asks = 0;
     for (int32_t i = 0; i < n; i++) asks += w->request[i].pass->n;
@@ -329,7 +360,7 @@ static int32_t asks_of(const pk_worker *w, int32_t n) {
 
 static pk_status step(pk_worker *w, pk_queue *q) {
     double since = pk_clock_now();
-    propose(w);
+    propose(w, q);
     w->stats.seconds[PK_MODULE_STRATEGY] += pk_clock_now() - since;
     for (int32_t first = 0; first < w->n_live;) {
         const int32_t n = group(w, first);
@@ -342,8 +373,9 @@ static pk_status step(pk_worker *w, pk_queue *q) {
         const double begun = pk_clock_now();
         PK_TRY(pk_session_run(w->session, w->request, n));
         since = pk_clock_now();
-        pk_pass_cost_learn(&w->cost, asks_of(w, n), since - begun);
-        w->stats.passes++;
+        const uint64_t passes = passes_of(w, n);
+        pk_pass_cost_learn(&w->cost, asks_of(w, n), (since - begun) / (double)passes);
+        w->stats.passes += passes;
         PK_TRY(absorb(w, q, n, &first));
         w->stats.seconds[PK_MODULE_STRATEGY] += pk_clock_now() - since;
     }

@@ -33,6 +33,7 @@ typedef struct pk_plan {
 
 typedef struct pk_worker_options {
     const char *backend;
+    pk_dtype    arithmetic;
     int32_t     threads; /* of this worker when it works alone */
     int32_t     batch, batch_tokens, max_source;
     int32_t     usual_length;  /* target tokens to plan memory for; 0: 128 */

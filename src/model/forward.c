@@ -18,8 +18,10 @@ static pk_tensor block_input(const stack *s, pk_tensor x, const pk_norm *n) {
 /* x + projection of y, and the norm when it stands behind; gives the block's scratch back */
 static pk_tensor block_output(const stack *s, pk_tensor x, pk_tensor y, const pk_dense *d,
                               const pk_norm *n, size_t mark) {
-    x = pk_linear_over(s->r, y, &d->w, &d->b, x);
-    if (!s->c->pre_norm) x = pk_norm_over(s->r, x, &n->gain, &n->bias, s->c->epsilon);
+    pk_after after = { .bias = &d->b, .residual = x };
+    if (!s->c->pre_norm)
+        after.gain = &n->gain, after.shift = &n->bias, after.epsilon = s->c->epsilon;
+    x = pk_linear_over(s->r, y, &d->w, &after);
     pk_run_release(s->r, mark);
     return x;
 }
@@ -27,8 +29,9 @@ static pk_tensor block_output(const stack *s, pk_tensor x, pk_tensor y, const pk
 static pk_tensor feed_forward(const stack *s, pk_tensor x, const pk_dense *up, const pk_dense *down,
                               const pk_norm *n) {
     const size_t mark = pk_run_mark(s->r);
-    pk_tensor    h = block_input(s, x, n);                     /* (n, D) */
-    h = pk_linear(s->r, h, &up->w, &up->b, (pk_act)s->c->act); /* (n, F) */
+    pk_tensor    h = block_input(s, x, n); /* (n, D) */
+    h = pk_linear(s->r, h, &up->w,
+                  &(pk_after){ .bias = &up->b, .act = (pk_act)s->c->act }); /* (n, F) */
     return block_output(s, x, h, down, n, mark);
 }
 
@@ -46,9 +49,9 @@ static pk_tensor encoder_self(const stack *s, const pk_encoder_layer *l, pk_tens
     const int32_t d = s->c->dim;
     const size_t  mark = pk_run_mark(s->r);
     pk_tensor     h = block_input(s, x, &l->self_norm);
-    pk_tensor     qkv = pk_linear(s->r, h, &l->qkv.w, &l->qkv.b, PK_LINEAR); /* (n, 3D) */
-    pk_tensor     y = pk_attend(s->r, pk_columns(qkv, 0, d), pk_columns(qkv, d, d),
-                                pk_columns(qkv, 2 * d, d), see);
+    pk_tensor qkv = pk_linear(s->r, h, &l->qkv.w, &(pk_after){ .bias = &l->qkv.b }); /* (n, 3D) */
+    pk_tensor y = pk_attend(s->r, pk_columns(qkv, 0, d), pk_columns(qkv, d, d),
+                            pk_columns(qkv, 2 * d, d), see);
     return block_output(s, x, y, &l->out, &l->self_norm, mark);
 }
 
@@ -74,7 +77,8 @@ void pk_remember_source(pk_run *r, const pk_network *net, pk_tensor states, cons
     for (int32_t i = 0; i < net->config.decoder_layers; i++) {
         const pk_dense *kv = &net->decoder[i].cross_kv;
         const size_t    mark = pk_run_mark(r);
-        pk_place(r, memory->source[i], pk_linear(r, states, &kv->w, &kv->b, PK_LINEAR), row);
+        const pk_after  after = { .bias = &kv->b, .pool = memory->source[i], .slot = row };
+        pk_linear(r, states, &kv->w, &after);
         pk_run_release(r, mark);
     }
 }
@@ -83,13 +87,13 @@ void pk_remember_source(pk_run *r, const pk_network *net, pk_tensor states, cons
 
 static pk_tensor decoder_self(const stack *s, const pk_decoder_layer *l, pk_tensor x,
                               const pk_target *t, pk_tensor pool) {
-    const int32_t d = s->c->dim;
-    const size_t  mark = pk_run_mark(s->r);
-    pk_tensor     h = block_input(s, x, &l->self_norm);
-    pk_tensor     qkv = pk_linear(s->r, h, &l->qkv.w, &l->qkv.b, PK_LINEAR); /* (n, 3D) */
-    pk_place(s->r, pool, pk_columns(qkv, d, 2 * d), t->slot);
-    pk_tensor y = pk_attend(s->r, pk_columns(qkv, 0, d), pk_columns(pool, 0, d),
-                            pk_columns(pool, d, d), t->self);
+    const int32_t  d = s->c->dim;
+    const size_t   mark = pk_run_mark(s->r);
+    pk_tensor      h = block_input(s, x, &l->self_norm);
+    const pk_after after = { .bias = &l->qkv.b, .pool = pool, .slot = t->slot, .from = d };
+    pk_tensor      qkv = pk_linear(s->r, h, &l->qkv.w, &after); /* (n, 3D) */
+    pk_tensor      y = pk_attend(s->r, pk_columns(qkv, 0, d), pk_columns(pool, 0, d),
+                                 pk_columns(pool, d, d), t->self);
     return block_output(s, x, y, &l->out, &l->self_norm, mark);
 }
 
@@ -98,7 +102,7 @@ static pk_tensor decoder_cross(const stack *s, const pk_decoder_layer *l, pk_ten
     const int32_t d = s->c->dim;
     const size_t  mark = pk_run_mark(s->r);
     pk_tensor     h = block_input(s, x, &l->cross_norm);
-    pk_tensor     q = pk_linear(s->r, h, &l->cross_q.w, &l->cross_q.b, PK_LINEAR);
+    pk_tensor     q = pk_linear(s->r, h, &l->cross_q.w, &(pk_after){ .bias = &l->cross_q.b });
     pk_tensor     y = pk_attend(s->r, q, pk_columns(pool, 0, d), pk_columns(pool, d, d), see);
     return block_output(s, x, y, &l->cross_out, &l->cross_norm, mark);
 }

@@ -7,15 +7,23 @@
 #include "session/session_parts.h"
 
 /* appends tokens to the pass's list; returns where they begin. lowering.c checked that they fit. */
-static int32_t list_tokens(pk_session *s, int32_t *used, const int32_t *token, int32_t n) {
-    if (n) memcpy(s->listed + *used, token, (size_t)n * sizeof *token);
-    *used += n;
-    return *used - n;
+static int32_t list_tokens(pk_session *s, const int32_t *token, int32_t n) {
+    if (n) memcpy(s->list + s->n_list, token, (size_t)n * sizeof *token);
+    s->n_list += n;
+    return s->n_list - n;
 }
 
 static bool wants_answer(const pk_ask *a) { return a->top_k > 0 || a->n_target > 0; }
 
-static pk_question question_for(pk_session *s, const pk_ask *a, int32_t row, int32_t *used) {
+int32_t pk_session_count_questions(const pk_request *request, int32_t n) {
+    int32_t questions = 0;
+    for (int32_t i = 0; i < n; i++)
+        for (int32_t j = 1; j <= request[i].pass->n; j++)
+            questions += wants_answer(&request[i].pass->ask[j]);
+    return questions;
+}
+
+static pk_question question_for(pk_session *s, const pk_ask *a, int32_t row) {
     const pk_config *c = &s->net->config;
     pk_question      q = { .row = row,
                            .top_k = a->top_k,
@@ -23,23 +31,40 @@ static pk_question question_for(pk_session *s, const pk_ask *a, int32_t row, int
                            .n_target = a->n_target,
                            .log_sum = a->logp,
                            .renormalise = c->renormalise };
-    q.ban = list_tokens(s, used, a->ban, a->n_ban);
-    list_tokens(s, used, c->suppressed, c->n_suppressed);
-    q.target = list_tokens(s, used, a->target, a->n_target);
+    q.ban = list_tokens(s, a->ban, a->n_ban);
+    list_tokens(s, c->suppressed, c->n_suppressed);
+    q.target = list_tokens(s, a->target, a->n_target);
     return q;
 }
 
-void pk_session_question(pk_session *s, const pk_request *request, int32_t n, pk_answering *out) {
-    int32_t used = 0, questions = 0;
+void pk_session_question(pk_session *s, const pk_request *request, int32_t n) {
+    int32_t questions = 0, row = 0;
+    s->any_log_sum = s->any_target = false;
+    s->most_top_k = 0;
     for (int32_t i = 0; i < n; i++) {
         const pk_pass *p = request[i].pass;
-        const int32_t  first = s->sentence[request[i].sentence].first_ask;
-        for (int32_t j = 1; j <= p->n; j++)
-            if (wants_answer(&p->ask[j]))
-                s->question[questions++] = question_for(s, &p->ask[j], first + j - 1, &used);
+        for (int32_t j = 1; j <= p->n; j++, row++) {
+            const pk_ask *a = &p->ask[j];
+            if (!wants_answer(a)) continue;
+            s->question[questions++] = question_for(s, a, row);
+            s->any_log_sum |= a->logp;
+            s->any_target |= a->n_target > 0;
+            if (a->top_k > s->most_top_k) s->most_top_k = a->top_k;
+        }
     }
-    *out = (pk_answering){ questions, s->question, s->listed,      s->max.top_k,
-                           s->top,    s->log_sum,  s->target_score };
+    s->n_listed = s->n_list;
+}
+
+void pk_session_answering(const pk_session *s, pk_answering *out) {
+    *out = (pk_answering){ .n = s->questions,
+                           .most_top_k = s->most_top_k,
+                           .any_log_sum = s->any_log_sum,
+                           .question = pk_twin_there(&s->up, s->question),
+                           .tokens = pk_twin_there(&s->up, s->list),
+                           .top_stride = s->max.top_k,
+                           .top = pk_twin_there(&s->down, s->top),
+                           .log_sum = pk_twin_there(&s->down, s->log_sum),
+                           .target_score = pk_twin_there(&s->down, s->target_score) };
 }
 
 static pk_answer answer_to(pk_session *s, const pk_ask *a, int32_t q) {
@@ -53,17 +78,32 @@ static pk_answer answer_to(pk_session *s, const pk_ask *a, int32_t q) {
     return (pk_answer){ .top = top, .target_logp = target, .log_sum = shift };
 }
 
+/* what an ask that followed has found; the slots of steps it did not take go back */
+static pk_answer answer_of_steps(pk_session *s, session_sentence *e) {
+    const int32_t g = e->first_ask, n = s->n_found[g];
+    const size_t  at = (size_t)g * (size_t)s->max.path;
+    for (int32_t i = 0; i < n; i++)
+        s->followed[at + (size_t)i] =
+            (pk_candidate){ s->found[at + (size_t)i].token, s->found[at + (size_t)i].score };
+    pk_session_settle(s, e, n);
+    return (pk_answer){ .found = s->followed + at, .n_found = n };
+}
+
 void pk_session_answer(pk_session *s, const pk_request *request, int32_t n) {
     int32_t q = 0;
     for (int32_t i = 0; i < n; i++) {
-        pk_pass      *p = request[i].pass;
-        const int32_t first = s->sentence[request[i].sentence].first_ask;
+        pk_pass          *p = request[i].pass;
+        session_sentence *e = &s->sentence[request[i].sentence];
+        if (e->steps) {
+            p->answer[1] = answer_of_steps(s, e);
+            continue;
+        }
         for (int32_t j = 1; j <= p->n; j++) {
             p->answer[j] = (pk_answer){ 0 };
             if (wants_answer(&p->ask[j])) p->answer[j] = answer_to(s, &p->ask[j], q++);
             if (p->ask[j].attention)
                 p->answer[j].attention =
-                    s->told + (size_t)(first + j - 1) * (size_t)s->max.source_length;
+                    s->told + (size_t)(e->first_ask + j - 1) * (size_t)s->max.source_length;
         }
     }
 }

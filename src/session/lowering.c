@@ -29,6 +29,7 @@ static pk_status check(const pk_session *s, const session_sentence *e, const pk_
 
 /* takes a slot for every ask of one sentence */
 static pk_status take_slots(pk_session *s, session_sentence *e, const pk_pass *p) {
+    e->first_ask = s->n_asks;
     for (int32_t i = 1; i <= p->n; i++) {
         const pk_ask *a = &p->ask[i];
         const int32_t g = e->first_ask + i - 1;
@@ -54,18 +55,17 @@ static int32_t list_all(pk_session *s, const session_sentence *e, const pk_ask *
     return n;
 }
 
-static pk_status list_visible(pk_session *s, const session_sentence *e, const pk_pass *p,
-                              int32_t *used) {
+static pk_status list_visible(pk_session *s, const session_sentence *e, const pk_pass *p) {
     for (int32_t i = 1; i <= p->n; i++) {
         const pk_ask *a = &p->ask[i];
         const int32_t g = e->first_ask + i - 1;
         const int32_t most = pk_slots_depth(&s->slots, e->tip[a->row]) + p->n;
         if (most > s->max.path)
             PK_FAIL(PK_NO_MEMORY, "a history of more than %d tokens", s->max.path);
-        s->first[g] = *used;
-        s->count[g] = p->see_all ? list_all(s, e, a, s->index + *used)
-                                 : list_ancestors(s, g, s->index + *used);
-        *used += s->count[g];
+        s->first[g] = s->n_list;
+        s->count[g] = p->see_all ? list_all(s, e, a, s->list + s->n_list)
+                                 : list_ancestors(s, g, s->list + s->n_list);
+        s->n_list += s->count[g];
     }
     return PK_OK;
 }
@@ -76,15 +76,29 @@ static bool wants_attention(const pk_pass *p) {
     return false;
 }
 
-pk_status pk_session_lower(pk_session *s, const pk_request *request, int32_t n, bool *telling) {
-    int32_t used = 0;
+/* asks must be known to be in range before anything is counted on them */
+static pk_status check_all(const pk_session *s, const pk_request *request, int32_t n,
+                           int32_t *asks) {
     int64_t listed = 0;
     for (int32_t i = 0; i < n; i++) {
+        const session_sentence *e = &s->sentence[request[i].sentence];
+        PK_TRY(check(s, e, request[i].pass, *asks, &listed));
+        *asks += request[i].pass->n;
+    }
+    return PK_OK;
+}
+
+pk_status pk_session_lower(pk_session *s, const pk_request *request, int32_t n, bool *telling) {
+    int32_t asks = 0;
+    PK_TRY(check_all(s, request, n, &asks));
+    pk_session_lay_out(s, asks, pk_session_count_questions(request, n));
+    s->steps = pk_session_steps(s, request, n);
+    pk_session_question(s, request, n); /* its lists come first */
+    for (int32_t i = 0; i < n; i++) {
         session_sentence *e = &s->sentence[request[i].sentence];
-        PK_TRY(check(s, e, request[i].pass, s->n_asks, &listed));
-        e->first_ask = s->n_asks;
         PK_TRY(take_slots(s, e, request[i].pass));
-        PK_TRY(list_visible(s, e, request[i].pass, &used));
+        PK_TRY(list_visible(s, e, request[i].pass));
+        if (s->steps) PK_TRY(pk_session_take_steps(s, e, request[i].pass));
         *telling |= wants_attention(request[i].pass);
     }
     return PK_OK;

@@ -7,31 +7,63 @@
 #include <string.h>
 
 #include "session/session_parts.h"
+#include "tensor/panel.h"
 
 /* ---- memory ---- */
 
 /* With many sentences alive, keys and values are as much to read as the weights. Where weights are
  * rounded to 8 bits, 16 bits for these lose nothing that counts, and halve the traffic. */
-static pk_dtype pool_type(const pk_network *net) {
-    return net->output.type == PK_I8 ? PK_F16 : PK_F32;
+static pk_dtype pool_type(const pk_session *s) {
+    if (s->on->remote) return s->on->activations;
+    return s->net->output.type == PK_I8 ? PK_F16 : PK_F32;
 }
 
+/* one row more than there are: rows that fill a pass up write there */
 static pk_status open_pools(pk_session *s, pk_tensor **pools, int32_t rows) {
     const pk_config *c = &s->net->config;
     PK_TRY(PK_TAKE(pools, (size_t)c->decoder_layers));
     for (int32_t i = 0; i < c->decoder_layers; i++) {
-        pk_tensor *pool = &(*pools)[i]; /* (rows, 2D) */
-        *pool = (pk_tensor){ NULL, rows, 2 * c->dim, 2 * c->dim, pool_type(s->net) };
-        const size_t each = pool->type == PK_F16 ? sizeof(uint16_t) : sizeof(float);
-        PK_TRY(pk_memory_take((size_t)rows * (size_t)pool->cols, each, (void **)&pool->data));
+        pk_tensor *pool = &(*pools)[i]; /* (rows + 1, 2D) */
+        *pool = (pk_tensor){ NULL, rows + 1, 2 * c->dim, 2 * c->dim, pool_type(s) };
+        const size_t n = (size_t)pool->rows * (size_t)pool->cols, each = pk_dtype_bytes(pool->type);
+        if (s->on->remote)
+            PK_TRY(s->on->take(s->on->self, n * each, false, (void **)&pool->data));
+        else
+            PK_TRY(pk_memory_take(n, each, (void **)&pool->data));
     }
     return PK_OK;
 }
 
 static void close_pools(pk_session *s, pk_tensor *pools) {
-    for (int32_t i = 0; pools && i < s->net->config.decoder_layers; i++)
+    for (int32_t i = 0; pools && !s->on->remote && i < s->net->config.decoder_layers; i++)
         pk_memory_give(pools[i].data);
     pk_memory_give(pools);
+}
+
+/* ---- weights ---- */
+
+static pk_status adopt(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
+                       bool matrix) {
+    const pk_backend *on = user;
+    const pk_weight   host = *w;
+    (void)name, (void)rows, (void)cols, (void)matrix;
+    return host.data ? on->adopt(on->self, &host, w) : PK_OK;
+}
+
+/* a remote device works on weights of its own */
+static pk_status open_network(pk_session *s, const pk_network *net) {
+    const pk_config *c = &net->config;
+    s->net = net;
+    if (!s->on->remote) return PK_OK;
+    s->own = *net;
+    s->own.encoder = NULL, s->own.decoder = NULL;
+    PK_TRY(pk_network_init(&s->own));
+    memcpy(s->own.encoder, net->encoder, (size_t)c->encoder_layers * sizeof *net->encoder);
+    memcpy(s->own.decoder, net->decoder, (size_t)c->decoder_layers * sizeof *net->decoder);
+    PK_TRY(pk_network_walk(&s->own, adopt, (void *)(uintptr_t)s->on));
+    pk_network_share(&s->own);
+    s->net = &s->own;
+    return PK_OK;
 }
 
 static pk_status open_sentences(pk_session *s) {
@@ -39,7 +71,8 @@ static pk_status open_sentences(pk_session *s) {
     PK_TRY(PK_TAKE(&s->sentence, n));
     PK_TRY(PK_TAKE(&s->tips, n * (size_t)s->max.rows));
     PK_TRY(PK_TAKE(&s->new_tips, (size_t)s->max.rows));
-    PK_TRY(PK_TAKE(&s->source_index, n * length));
+    PK_TRY(pk_twin_open(s->on, n * length * sizeof(int32_t), &s->source));
+    s->source_index = (int32_t *)(void *)s->source.here;
     PK_TRY(PK_TAKE(&s->free_sentence, n));
     PK_TRY(PK_TAKE(&s->free_source, (size_t)s->max.source_tokens));
     for (int32_t i = 0; i < s->max.sentences; i++) {
@@ -52,36 +85,19 @@ static pk_status open_sentences(pk_session *s) {
     return PK_OK;
 }
 
-static pk_status open_pass(pk_session *s) {
-    const size_t asks = (size_t)s->max.asks, path = (size_t)s->max.path;
-    const size_t flat = asks > (size_t)s->max.encode_tokens ? asks : (size_t)s->max.encode_tokens;
-    PK_TRY(PK_TAKE(&s->token, flat));
-    PK_TRY(PK_TAKE(&s->pos, flat));
-    PK_TRY(PK_TAKE(&s->slot, flat));
-    PK_TRY(PK_TAKE(&s->first, flat));
-    PK_TRY(PK_TAKE(&s->count, flat));
-    PK_TRY(PK_TAKE(&s->cross_first, flat));
-    PK_TRY(PK_TAKE(&s->cross_count, flat));
-    PK_TRY(PK_TAKE(&s->index, asks * path));
-    PK_TRY(PK_TAKE(&s->question, asks));
-    PK_TRY(PK_TAKE(&s->listed, (size_t)s->max.listed));
-    PK_TRY(PK_TAKE(&s->target_score, (size_t)s->max.listed));
-    PK_TRY(PK_TAKE(&s->top, asks * (size_t)s->max.top_k));
-    PK_TRY(PK_TAKE(&s->candidate, asks * (size_t)s->max.top_k));
-    PK_TRY(PK_TAKE(&s->log_sum, asks));
-    PK_TRY(PK_TAKE(&s->told, asks * (size_t)s->max.source_length));
-    /* alignment rounds each tensor up; a few tensors are alive at a time */
-    return pk_arena_open(&s->scratch, flat * pk_forward_scratch(s->net) * sizeof(float) + 4096);
+static int32_t most_rows(const pk_session *s) {
+    const int32_t asks = s->max.asks, encoded = s->max.encode_tokens;
+    return s->on->round(s->on->self, asks > encoded ? asks : encoded);
 }
 
 static pk_status reserve(pk_session *s) {
     const pk_config *c = &s->net->config;
     const int32_t    wide = c->encoder_ffn > c->decoder_ffn ? c->encoder_ffn : c->decoder_ffn;
     const pk_limits  max = {
-         .rows = s->max.asks > s->max.encode_tokens ? s->max.asks : s->max.encode_tokens,
+         .rows = most_rows(s),
          .cols = wide > c->dim ? wide : c->dim,
          .keys = s->max.path > s->max.source_length ? s->max.path : s->max.source_length,
-         .questions = s->max.asks,
+         .questions = s->on->round(s->on->self, s->max.asks),
          .top_k = s->max.top_k,
          .vocab = c->target_vocab,
     };
@@ -95,9 +111,10 @@ pk_status pk_session_open(const pk_network *net, const pk_backend *on, const pk_
     PK_TRY(PK_TAKE(&s, 1));
     *s = (pk_session){ .net = net, .on = on, .max = *max };
     pk_status status;
+    PK_GOTO(open_network(s, net));
     PK_GOTO(pk_slots_open(&s->slots, max->slots));
     PK_GOTO(open_sentences(s));
-    PK_GOTO(open_pass(s));
+    PK_GOTO(pk_session_open_pass(s));
     PK_GOTO(open_pools(s, &s->memory.self, max->slots));
     PK_GOTO(open_pools(s, &s->memory.source, max->source_tokens));
     PK_GOTO(reserve(s));
@@ -110,17 +127,14 @@ done:
 
 void pk_session_close(pk_session *s) {
     if (!s) return;
-    void *const blocks[] = { s->sentence,      s->tips,        s->new_tips,  s->source_index,
-                             s->free_sentence, s->free_source, s->token,     s->pos,
-                             s->slot,          s->first,       s->count,     s->cross_first,
-                             s->cross_count,   s->index,       s->question,  s->listed,
-                             s->target_score,  s->top,         s->candidate, s->log_sum,
-                             s->told };
+    void *const blocks[] = { s->sentence, s->tips, s->new_tips, s->free_sentence, s->free_source };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
+    pk_twin_close(s->on, &s->source);
+    pk_session_close_pass(s);
     close_pools(s, s->memory.self);
     close_pools(s, s->memory.source);
     pk_slots_close(&s->slots);
-    pk_arena_close(&s->scratch);
+    pk_network_free(&s->own);
     pk_memory_give(s);
 }
 
@@ -128,9 +142,12 @@ void pk_session_close(pk_session *s) {
 
 /* gives up the last pass: the slots it took and nobody committed */
 static void drop_pass(pk_session *s) {
+    for (int32_t i = 0; i < s->max.sentences; i++) {
+        if (s->sentence[i].steps) pk_session_settle(s, &s->sentence[i], 1);
+        s->sentence[i].n_asks = 0;
+    }
     for (int32_t i = 0; i < s->n_asks; i++) pk_slots_drop(&s->slots, s->slot[i]);
     s->n_asks = 0;
-    for (int32_t i = 0; i < s->max.sentences; i++) s->sentence[i].n_asks = 0;
 }
 
 /* flattens the sentences: every token sees its own sentence */
@@ -148,11 +165,38 @@ static int32_t flatten(pk_session *s, const pk_sentence_tokens *source, int32_t 
     return flat;
 }
 
-static pk_tensor states_of(pk_session *s, pk_run *r, int32_t flat) {
+/* what the ops of one encoding are called with */
+typedef struct encoding {
+    pk_session *s;
+    pk_run      r;
+    pk_tensor   states; /* (rows, D) */
+} encoding;
+
+static void encode_rows(void *context) {
+    encoding          *e = context;
+    const pk_session  *s = e->s;
     const pk_attention see = { .heads = s->net->config.encoder_heads,
-                               .first = s->first,
-                               .count = s->count };
-    return pk_encode(r, s->net, s->token, s->pos, flat, &see);
+                               .first = pk_twin_there(&s->up, s->first),
+                               .count = pk_twin_there(&s->up, s->count) };
+    pk_run_release(&e->r, 0);
+    e->states = pk_encode(&e->r, s->net, pk_twin_there(&s->up, s->token),
+                          pk_twin_there(&s->up, s->pos), s->rows, &see);
+}
+
+static void encode_and_remember(void *context) {
+    encoding *e = context;
+    encode_rows(e);
+    pk_remember_source(&e->r, e->s->net, e->states, &e->s->memory,
+                       pk_twin_there(&e->s->up, e->s->slot));
+}
+
+/* sends what the host has written, when that is elsewhere */
+static void send(pk_session *s, const session_twin *t, size_t bytes) {
+    if (s->on->remote) s->on->put(s->on->self, t->there, t->here, bytes);
+}
+
+static void fetch(pk_session *s, const session_twin *t, void *here, size_t bytes) {
+    if (s->on->remote && bytes) s->on->get(s->on->self, here, pk_twin_there(t, here), bytes);
 }
 
 static pk_status check_room(const pk_session *s, const pk_sentence_tokens *source, int32_t n) {
@@ -178,15 +222,10 @@ static void admit(pk_session *s, int32_t id, int32_t n_source) {
     for (int32_t j = 0; j < n_source; j++) e->source[j] = s->free_source[--s->n_free_source];
 }
 
-pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int32_t n,
-                            int32_t *sentence) {
-    pk_run r;
-    PK_TRY(check_room(s, source, n));
-    drop_pass(s); /* the flat arrays serve us now */
-    pk_run_begin(&r, s->on, &s->scratch);
-    const int32_t flat = flatten(s, source, n);
-    pk_tensor     states = states_of(s, &r, flat); /* (flat, D) */
-    int32_t       at = 0;
+/* gives each sentence its name and its rows of the source pools, and notes those in slot[] */
+static void admit_all(pk_session *s, const pk_sentence_tokens *source, int32_t n,
+                      int32_t *sentence) {
+    int32_t at = 0;
     for (int32_t i = 0; i < n; i++) {
         sentence[i] = s->free_sentence[--s->n_free_sentences];
         admit(s, sentence[i], source[i].n);
@@ -194,56 +233,149 @@ pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int
                (size_t)source[i].n * sizeof *s->slot);
         at += source[i].n;
     }
-    pk_remember_source(&r, s->net, states, &s->memory, s->slot);
-    const pk_status status = pk_run_status(&r);
-    pk_session_add_time(s, &r);
+}
+
+static int32_t tokens_of(const pk_sentence_tokens *source, int32_t n) {
+    int32_t sum = 0;
+    for (int32_t i = 0; i < n; i++) sum += source[i].n;
+    return sum;
+}
+
+enum { KEY_ENCODE = 1, KEY_DECODE = 2 };
+
+pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int32_t n,
+                            int32_t *sentence) {
+    encoding e = { .s = s };
+    PK_TRY(check_room(s, source, n));
+    drop_pass(s); /* the flat arrays serve us now */
+    pk_session_lay_out(s, tokens_of(source, n), 0);
+    for (int32_t i = 0; i < s->rows; i++) s->slot[i] = s->max.source_tokens;
+    flatten(s, source, n);
+    admit_all(s, source, n, sentence);
+    pk_run_begin(&e.r, s->on, &s->scratch);
+    send(s, &s->up, s->up_used);
+    send(s, &s->source, s->source.bytes);
+    s->on->repeat(s->on->self, KEY_ENCODE | (uint64_t)s->rows << 8, 1, NULL, encode_and_remember,
+                  &e);
+    const pk_status status = pk_run_status(&e.r);
+    pk_session_add_time(s, &e.r);
     for (int32_t i = 0; status != PK_OK && i < n; i++) pk_session_forget(s, sentence[i]);
     return status;
 }
 
+static float as_float(const void *data, pk_dtype type, size_t i) {
+    if (type == PK_F32) return ((const float *)data)[i];
+    const uint16_t half = ((const uint16_t *)data)[i];
+    return type == PK_F16 ? pk_f16_to_f32(half) : pk_bf16_to_f32(half);
+}
+
 pk_status pk_session_states(pk_session *s, const int32_t *token, int32_t n, float *out) {
-    pk_run                   r;
+    encoding                 e = { .s = s };
     const pk_sentence_tokens one = { token, n };
+    const size_t             numbers = (size_t)n * (size_t)s->net->config.dim;
+    void                    *copy = NULL;
     PK_TRY(check_room(s, &one, 1));
     drop_pass(s);
-    pk_run_begin(&r, s->on, &s->scratch);
-    const pk_tensor states = states_of(s, &r, flatten(s, &one, 1));
-    PK_TRY(pk_run_status(&r));
-    memcpy(out, states.data, (size_t)n * (size_t)states.cols * sizeof *out);
-    return PK_OK;
+    pk_session_lay_out(s, n, 0);
+    flatten(s, &one, 1);
+    pk_run_begin(&e.r, s->on, &s->scratch);
+    send(s, &s->up, s->up_used);
+    encode_rows(&e);
+    if (s->on->remote) {
+        PK_TRY(pk_memory_take(numbers, pk_dtype_bytes(s->on->activations), &copy));
+        s->on->get(s->on->self, copy, e.states.data, numbers * pk_dtype_bytes(e.states.type));
+    }
+    const pk_status status = pk_run_status(&e.r);
+    for (size_t i = 0; status == PK_OK && i < numbers; i++)
+        out[i] = as_float(copy ? copy : e.states.data, e.states.type, i);
+    pk_memory_give(copy);
+    return status;
 }
 
 /* ---- run, commit, forget ---- */
 
+typedef struct decoding { /* what the ops of one pass are called with */
+    pk_session *s;
+    pk_run      r;
+    bool        telling;
+} decoding;
+
+static pk_attention sees_own_past(const pk_session *s) {
+    return (pk_attention){ .heads = s->net->config.decoder_heads,
+                           .first = pk_twin_there(&s->up, s->first),
+                           .count = pk_twin_there(&s->up, s->count),
+                           .index = pk_twin_there(&s->up, s->list) };
+}
+
+static pk_attention sees_source(const pk_session *s) {
+    return (pk_attention){ .heads = s->net->config.decoder_heads,
+                           .first = pk_twin_there(&s->up, s->cross_first),
+                           .count = pk_twin_there(&s->up, s->cross_count),
+                           .index = pk_twin_there(&s->source, s->source_index) };
+}
+
+static void decode_rows(void *context) {
+    decoding          *d = context;
+    pk_session        *s = d->s;
+    const pk_attention self = sees_own_past(s), cross = sees_source(s);
+    pk_attention       told = cross;
+    pk_answering       answering;
+    pk_following       following;
+    told.weights = pk_twin_there(&s->down, s->told);
+    told.weights_stride = s->max.source_length;
+    const pk_target target = { .n = s->rows,
+                               .token = pk_twin_there(&s->up, s->token),
+                               .pos = pk_twin_there(&s->up, s->pos),
+                               .slot = pk_twin_there(&s->up, s->slot),
+                               .self = &self,
+                               .cross = &cross,
+                               .cross_told = d->telling ? &told : NULL,
+                               .memory = &s->memory };
+    pk_run_release(&d->r, 0);
+    const pk_tensor hidden = pk_decode(&d->r, s->net, &target); /* (rows, D) */
+    pk_run_enter(&d->r, PK_MODULE_OUTPUT);
+    pk_session_answering(s, &answering);
+    if (answering.n) pk_answers(&d->r, hidden, &s->net->output, &s->net->output_bias, &answering);
+    pk_session_following(s, &following);
+    if (s->steps) pk_advance(&d->r, &following);
+}
+
+/* all that decides which ops run on which memory */
+static uint64_t key_of(const pk_session *s, bool telling) {
+    return KEY_DECODE | (uint64_t)telling << 2 | (uint64_t)s->any_log_sum << 3 |
+           (uint64_t)(s->steps > 0) << 4 | (uint64_t)s->most_top_k << 8 |
+           (uint64_t)s->questions << 24 | (uint64_t)s->rows << 44;
+}
+
+static void fetch_answers(pk_session *s, bool telling) {
+    const size_t told = (size_t)s->n_asks * (size_t)s->max.source_length * sizeof *s->told;
+    const size_t row = (size_t)s->max.path * sizeof *s->found;
+    if (telling) fetch(s, &s->down, s->told, told);
+    if (s->steps) {
+        fetch(s, &s->up, s->n_found, (size_t)s->n_asks * sizeof *s->n_found);
+        fetch(s, &s->down, s->found, (size_t)s->n_asks * row);
+        return;
+    }
+    char *end = (char *)(s->log_sum + s->n_questions);
+    if (s->n_questions) fetch(s, &s->down, s->top, (size_t)(end - (char *)s->top));
+    if (s->any_target) fetch(s, &s->down, s->target_score, (size_t)s->n_listed * sizeof(float));
+}
+
 pk_status pk_session_run(pk_session *s, const pk_request *request, int32_t n) {
-    pk_run       r;
-    pk_answering answering;
-    bool         telling = false;
+    decoding d = { .s = s };
     drop_pass(s);
-    const pk_status lowered = pk_session_lower(s, request, n, &telling);
+    const pk_status lowered = pk_session_lower(s, request, n, &d.telling);
     if (lowered != PK_OK) {
         drop_pass(s);
         return lowered;
     }
-    pk_run_begin(&r, s->on, &s->scratch);
-    const pk_attention self = {
-        s->net->config.decoder_heads, s->first, s->count, s->index, NULL, 0
-    };
-    const pk_attention cross = {
-        s->net->config.decoder_heads, s->cross_first, s->cross_count, s->source_index, NULL, 0
-    };
-    pk_attention told = cross;
-    told.weights = s->told;
-    told.weights_stride = s->max.source_length;
-    const pk_target target = {
-        s->n_asks, s->token, s->pos, s->slot, &self, &cross, telling ? &told : NULL, &s->memory
-    };
-    const pk_tensor hidden = pk_decode(&r, s->net, &target); /* (asks, D) */
-    pk_run_enter(&r, PK_MODULE_OUTPUT);
-    pk_session_question(s, request, n, &answering);
-    if (answering.n) pk_answers(&r, hidden, &s->net->output, &s->net->output_bias, &answering);
-    const pk_status status = pk_run_status(&r);
-    pk_session_add_time(s, &r);
+    pk_run_begin(&d.r, s->on, &s->scratch);
+    send(s, &s->up, s->up_used + (size_t)s->n_list * sizeof *s->list);
+    s->on->repeat(s->on->self, key_of(s, d.telling), s->steps ? s->steps : 1,
+                  s->steps ? pk_twin_there(&s->up, s->live) : NULL, decode_rows, &d);
+    fetch_answers(s, d.telling);
+    const pk_status status = pk_run_status(&d.r);
+    pk_session_add_time(s, &d.r);
     if (status == PK_OK) pk_session_answer(s, request, n);
     return status;
 }

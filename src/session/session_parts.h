@@ -9,38 +9,79 @@ typedef struct session_sentence {
     int32_t *source;            /* [n_source] rows of the source pools */
     int32_t *tip;               /* [n_rows] last slot of each history */
     int32_t  first_ask, n_asks; /* of the pass in flight: flat index of ask 1 */
+    int32_t  steps;             /* slots taken for an ask that follows; 0: it does not */
 } session_sentence;
+
+/* A block that host and device both have: we write here, ops read there. On the host the two are
+ * one. */
+typedef struct session_twin {
+    char  *here, *there;
+    size_t bytes;
+} session_twin;
 
 struct pk_session {
     const pk_network *net;
     const pk_backend *on;
     pk_session_limits max;
+    pk_network        own; /* the device's weights, where its memory is not ours */
     pk_slots          slots;
     pk_memory         memory;
     pk_arena          scratch;
     double            seconds[PK_N_MODULES];
 
     session_sentence *sentence;
-    int32_t          *tips, *new_tips, *source_index;
+    int32_t          *tips, *new_tips;
     int32_t          *free_sentence, n_free_sentences;
     int32_t          *free_source, n_free_source;
+    session_twin      source;       /* int32_t (sentences, source_length) */
+    int32_t          *source_index; /* source.here */
 
-    int32_t  n_asks;                    /* of the pass in flight; the arrays below are flat */
-    int32_t *token, *pos, *slot;        /* [ask] */
-    int32_t *first, *count, *index;     /* [ask], and the visible slots end to end */
-    int32_t *cross_first, *cross_count; /* [ask] into source_index */
+    /* The pass in flight. Its arrays lie in `up` as lay_out() put them, filled up to `rows` and
+     * `questions`, which is what the device likes; its answers in `down`. */
+    session_twin up, down;
+    int32_t      n_asks, rows, n_questions, questions, steps;
+    int32_t     *token, *pos, *slot;        /* [row] */
+    int32_t     *first, *count;             /* [row] into list */
+    int32_t     *cross_first, *cross_count; /* [row] into source_index */
+    int32_t     *left, *n_found, *live;     /* [row], [row], one: of those that follow */
+    pk_question *question;                  /* [question] */
+    int32_t     *list;                      /* ban and target lists, then visible slots */
+    int32_t      n_listed, n_list;          /* of the former; of both */
+    int32_t      most_top_k;                /* of any question */
+    bool         any_log_sum, any_target;
+    size_t       up_used;                       /* bytes of up in front of list */
+    pk_scored   *top;                           /* (questions, max.top_k) */
+    float       *log_sum, *target_score, *told; /* [question], [listed], (row, source_length) */
+    pk_scored   *found;                         /* (row, max.path) */
 
-    pk_question  *question; /* [question] */
-    int32_t      *listed;   /* ban and target lists end to end */
-    float        *target_score, *log_sum, *told;
-    pk_scored    *top;       /* (questions, max.top_k) */
-    pk_candidate *candidate; /* the same, as log-probabilities */
+    pk_candidate *candidate; /* answers as log-probabilities: (questions, max.top_k) */
+    pk_candidate *followed;  /* (row, max.path) */
 };
+
+/* pass_memory.c: the arrays of a pass */
+pk_status pk_session_open_pass(pk_session *s);
+void      pk_session_close_pass(pk_session *s);
+pk_status pk_twin_open(const pk_backend *on, size_t bytes, session_twin *out);
+void      pk_twin_close(const pk_backend *on, session_twin *t);
+/* where the device has what we have here */
+static inline void *pk_twin_there(const session_twin *t, const void *here) {
+    return t->there + ((const char *)here - t->here);
+}
+/* places the arrays for so many rows and questions, and fills the rows beyond n with nothing */
+void pk_session_lay_out(pk_session *s, int32_t n, int32_t n_questions);
 
 /* lowering.c: asks -> flat arrays and slots. telling: does any ask want its attention? */
 pk_status pk_session_lower(pk_session *s, const pk_request *request, int32_t n, bool *telling);
 /* answering.c: asks -> questions for the backend; its answers -> the strategies' answers */
-void pk_session_question(pk_session *s, const pk_request *request, int32_t n, pk_answering *out);
-void pk_session_answer(pk_session *s, const pk_request *request, int32_t n);
+int32_t pk_session_count_questions(const pk_request *request, int32_t n);
+void    pk_session_question(pk_session *s, const pk_request *request, int32_t n);
+void    pk_session_answering(const pk_session *s, pk_answering *out);
+void    pk_session_answer(pk_session *s, const pk_request *request, int32_t n);
+/* following.c: asks that go on by themselves. How many steps they may take; 0: none follows */
+int32_t   pk_session_steps(const pk_session *s, const pk_request *request, int32_t n);
+pk_status pk_session_take_steps(pk_session *s, session_sentence *e, const pk_pass *p);
+void      pk_session_following(pk_session *s, pk_following *out);
+/* gives back the slots of steps that were not taken: only `fed` tokens were fed */
+void pk_session_settle(pk_session *s, session_sentence *e, int32_t fed);
 void pk_session_add_time(pk_session *s, const pk_run *r);
 #endif

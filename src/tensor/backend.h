@@ -13,13 +13,17 @@
 /* aligned by hand, to be read as tables */
 // clang-format off
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
-typedef enum pk_dtype { PK_F32, PK_F16, PK_I8 } pk_dtype;
+typedef enum pk_dtype { PK_F32, PK_F16, PK_I8, PK_BF16 } pk_dtype;      /* BF16: on remote devices only */
+static inline size_t pk_dtype_bytes(pk_dtype type) { return type == PK_F32 ? 4 : type == PK_I8 ? 1 : 2; }
 
 /* (rows, cols) numbers on the device; rows `stride` elements apart, so that columns can be a view.
- * Activations are F32. Pools of keys and values may be F16: then data points at 16-bit numbers. */
+ * Activations are of the backend's type; pools of keys and values may be of another. Where that is a
+ * 16-bit type, data points at 16-bit numbers. */
 typedef struct pk_tensor {
     float   *data;
     int32_t  rows, cols, stride;
@@ -47,6 +51,18 @@ typedef struct pk_attention {
 
 typedef enum pk_act { PK_LINEAR, PK_RELU, PK_GELU, PK_SWISH } pk_act;       /* GELU: exact, with erf */
 
+/* What happens to a product on its way out, in this order; zeros: nothing. */
+typedef struct pk_after {
+    const pk_weight *bias;                      /* (1, outputs), added */
+    pk_act           act;
+    pk_tensor        residual;                  /* added; may be the same memory as the output */
+    const pk_weight *gain, *shift;              /* with a gain, each row is normalised, see norm */
+    float            epsilon;
+    pk_tensor        pool;                      /* with data, columns from `from` on are also placed */
+    const int32_t   *slot;                      /*   in pool[slot[i]], see place */
+    int32_t          from;
+} pk_after;
+
 typedef struct pk_scored {
     int32_t token;
     float   score;
@@ -62,9 +78,12 @@ typedef struct pk_question {
     bool    renormalise;                        /* that sum leaves the banned tokens out */
 } pk_question;
 
-/* All answers of one pass. Ties: the lower token id comes first. Scores are logits, bias included. */
+/* All answers of one pass. Ties: the lower token id comes first. Scores are logits, bias included.
+ * The arrays are the device's, as those of attention are. */
 typedef struct pk_answering {
     int32_t            n;                       /* questions */
+    int32_t            most_top_k;              /* of any of them */
+    bool               any_log_sum;
     const pk_question *question;
     const int32_t     *tokens;                  /* ban and target lists end to end */
     int32_t            top_stride;
@@ -72,6 +91,22 @@ typedef struct pk_answering {
     float             *log_sum;                 /* (n) */
     float             *target_score;            /* parallel to tokens */
 } pk_answering;
+
+/* Rows that follow their own best tokens: each feeds what it found, until it finds eos or its steps are
+ * used up; then it is at rest and changes no more. `index[first + count]` is the slot of its next token. */
+typedef struct pk_following {
+    int32_t          n, eos;
+    int32_t         *token, *pos, *slot, *count;    /* (n) the pass's own arrays, moved on in place */
+    const int32_t   *first, *index;
+    int32_t         *left;                          /* (n) steps it may still take; 0: at rest */
+    const pk_scored *top;                           /* (n, top_stride) question i is about row i */
+    int32_t          top_stride;
+    const float     *log_sum;                       /* (n), or NULL: taken from the scores */
+    int32_t         *n_found;                       /* (n) */
+    pk_scored       *found;                         /* (n, found_stride) the tokens it found */
+    int32_t          found_stride;
+    int32_t         *live;                          /* how many are not at rest */
+} pk_following;
 
 /* What a session will ask for at most, so that a backend can take its scratch memory beforehand. */
 typedef struct pk_limits {
@@ -84,29 +119,49 @@ typedef struct pk_limits {
 typedef struct pk_backend {
     const char *name;
     void       *self;
+    pk_dtype    activations;                                /* type of the tensors between ops */
+    bool        remote;                                     /* its memory is not the host's */
+    int32_t     follow;                                     /* steps it likes to take on its own; 0: none */
     void      (*close)  (void *self);
-    pk_status (*status) (void *self);                       /* first failure since the last call */
+    pk_status (*status) (void *self);                       /* waits; first failure since the last call */
     pk_status (*reserve)(void *self, const pk_limits *max); /* scratch for ops up to these sizes */
     void      (*limit)  (void *self, int32_t threads);      /* use no more threads than these from now on */
+    int32_t   (*round)  (void *self, int32_t rows);         /* rows that a pass of so many is filled up to */
+
+    /* Memory of the device, and (host) memory of ours that it copies from and to quickly; zeroed, and
+     * given back when the backend is closed. Only remote backends have these. put and get run in order
+     * with the ops; what get brings is there after status(). */
+    pk_status (*take)   (void *self, size_t bytes, bool host, void **out);
+    uint64_t  (*held)   (void *self);                       /* bytes of the device taken so far */
+    void      (*put)    (void *self, void *to, const void *from, size_t bytes);
+    void      (*get)    (void *self, void *to, const void *from, size_t bytes);
+    /* the device's copy of a weight, as it likes it; lives until close */
+    pk_status (*adopt)  (void *self, const pk_weight *host, pk_weight *out);
+
+    /* Runs the ops that the body calls: over and over, until `steps` are done or *live is 0 after a step
+     * (live: a number on the device; NULL: once). The same key promises the same ops on the same memory,
+     * so a device may record them the first time and then replay them. */
+    void (*repeat)(void *self, uint64_t key, int32_t steps, const int32_t *live, void (*body)(void *context),
+                   void *context);
 
     /* out[i] = table[token[i]] * scale + position[pos[i]]; token -1 counts as a row of zeros */
-    void (*embed) (void *self, pk_tensor out, const pk_weight *table, const int32_t *token, float scale,
-                   const pk_weight *position, const int32_t *pos);
-    /* out = act(x w^T + bias) + residual; bias (1, out.cols) may be NULL, residual.data may be NULL
-     * and may be the same memory as out */
-    void (*linear)(void *self, pk_tensor out, pk_tensor x, const pk_weight *w, const pk_weight *bias,
-                   pk_act act, pk_tensor residual);
-    /* out = (x - mean) / sqrt(variance + epsilon) * gain + bias, row by row; out may be x */
-    void (*norm)  (void *self, pk_tensor out, pk_tensor x, const pk_weight *gain, const pk_weight *bias,
-                   float epsilon);
-    /* out[i] = softmax(q[i] k^T / sqrt(head width)) v over the keys that query i sees, head by head;
-     * k and v are of one type */
-    void (*attend)(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
-                   const pk_attention *see);
+    void (*embed)  (void *self, pk_tensor out, const pk_weight *table, const int32_t *token, float scale,
+                    const pk_weight *position, const int32_t *pos);
+    /* out = x w^T, and what follows */
+    void (*linear) (void *self, pk_tensor out, pk_tensor x, const pk_weight *w, const pk_after *after);
+    /* out = (x - mean) / sqrt(variance + epsilon) * gain + shift, row by row; out may be x */
+    void (*norm)   (void *self, pk_tensor out, pk_tensor x, const pk_weight *gain, const pk_weight *shift,
+                    float epsilon);
+    /* out[i] = softmax(q[i] k^T / sqrt(head width)) v over the keys that query i sees, head by head; zeros
+     * where it sees none; k and v are of one type */
+    void (*attend) (void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
+                    const pk_attention *see);
     /* pool[slot[i]] = rows[i], rounded to the pool's type */
-    void (*place) (void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot);
+    void (*place)  (void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot);
     /* logits = hidden table^T + bias, never stored whole; vocab = table->rows; bias may be NULL */
-    void (*answer)(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
-                   const pk_answering *a);
+    void (*answer) (void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
+                    const pk_answering *a);
+    /* one step of those that follow their best tokens */
+    void (*advance)(void *self, const pk_following *f);
 } pk_backend;
 #endif

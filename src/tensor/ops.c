@@ -39,17 +39,15 @@ static bool fits(pk_run *r, bool shapes_fit, const char *op) {
 }
 
 pk_tensor pk_scratch(pk_run *r, int32_t rows, int32_t cols) {
-    float *data = pk_arena_take(r->scratch, (size_t)rows * (size_t)cols * sizeof *data);
+    const pk_dtype type = r->on->activations;
+    float *data = pk_arena_take(r->scratch, (size_t)rows * (size_t)cols * pk_dtype_bytes(type));
     if (!data) refuse(r, PK_NO_MEMORY, "a pass needs more scratch memory than the session planned");
-    return (pk_tensor){ data, rows, cols, cols, PK_F32 };
+    return (pk_tensor){ data, rows, cols, cols, type };
 }
 
 pk_tensor pk_columns(pk_tensor t, int32_t first, int32_t cols) {
     assert(first >= 0 && first + cols <= t.cols);
-    if (t.data && t.type == PK_F16)
-        t.data = (float *)(void *)((uint16_t *)(void *)t.data + first);
-    else if (t.data)
-        t.data += first;
+    if (t.data) t.data = (float *)(void *)((char *)t.data + (size_t)first * pk_dtype_bytes(t.type));
     t.cols = cols;
     return t;
 }
@@ -62,22 +60,24 @@ pk_tensor pk_embed(pk_run *r, const pk_weight *table, const int32_t *token, floa
     return out;
 }
 
-static void linear(pk_run *r, pk_tensor out, pk_tensor x, const pk_weight *w, const pk_weight *b,
-                   pk_act act, pk_tensor residual) {
-    if (fits(r, x.cols == w->cols && out.cols == w->rows && out.rows == x.rows, "linear"))
-        r->on->linear(r->on->self, out, x, w, b->data ? b : NULL, act, residual);
+static void linear(pk_run *r, pk_tensor out, pk_tensor x, const pk_weight *w,
+                   const pk_after *after) {
+    pk_after what = *after;
+    if (what.bias && !what.bias->data) what.bias = NULL; /* the network has none */
+    const bool placed = !what.pool.data || what.pool.cols == out.cols - what.from;
+    if (fits(r, x.cols == w->cols && out.cols == w->rows && out.rows == x.rows && placed, "linear"))
+        r->on->linear(r->on->self, out, x, w, &what);
 }
 
-pk_tensor pk_linear(pk_run *r, pk_tensor x, const pk_weight *w, const pk_weight *b, pk_act act) {
+pk_tensor pk_linear(pk_run *r, pk_tensor x, const pk_weight *w, const pk_after *after) {
     pk_tensor out = pk_scratch(r, x.rows, w->rows);
-    linear(r, out, x, w, b, act, (pk_tensor){ 0 });
+    linear(r, out, x, w, after);
     return out;
 }
 
-pk_tensor pk_linear_over(pk_run *r, pk_tensor x, const pk_weight *w, const pk_weight *b,
-                         pk_tensor residual) {
-    linear(r, residual, x, w, b, PK_LINEAR, residual);
-    return residual;
+pk_tensor pk_linear_over(pk_run *r, pk_tensor x, const pk_weight *w, const pk_after *after) {
+    linear(r, after->residual, x, w, after);
+    return after->residual;
 }
 
 static void norm(pk_run *r, pk_tensor out, pk_tensor x, const pk_weight *gain,
@@ -106,12 +106,12 @@ pk_tensor pk_attend(pk_run *r, pk_tensor q, pk_tensor k, pk_tensor v, const pk_a
     return out;
 }
 
-void pk_place(pk_run *r, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
-    if (fits(r, pool.cols == rows.cols, "place")) r->on->place(r->on->self, pool, rows, slot);
-}
-
 void pk_answers(pk_run *r, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                 const pk_answering *a) {
     if (fits(r, hidden.cols == table->cols, "answer"))
         r->on->answer(r->on->self, hidden, table, bias->data ? bias : NULL, a);
+}
+
+void pk_advance(pk_run *r, const pk_following *f) {
+    if (r->status == PK_OK) r->on->advance(r->on->self, f);
 }

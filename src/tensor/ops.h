@@ -22,7 +22,7 @@ pk_status pk_run_status(pk_run *r);
 /* from here on time counts for this module */
 void pk_run_enter(pk_run *r, pk_module module);
 
-/* a tensor from scratch memory, uninitialised */
+/* a tensor of activations from scratch memory, uninitialised */
 pk_tensor pk_scratch(pk_run *r, int32_t rows, int32_t cols);
 /* a view: columns [first, first + cols) of a tensor */
 pk_tensor pk_columns(pk_tensor t, int32_t first, int32_t cols);
@@ -32,16 +32,16 @@ static inline void   pk_run_release(pk_run *r, size_t mark) { r->scratch->used =
 
 pk_tensor pk_embed(pk_run *r, const pk_weight *table, const int32_t *token, float scale,
                    const pk_weight *position, const int32_t *pos, int32_t n);
-pk_tensor pk_linear(pk_run *r, pk_tensor x, const pk_weight *w, const pk_weight *b, pk_act act);
-/* residual + x w^T + b, in residual's place */
-pk_tensor pk_linear_over(pk_run *r, pk_tensor x, const pk_weight *w, const pk_weight *b,
-                         pk_tensor residual);
+/* x w^T, and what follows */
+pk_tensor pk_linear(pk_run *r, pk_tensor x, const pk_weight *w, const pk_after *after);
+/* the same in the place of after's residual */
+pk_tensor pk_linear_over(pk_run *r, pk_tensor x, const pk_weight *w, const pk_after *after);
 pk_tensor pk_norm_rows(pk_run *r, pk_tensor x, const pk_weight *gain, const pk_weight *bias,
                        float epsilon);
 pk_tensor pk_norm_over(pk_run *r, pk_tensor x, const pk_weight *gain, const pk_weight *bias,
                        float epsilon);
 pk_tensor pk_attend(pk_run *r, pk_tensor q, pk_tensor k, pk_tensor v, const pk_attention *see);
-void      pk_place(pk_run *r, pk_tensor pool, pk_tensor rows, const int32_t *slot);
 void      pk_answers(pk_run *r, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                      const pk_answering *a);
+void      pk_advance(pk_run *r, const pk_following *f);
 #endif

@@ -9,12 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-static size_t element_size(pk_dtype type) { return type == PK_F32 ? 4 : type == PK_F16 ? 2 : 1; }
-
 size_t pk_panel_stride(int32_t cols, pk_dtype type) {
     const size_t quads = ((size_t)cols + PK_QUAD - 1) / PK_QUAD;
     const size_t width = type == PK_I8 ? quads * PK_QUAD : (size_t)cols;
-    return width * PK_PANEL * element_size(type);
+    return width * PK_PANEL * pk_dtype_bytes(type);
 }
 
 size_t pk_panel_bytes(int32_t rows, int32_t cols, pk_dtype type) {
@@ -32,6 +30,8 @@ static float float_of(uint32_t bits) {
     memcpy(&f, &bits, sizeof f);
     return f;
 }
+
+float pk_bf16_to_f32(uint16_t h) { return float_of((uint32_t)h << 16); }
 
 float pk_f16_to_f32(uint16_t h) {
     const uint32_t sign = (uint32_t)(h & 0x8000u) << 16, body = h & 0x7fffu;

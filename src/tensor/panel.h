@@ -36,6 +36,7 @@ float pk_weight_get(const pk_weight *w, int32_t row, int32_t col);
 void pk_panel_pack(void *out, float *scale, int32_t cols, pk_dtype type, int32_t first_row,
                    int32_t n, const float *rows);
 
+float    pk_bf16_to_f32(uint16_t h);
 float    pk_f16_to_f32(uint16_t h);
 uint16_t pk_f32_to_f16(float f); /* nearest, ties to even; too large becomes infinity */
 #endif

@@ -34,7 +34,7 @@ static inline void forced_log_probs(const pk_model *m, const pk_ids *source, con
     pk_session              *s;
     int32_t                  sentence;
     assert_in_range(n, 1, FORCED_LONGEST);
-    ASSERT_OK(pk_backend_open("cpu", 1, &on));
+    ASSERT_OK(pk_backend_open("cpu", 1, PK_F32, &on));
     ASSERT_OK(pk_session_open(net, &on, &max, &s));
     ASSERT_OK(pk_session_encode(s, &tokens, 1, &sentence));
     for (int32_t i = 0; i < n; i++)

@@ -153,7 +153,7 @@ static void compare_network(bed *b, const pk_stored *stored) {
     pk_backend              on = { 0 };
     pk_session             *s;
     float                  *states, *logits;
-    check(pk_backend_open(b->backend, 1, &on));
+    check(pk_backend_open(b->backend, 1, PK_F32, &on));
     check(pk_session_open(net, &on, &max, &s));
     check(PK_TAKE(&states, (size_t)(LONGEST * net->config.dim)));
     check(PK_TAKE(&logits, (size_t)(LONGEST * V)));
@@ -282,7 +282,7 @@ static void run_sentence(bed *b, const json_t *one, size_t i) {
     check(pk_translator_open(
         b->model,
         PK_OPTIONS(pk_translator_options, .decode = spec, .from = language(b, "from"),
-                   .to = language(b, "to"), .backend = b->backend, .threads = 1, .batch = 1,
+                   .to = language(b, "to"), .device = b->backend, .threads = 1, .batch = 1,
                    .one_sentence = 1, .scores = 1, .n_best = (int32_t)json_array_size(want)),
         &t));
     check(pk_translate(t, &source, 1, &call, &r));

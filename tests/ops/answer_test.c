@@ -88,7 +88,15 @@ static void ask_all(setting *s, int32_t count) {
 static answers run(pk_backend *b, const setting *s, int32_t first, int32_t n) {
     answers      out = { 0 };
     pk_tensor    hidden = { (float *)(uintptr_t)s->hidden, ROWS, COLS, COLS };
-    pk_answering a = { n, s->question + first, s->tokens, MAX_K, out.top, out.log_sum, out.target };
+    pk_answering a = { .n = n,
+                       .most_top_k = MAX_K,
+                       .any_log_sum = true,
+                       .question = s->question + first,
+                       .tokens = s->tokens,
+                       .top_stride = MAX_K,
+                       .top = out.top,
+                       .log_sum = out.log_sum,
+                       .target_score = out.target };
     b->answer(b->self, hidden, &s->table, &s->bias_weight, &a);
     assert_int_equal(b->status(b->self), PK_OK);
     return out;
@@ -97,7 +105,7 @@ static answers run(pk_backend *b, const setting *s, int32_t first, int32_t n) {
 static pk_backend open_backend(const char *isa, int32_t threads) {
     pk_backend b;
     if (isa) setenv("PRONK_ISA", isa, 1);
-    assert_int_equal(pk_backend_open(isa ? "cpu" : "ref", threads, &b), PK_OK);
+    assert_int_equal(pk_backend_open(isa ? "cpu" : "ref", threads, PK_F32, &b), PK_OK);
     unsetenv("PRONK_ISA");
     assert_int_equal(b.reserve(b.self, &limits), PK_OK);
     return b;

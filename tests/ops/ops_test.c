@@ -21,6 +21,7 @@
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
 static const pk_dtype  types[] = { PK_F32, PK_F16, PK_I8 };
+static const pk_after  nothing;
 static const pk_limits limits = { 200, 2100, 400, 40, 50, 3000 };
 
 /* ---- random data ---- */
@@ -78,7 +79,7 @@ static void free_weight(pk_weight w) {
 static pk_backend open_backend(const char *isa, int32_t threads) {
     pk_backend b;
     if (isa) setenv("PRONK_ISA", isa, 1);
-    assert_int_equal(pk_backend_open(isa ? "cpu" : "ref", threads, &b), PK_OK);
+    assert_int_equal(pk_backend_open(isa ? "cpu" : "ref", threads, PK_F32, &b), PK_OK);
     unsetenv("PRONK_ISA");
     assert_int_equal(b.reserve(b.self, &limits), PK_OK);
     return b;
@@ -144,8 +145,11 @@ static pk_tensor run_linear(pk_backend *b, const linear_data *d, int32_t first, 
         out = residual = copy_tensor(residual);
     else
         out = random_tensor(n, d->c->outputs, d->c->gap);
-    pk_tensor before = copy_tensor(out);
-    b->linear(b->self, out, x, &d->w, d->c->bias ? &d->bias : NULL, d->c->act, residual);
+    pk_tensor      before = copy_tensor(out);
+    const pk_after after = { .bias = d->c->bias ? &d->bias : NULL,
+                             .act = d->c->act,
+                             .residual = residual };
+    b->linear(b->self, out, x, &d->w, &after);
     before.data += out.cols, out.data += out.cols; /* what lies between rows stays */
     pk_tensor gap = out, old = before;
     gap.cols = old.cols = out.stride - out.cols;
@@ -227,16 +231,15 @@ static void zeros_and_activations(pk_backend *b, void *context) {
     enum { N = 64 };
     float     x[N] = { 0 }, out[N], line[N];
     pk_weight w = random_weight(N, N, PK_I8);
-    b->linear(b->self, (pk_tensor){ out, 1, N, N }, (pk_tensor){ x, 1, N, N }, &w, NULL, PK_LINEAR,
-              (pk_tensor){ 0 });
+    b->linear(b->self, (pk_tensor){ out, 1, N, N }, (pk_tensor){ x, 1, N, N }, &w, &nothing);
     for (int i = 0; i < N; i++) assert_true(out[i] == 0); /* a row of zeros has no scale */
     free_weight(w);
     /* bias alone goes through the activation: a sweep from -12 to 12 */
     for (int i = 0; i < N; i++) line[i] = -12 + 24 * (float)i / (N - 1);
     pk_weight none = random_weight(N, N, PK_F32), bias = { line, NULL, 1, N, PK_F32, true };
     for (pk_act act = PK_RELU; act <= PK_SWISH; act++) {
-        b->linear(b->self, (pk_tensor){ out, 1, N, N }, (pk_tensor){ x, 1, N, N }, &none, &bias,
-                  act, (pk_tensor){ 0 });
+        const pk_after after = { .bias = &bias, .act = act };
+        b->linear(b->self, (pk_tensor){ out, 1, N, N }, (pk_tensor){ x, 1, N, N }, &none, &after);
         for (int i = 0; i < N; i++) {
             const double v = (double)line[i], relu = v > 0 ? v : 0;
             const double gelu = 0.5 * v * (1 + erf(v * M_SQRT1_2)), swish = v / (1 + exp(-v));
@@ -250,6 +253,104 @@ static void zeros_and_activations(pk_backend *b, void *context) {
 static void test_linear_special(void **state) {
     (void)state;
     on_every_backend(zeros_and_activations, NULL);
+}
+
+/* what follows a product: the norm and the placing are those of their own ops */
+static void rows_finished(pk_backend *b, void *context) {
+    enum { ROWS = 5, OUT = 48, FROM = 16, SLOTS = 9 };
+    const linear_case c = { ROWS, OUT, 33, PK_RELU, OTHER_RESIDUAL, true, 2 };
+    const int32_t     slot[ROWS] = { 7, 0, 3, 8, 1 };
+    linear_data       d = make_linear(&c, PK_F32);
+    pk_weight         gain = random_vector(1, OUT), shift = random_vector(1, OUT);
+    pk_tensor         plain = run_linear(b, &d, 0, ROWS), out = random_tensor(ROWS, OUT, 1);
+    pk_tensor         pool = random_tensor(SLOTS, OUT - FROM, 0), expected = copy_tensor(pool);
+    pk_after          after = { .bias = &d.bias,
+                                .act = PK_RELU,
+                                .residual = d.residual,
+                                .pool = pool,
+                                .slot = slot,
+                                .from = FROM };
+    (void)context;
+    b->linear(b->self, out, d.x, &d.w, &after);
+    assert_close(out, plain, 0, "placing changes nothing");
+    pk_tensor placed = plain;
+    placed.data += FROM, placed.cols -= FROM;
+    b->place(b->self, expected, placed, slot);
+    assert_close(pool, expected, 0, "placed");
+    after.gain = &gain, after.shift = &shift, after.epsilon = 1e-5f;
+    b->linear(b->self, out, d.x, &d.w, &after);
+    b->norm(b->self, plain, plain, &gain, &shift, 1e-5f);
+    assert_close(out, plain, 0, "normalised");
+    free(plain.data), free(out.data), free(pool.data), free(expected.data);
+    free_weight(gain), free_weight(shift), free_linear(&d);
+}
+
+static void test_linear_after(void **state) {
+    (void)state;
+    pk_backend ref = open_backend(NULL, 1);
+    rows_finished(&ref, NULL);
+    pk_backend_close(&ref);
+    on_every_backend(rows_finished, NULL);
+}
+
+/* three rows: one goes on, one finds the end, one has used its steps up; the fourth is at rest */
+static void test_advance(void **state) {
+    (void)state;
+    pk_backend      b = open_backend("generic", 1);
+    int32_t         token[] = { 5, 6, 7, 8 }, pos[] = { 0, 3, 1, 2 }, slot[] = { 10, 20, 30, 40 };
+    int32_t         count[] = { 1, 1, 2, 1 }, left[] = { 3, 2, 1, 0 }, found_n[] = { 0, 1, 0, 2 };
+    const int32_t   first[] = { 0, 3, 5, 8 }, list[] = { 10, 11, 12, 20, 21, 29, 30, 31, 40 };
+    const pk_scored top[] = { { 9, 2.5f }, { -7, 0 }, { 0, 1.5f }, { -7, 0 },
+                              { 4, 0.5f }, { -7, 0 }, { 3, 9.0f }, { -7, 0 } };
+    const float     log_sum[] = { 0.5f, 0.25f, 1, 7 };
+    pk_scored       found[4 * 3] = { { 0 } };
+    int32_t         live = -1;
+    b.advance(b.self, &(pk_following){ .n = 4,
+                                       .token = token,
+                                       .pos = pos,
+                                       .slot = slot,
+                                       .count = count,
+                                       .first = first,
+                                       .index = list,
+                                       .left = left,
+                                       .top = top,
+                                       .top_stride = 2,
+                                       .log_sum = log_sum,
+                                       .n_found = found_n,
+                                       .found = found,
+                                       .found_stride = 3,
+                                       .live = &live });
+    assert_int_equal(live, 1);
+    const int32_t tokens[] = { 9, 6, 7, 8 }, places[] = { 1, 3, 1, 2 },
+                  slots[] = { 11, 20, 30, 40 };
+    const int32_t counts[] = { 2, 1, 2, 1 }, lefts[] = { 2, 0, 0, 0 }, founds[] = { 1, 2, 1, 2 };
+    assert_memory_equal(token, tokens, sizeof token);
+    assert_memory_equal(pos, places, sizeof pos);
+    assert_memory_equal(slot, slots, sizeof slot);
+    assert_memory_equal(count, counts, sizeof count);
+    assert_memory_equal(left, lefts, sizeof left);
+    assert_memory_equal(found_n, founds, sizeof found_n);
+    assert_true(found[0].token == 9 && found[0].score == 2.0f);
+    assert_true(found[4].token == 0 && found[4].score == 1.25f); /* behind the one it had */
+    assert_true(found[6].token == 4 && found[6].score == -0.5f);
+    pk_backend_close(&b);
+}
+
+static void count_down(void *context) { --*(int32_t *)context; }
+
+static void test_repeat(void **state) {
+    (void)state;
+    pk_backend b = open_backend("generic", 1);
+    int32_t    live = 3;
+    b.repeat(b.self, 1, 10, &live, count_down, &live);
+    assert_int_equal(live, 0);
+    live = 10;
+    b.repeat(b.self, 1, 4, &live, count_down, &live);
+    assert_int_equal(live, 6);
+    b.repeat(b.self, 1, 4, NULL, count_down, &live); /* once */
+    assert_int_equal(live, 5);
+    assert_int_equal(b.round(b.self, 13), 13);
+    pk_backend_close(&b);
 }
 
 /* ---- norm, embed, place ---- */
@@ -517,7 +618,7 @@ static void beyond_limits(pk_backend *b, void *context) {
     pk_answering    a = { .n = 2, .question = question, .top_stride = 1, .top = top };
     (void)context;
     assert_int_equal(b->reserve(b->self, &little), PK_OK);
-    b->linear(b->self, out, in, &w, NULL, PK_LINEAR, (pk_tensor){ 0 });
+    b->linear(b->self, out, in, &w, &nothing);
     b->attend(b->self, out, in, in, in, &see); /* does nothing: the failure sticks */
     assert_int_equal(b->status(b->self), PK_ARGUMENT);
     assert_non_null(strstr(pk_last_error(), "linear"));
@@ -541,7 +642,7 @@ static void no_allocation(pk_backend *b, void *context) {
     linear_data  *d = context;
     pk_tensor     out = random_tensor(d->c->rows, d->c->outputs, 0);
     const int64_t before = pk_memory_count();
-    b->linear(b->self, out, d->x, &d->w, NULL, PK_LINEAR, (pk_tensor){ 0 });
+    b->linear(b->self, out, d->x, &d->w, &nothing);
     assert_int_equal(pk_memory_count(), before);
     free(out.data);
 }
@@ -559,6 +660,9 @@ int main(void) {
         cmocka_unit_test(test_linear_law),
         cmocka_unit_test(test_linear_threads_and_f16),
         cmocka_unit_test(test_linear_special),
+        cmocka_unit_test(test_linear_after),
+        cmocka_unit_test(test_advance),
+        cmocka_unit_test(test_repeat),
         cmocka_unit_test(test_norm),
         cmocka_unit_test(test_embed),
         cmocka_unit_test(test_place),

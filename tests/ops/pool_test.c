@@ -172,7 +172,7 @@ static void test_isa(void **state) {
     assert_ptr_equal(k, pk_isa_available(0));
     assert_int_equal(pk_isa_choose("", &k), PK_OK);
     setenv("PRONK_ISA", "sparc", 1);
-    assert_int_equal(pk_backend_open("cpu", 1, &b), PK_ARGUMENT);
+    assert_int_equal(pk_backend_open("cpu", 1, PK_F32, &b), PK_ARGUMENT);
     assert_non_null(strstr(pk_last_error(), "generic"));
     assert_non_null(strstr(pk_last_error(), "sparc"));
     unsetenv("PRONK_ISA");
@@ -181,11 +181,11 @@ static void test_isa(void **state) {
 static void test_list(void **state) {
     pk_backend b;
     (void)state;
-    assert_int_equal(pk_backend_open("abacus", 1, &b), PK_ARGUMENT);
-    assert_non_null(strstr(pk_last_error(), "cpu, ref"));
-    assert_int_equal(pk_backend_open("cpu", 0, &b), PK_ARGUMENT);
+    assert_int_equal(pk_backend_open("abacus", 1, PK_F32, &b), PK_ARGUMENT);
+    assert_non_null(strstr(pk_last_error(), "cpu, ref, cuda"));
+    assert_int_equal(pk_backend_open("cpu", 0, PK_F32, &b), PK_ARGUMENT);
     pk_backend_close(&b); /* zeroed: nothing to close */
-    assert_int_equal(pk_backend_open("ref", 1, &b), PK_OK);
+    assert_int_equal(pk_backend_open("ref", 1, PK_F32, &b), PK_OK);
     assert_string_equal(b.name, "ref");
     assert_int_equal(b.status(b.self), PK_OK);
     pk_backend_close(&b);
@@ -202,7 +202,7 @@ static void test_out_of_memory(void **state) {
         for (int64_t n = 1; !whole; n++) {
             pk_backend b;
             pk_memory_fail_after(n);
-            pk_status status = pk_backend_open(names[i], 2, &b);
+            pk_status status = pk_backend_open(names[i], 2, PK_F32, &b);
             if (status == PK_OK) status = b.reserve(b.self, &limits);
             pk_memory_fail_after(0);
             assert_true(status == PK_OK || status == PK_NO_MEMORY);

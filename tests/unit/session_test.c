@@ -47,7 +47,7 @@ static void open_world(world *w, const kind *k) {
     const pk_config c = tiny_config();
     memset(w, 0, sizeof *w);
     ASSERT_OK(tiny_network_open(&c, k->type, 7, &w->tiny));
-    ASSERT_OK(pk_backend_open(k->backend, k->threads, &w->on));
+    ASSERT_OK(pk_backend_open(k->backend, k->threads, PK_F32, &w->on));
     ASSERT_OK(pk_session_open(&w->tiny.net, &w->on, &limits, &w->s));
 }
 
@@ -342,11 +342,73 @@ static void a_pass_allocates_nothing(void **state) {
     }
 }
 
+/* greedy by hand: one step at a time, or left to the session */
+static int32_t greedy_by_hand(world *w, int32_t id, int32_t steps, pk_candidate *out) {
+    int32_t token = PK_NO_TOKEN, n = 0;
+    while (n < steps && (n == 0 || token != 0)) {
+        pk_pass p = new_pass(w);
+        pk_ask_add(&p, (pk_ask){ .token = token, .pos = n, .top_k = 1, .logp = true });
+        ASSERT_OK(pk_session_run(w->s, &(pk_request){ id, &p }, 1));
+        out[n] = w->answer[1].top[0];
+        token = out[n++].token;
+        keep_and_commit(w, id, 1);
+    }
+    return n;
+}
+
+/* several sentences follow together, each as far as it would go alone; then they go on from there
+ */
+static void following_equals_steps(void **state) {
+    enum { FIRST = 5, ALL = 12 };
+    (void)state;
+    for (int k = 0; k < N_KINDS; k++) {
+        world        w;
+        int32_t      id[3], n[3];
+        pk_candidate steps[3][ALL];
+        pk_ask       ask[3][2];
+        pk_answer    answer[3][2];
+        pk_pass      pass[3];
+        pk_request   request[3];
+        open_world(&w, &kinds[k]);
+        w.on.follow = 8;
+        for (int i = 0; i < 3; i++) {
+            ASSERT_OK(pk_session_encode(w.s, &sources[i], 1, &id[0]));
+            n[i] = greedy_by_hand(&w, id[0], ALL, steps[i]);
+            pk_session_forget(w.s, id[0]);
+        }
+        ASSERT_OK(pk_session_encode(w.s, sources, 3, id));
+        for (int i = 0; i < 3; i++) {
+            pass[i] = (pk_pass){ .room = 1, .ask = ask[i], .answer = answer[i] };
+            pk_ask_add(
+                &pass[i],
+                (pk_ask){ .token = PK_NO_TOKEN, .top_k = 1, .logp = true, .follow = FIRST + i });
+            request[i] = (pk_request){ id[i], &pass[i] };
+        }
+        ASSERT_OK(pk_session_run(w.s, request, 3));
+        for (int i = 0; i < 3; i++) {
+            const int32_t expected = n[i] < FIRST + i ? n[i] : FIRST + i;
+            assert_int_equal(answer[i][1].n_found, expected);
+            assert_memory_equal(answer[i][1].found, steps[i], (size_t)expected * sizeof **steps);
+            keep_and_commit(&w, id[i], 1);
+        }
+        for (int i = 0; i < 3; i++) { /* what was fed is remembered: the next step is the same */
+            const int32_t at = FIRST + i;
+            if (n[i] > at) {
+                pk_candidate next[2];
+                run_chain(&w, id[i], &steps[i][at - 1].token, 1, at, next);
+                assert_memory_equal(next, &steps[i][at], sizeof *next);
+            }
+            pk_session_forget(w.s, id[i]);
+        }
+        close_world(&w); /* no slot of an untaken step is lost */
+    }
+}
+
 static pk_status open_and_close(void *user) {
     world      *w = user;
     pk_session *s = NULL;
     pk_backend  on;
-    PK_TRY(pk_backend_open("cpu", 2, &on));
+    PK_TRY(pk_backend_open("cpu", 2, PK_F32, &on));
     const pk_status status = pk_session_open(&w->tiny.net, &on, &limits, &s);
     pk_session_close(s);
     pk_backend_close(&on);
@@ -373,6 +435,7 @@ int main(void) {
         cmocka_unit_test(attention_is_told_where_it_was_asked),
         cmocka_unit_test(asks_out_of_range_are_refused_and_nothing_is_lost),
         cmocka_unit_test(a_pass_allocates_nothing),
+        cmocka_unit_test(following_equals_steps),
         cmocka_unit_test(opening_survives_every_failed_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,9 +155,9 @@ static void ref_and_cpu_agree(void **state) {
     (void)state;
     pk_model  *m = open_model("f32");
     pk_result *a =
-        translate_lines(m, PK_OPTIONS(pk_translator_options, .backend = "ref", .scores = 1));
+        translate_lines(m, PK_OPTIONS(pk_translator_options, .device = "ref", .scores = 1));
     pk_result *b =
-        translate_lines(m, PK_OPTIONS(pk_translator_options, .backend = "cpu", .scores = 1));
+        translate_lines(m, PK_OPTIONS(pk_translator_options, .device = "cpu", .scores = 1));
     for (size_t i = 0; i < N_LINES; i++) {
         assert_string_equal(pk_result_text(a, i), pk_result_text(b, i));
         assert_true(fabsf(pk_result_score(a, i) - pk_result_score(b, i)) < 1e-3f);
@@ -353,7 +353,7 @@ static void bad_options_are_refused_with_a_reason(void **state) {
     REFUSED(.decode = "beam:sise=4");
     REFUSED(.decode = "greedy", .n_best = 2);
     REFUSED(.decode = "beam:size=2", .n_best = 3);
-    REFUSED(.backend = "abacus");
+    REFUSED(.device = "abacus");
     REFUSED(.threads = -1);
     REFUSED(.batch = 5000);
     REFUSED(.n_best = 300);

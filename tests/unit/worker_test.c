@@ -37,7 +37,7 @@ static pk_worker_options options_for(const char *spec, void **state) {
 
 /* decodes all jobs; returns how many times a sentence was encoded */
 static uint64_t decode(const tiny_network *tiny, const char *spec, int32_t usual_length,
-                       pk_job *job) {
+                       int32_t follow, pk_job *job) {
     pk_job   *order[N_JOBS];
     pk_worker w;
     void     *state;
@@ -45,10 +45,14 @@ static uint64_t decode(const tiny_network *tiny, const char *spec, int32_t usual
     pk_worker_options o = options_for(spec, &state);
     o.usual_length = usual_length;
     ASSERT_OK(pk_worker_open(&w, &tiny->net, &o));
+    w.on.follow = follow;
     pk_queue q = { .job = order, .n = N_JOBS };
     pk_worker_run(&w, &q, &o.plan);
     ASSERT_OK(w.status);
     assert_int_equal(q.done, N_JOBS);
+    /* a pass per token, whoever made it */
+    if (strncmp(spec, "greedy", 6) == 0 && usual_length > 1)
+        assert_int_equal(w.stats.sentence_passes, w.stats.target_tokens);
     assert_int_equal(pk_session_free_slots(w.session), pk_session_max(w.session)->slots);
     const uint64_t tokens = w.stats.source_tokens;
     pk_worker_close(&w);
@@ -64,8 +68,8 @@ static void sentences_put_back_come_out_the_same(void **state) {
     ASSERT_OK(tiny_network_open(&c, PK_F32, 3, &tiny));
     for (int s = 0; s < 2; s++) {
         pk_job         roomy[N_JOBS], tight[N_JOBS];
-        const uint64_t once = decode(&tiny, specs[s], 48, roomy);
-        const uint64_t again = decode(&tiny, specs[s], 1, tight);
+        const uint64_t once = decode(&tiny, specs[s], 48, 0, roomy);
+        const uint64_t again = decode(&tiny, specs[s], 1, 0, tight);
         assert_int_equal(once, 13 + 12 + 11 + 10 + 9 + 8 + 7 + 6 + 5);
         assert_true(again > once); /* some were put back */
         for (int i = 0; i < N_JOBS; i++) {
@@ -77,6 +81,31 @@ static void sentences_put_back_come_out_the_same(void **state) {
             pk_job_free(&roomy[i]);
             pk_job_free(&tight[i]);
         }
+    }
+    tiny_network_close(&tiny);
+}
+
+static void steps_left_to_the_device_change_nothing(void **state) {
+    (void)state;
+    static const char *const specs[] = { "greedy", "greedy:max_length=7", "greedy:min_length=9" };
+    const pk_config          c = tiny_config();
+    tiny_network             tiny;
+    ASSERT_OK(tiny_network_open(&c, PK_F32, 3, &tiny));
+    for (int s = 0; s < 3; s++) {
+        pk_job plain[N_JOBS], followed[N_JOBS];
+        decode(&tiny, specs[s], 48, 0, plain);
+        for (int32_t usual = 48; usual >= 1; usual -= 47) { /* with plenty of slots, and with few */
+            decode(&tiny, specs[s], usual, 5, followed);
+            for (int i = 0; i < N_JOBS; i++) {
+                const pk_job_hypothesis *a = &plain[i].hypothesis[0];
+                const pk_job_hypothesis *b = &followed[i].hypothesis[0];
+                assert_int_equal(a->n, b->n);
+                assert_memory_equal(a->token, b->token, (size_t)a->n * sizeof *a->token);
+                assert_memory_equal(a->logp, b->logp, (size_t)a->n * sizeof *a->logp);
+                pk_job_free(&followed[i]);
+            }
+        }
+        for (int i = 0; i < N_JOBS; i++) pk_job_free(&plain[i]);
     }
     tiny_network_close(&tiny);
 }
@@ -108,6 +137,7 @@ static void a_stopped_queue_leaves_nothing_behind(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sentences_put_back_come_out_the_same),
+        cmocka_unit_test(steps_left_to_the_device_change_nothing),
         cmocka_unit_test(a_stopped_queue_leaves_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

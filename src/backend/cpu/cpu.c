@@ -11,6 +11,7 @@
 #include "backend/cpu/isa.h"
 #include "backend/list.h"
 #include "base/memory.h"
+#include "tensor/host_ops.h"
 
 enum { ALONE = 16 << 10, ATTEND_ALONE = 48 << 10, QUERIES_AT_ONCE = 32 };
 
@@ -48,13 +49,13 @@ static void norm_row(const rows_job *job, int32_t i) {
                             job->b->data, job->number);
 }
 
-static void norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
-                 const pk_weight *bias, float epsilon) {
+void pk_cpu_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
+                 const pk_weight *shift, float epsilon) {
     run_rows((rows_job){ .cpu = self,
                          .out = out,
                          .x = x,
                          .a = gain,
-                         .b = bias,
+                         .b = shift,
                          .number = epsilon,
                          .row = norm_row },
              x.rows, x.cols);
@@ -88,7 +89,7 @@ static void place_row(const rows_job *job, int32_t i) {
         memcpy(job->out.data + at, row_of(job->x, i), (size_t)job->x.cols * sizeof(float));
 }
 
-static void place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
+void pk_cpu_place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
     run_rows((rows_job){ .cpu = self, .out = pool, .x = rows, .index = slot, .row = place_row },
              rows.rows, rows.cols);
 }
@@ -235,7 +236,20 @@ pk_status pk_cpu_open(int32_t threads, pk_backend *out) {
         pk_memory_give(cpu);
         return status;
     }
-    *out = (pk_backend){ "cpu", cpu,           close, take_status, reserve, limit,
-                         embed, pk_cpu_linear, norm,  attend,      place,   pk_cpu_answer };
+    *out = (pk_backend){ .name = "cpu",
+                         .self = cpu,
+                         .close = close,
+                         .status = take_status,
+                         .reserve = reserve,
+                         .limit = limit,
+                         .round = pk_host_round,
+                         .repeat = pk_host_repeat,
+                         .embed = embed,
+                         .linear = pk_cpu_linear,
+                         .norm = pk_cpu_norm,
+                         .attend = attend,
+                         .place = pk_cpu_place,
+                         .answer = pk_cpu_answer,
+                         .advance = pk_host_advance };
     return PK_OK;
 }

@@ -90,13 +90,13 @@ static pk_tensor rows_from(pk_tensor t, int32_t first, int32_t n) {
 }
 
 static void linear_block(pk_cpu *cpu, pk_tensor out, pk_tensor x, const pk_weight *w,
-                         const float *bias, pk_act act, pk_tensor residual) {
+                         const pk_after *after, pk_tensor residual) {
     const pk_tiles tiles = pk_cpu_prepare(cpu, x, NULL, x.rows, w->type);
     linear_job     job = { .cpu = cpu };
     job.whole = (pk_linear_part){ .x = &tiles,
                                   .w = w,
-                                  .bias = bias,
-                                  .act = act,
+                                  .bias = after->bias ? after->bias->data : NULL,
+                                  .act = after->act,
                                   .n_tiles = tiles.n,
                                   .n_panels = (int32_t)pk_panel_count(w->rows),
                                   .out = out.data,
@@ -107,8 +107,17 @@ static void linear_block(pk_cpu *cpu, pk_tensor out, pk_tensor x, const pk_weigh
     pk_pool_run(cpu->pool, linear_task, &job, job.n_parts);
 }
 
+/* what follows the product and needs whole rows */
+static void finish_rows(pk_cpu *cpu, pk_tensor out, const pk_after *after) {
+    if (after->gain) pk_cpu_norm(cpu, out, out, after->gain, after->shift, after->epsilon);
+    if (!after->pool.data) return;
+    out.data += after->from;
+    out.cols -= after->from;
+    pk_cpu_place(cpu, after->pool, out, after->slot);
+}
+
 void pk_cpu_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
-                   const pk_weight *bias, pk_act act, pk_tensor residual) {
+                   const pk_after *after) {
     pk_cpu *cpu = self;
     if (cpu->status != PK_OK) return;
     if (x.rows > cpu->max.rows || x.cols > cpu->max.cols) {
@@ -119,7 +128,8 @@ void pk_cpu_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
     const int32_t step = pk_cpu_block_rows(cpu, x.cols, w->type);
     for (int32_t first = 0; first < x.rows; first += step) {
         const int32_t n = x.rows - first < step ? x.rows - first : step;
-        linear_block(cpu, rows_from(out, first, n), rows_from(x, first, n), w,
-                     bias ? bias->data : NULL, act, rows_from(residual, first, n));
+        linear_block(cpu, rows_from(out, first, n), rows_from(x, first, n), w, after,
+                     rows_from(after->residual, first, n));
     }
+    finish_rows(cpu, out, after);
 }

@@ -38,7 +38,10 @@ pk_tiles pk_cpu_prepare(pk_cpu *cpu, pk_tensor x, const int32_t *pick, int32_t r
 void pk_cpu_fail(pk_cpu *cpu, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void pk_cpu_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
-                   const pk_weight *bias, pk_act act, pk_tensor residual);
+                   const pk_after *after);
+void pk_cpu_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
+                 const pk_weight *shift, float epsilon);
+void pk_cpu_place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot);
 void pk_cpu_answer(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                    const pk_answering *a);
 #endif

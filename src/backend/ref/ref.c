@@ -8,6 +8,7 @@
 #include "backend/list.h"
 #include "backend/ref/ref_ops.h"
 #include "base/memory.h"
+#include "tensor/host_ops.h"
 #include "tensor/panel.h"
 
 typedef struct ref {
@@ -40,8 +41,8 @@ static void embed(void *self, pk_tensor out, const pk_weight *table, const int32
     }
 }
 
-static void norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
-                 const pk_weight *bias, float epsilon) {
+void pk_ref_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
+                 const pk_weight *shift, float epsilon) {
     (void)self;
     for (int32_t i = 0; i < x.rows; i++) {
         const float *in = row_of(x, i);
@@ -53,12 +54,12 @@ static void norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
         const double factor = 1 / sqrt(variance + (double)epsilon);
         for (int32_t c = 0; c < x.cols; c++) {
             const double y = (in[c] - mean) * factor;
-            row_of(out, i)[c] = (float)(y * pk_weight_get(gain, 0, c) + pk_weight_get(bias, 0, c));
+            row_of(out, i)[c] = (float)(y * pk_weight_get(gain, 0, c) + pk_weight_get(shift, 0, c));
         }
     }
 }
 
-static void place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
+void pk_ref_place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
     (void)self;
     for (int32_t i = 0; i < rows.rows; i++) {
         const float *from = row_of(rows, i);
@@ -94,8 +95,20 @@ pk_status pk_ref_open(int32_t threads, pk_backend *out) {
     ref *r;
     (void)threads; /* one, whatever was asked for */
     PK_TRY(PK_TAKE(&r, 1));
-    *out =
-        (pk_backend){ "ref",         r,    close,         take_status, reserve,      limit, embed,
-                      pk_ref_linear, norm, pk_ref_attend, place,       pk_ref_answer };
+    *out = (pk_backend){ .name = "ref",
+                         .self = r,
+                         .close = close,
+                         .status = take_status,
+                         .reserve = reserve,
+                         .limit = limit,
+                         .round = pk_host_round,
+                         .repeat = pk_host_repeat,
+                         .embed = embed,
+                         .linear = pk_ref_linear,
+                         .norm = pk_ref_norm,
+                         .attend = pk_ref_attend,
+                         .place = pk_ref_place,
+                         .answer = pk_ref_answer,
+                         .advance = pk_host_advance };
     return PK_OK;
 }

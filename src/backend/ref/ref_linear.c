@@ -1,4 +1,4 @@
-/* ref_linear.c - out = act(x w^T + bias) + residual, one output at a time.
+/* ref_linear.c - out = act(x w^T + bias) + residual, one output at a time, and what follows.
  *
  * Float weights: a plain sum over the columns in order. I8 weights: the row of x is rounded to
  * integers of its own scale, the integers are multiplied and summed exactly, and one product turns
@@ -49,17 +49,27 @@ static float activate(float x, pk_act act) {
     }
 }
 
+static void finish_row(float *out, const float *y, const pk_after *after, int32_t i, int32_t n) {
+    const float *residual = after->residual.data;
+    if (residual) residual += (size_t)i * (size_t)after->residual.stride;
+    for (int32_t c = 0; c < n; c++) {
+        const float bias = after->bias ? pk_weight_get(after->bias, 0, c) : 0;
+        out[c] = activate(y[c] + bias, after->act) + (residual ? residual[c] : 0);
+    }
+}
+
 void pk_ref_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
-                   const pk_weight *bias, pk_act act, pk_tensor residual) {
+                   const pk_after *after) {
     float *y = pk_ref_scratch(self, (size_t)w->rows);
     if (!y) return;
     for (int32_t i = 0; i < x.rows; i++) {
         pk_ref_product(x.data + (size_t)i * (size_t)x.stride, w, y);
-        for (int32_t c = 0; c < w->rows; c++) {
-            const float  value = activate(y[c] + (bias ? pk_weight_get(bias, 0, c) : 0), act);
-            const size_t at = (size_t)i * (size_t)residual.stride + (size_t)c;
-            out.data[(size_t)i * (size_t)out.stride + (size_t)c] =
-                value + (residual.data ? residual.data[at] : 0);
-        }
+        finish_row(out.data + (size_t)i * (size_t)out.stride, y, after, i, w->rows);
     }
+    if (after->gain) pk_ref_norm(self, out, out, after->gain, after->shift, after->epsilon);
+    if (!after->pool.data) return;
+    pk_tensor placed = out;
+    placed.data += after->from;
+    placed.cols -= after->from;
+    pk_ref_place(self, after->pool, placed, after->slot);
 }

@@ -7,7 +7,10 @@
  */
 void pk_ref_product(const float *x, const pk_weight *w, float *out);
 void pk_ref_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
-                   const pk_weight *bias, pk_act act, pk_tensor residual);
+                   const pk_after *after);
+void pk_ref_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
+                 const pk_weight *shift, float epsilon);
+void pk_ref_place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot);
 void pk_ref_attend(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
                    const pk_attention *see);
 void pk_ref_answer(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,

@@ -1,0 +1,386 @@
+/* gpu_latency.c - how long a sentence of 28 tokens takes, on networks with random weights.
+ *
+ *   gpu_latency BACKEND TYPE [--quick] [--shape 12-1] [--strategy greedy] [--batch 256] [--workers
+ * 2]
+ *
+ * BACKEND: cuda, cpu; TYPE: f16, bf16, i8, f32; several workers share a batch and one GPU.
+ * Width 512, feed-forward 2048, 8 heads, 32,000 tokens; the end symbol is never output, so all
+ * outputs have exactly 28 tokens and all runs do the same work. Each case is one JSON object on one
+ * line, and one line to read that begins with "#". Times are medians after warm-up. */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "engine/worker.h"
+#include "tensor/panel.h"
+
+enum {
+    LENGTH = 28,
+    VOCAB = 32000,
+    DIM = 512,
+    FFN = 2048,
+    HEADS = 8,
+    EOS = 0,
+    MOST_RUNS = 64,
+    MOST_WORKERS = 8
+};
+
+typedef struct settings {
+    const char *backend, *type_name;
+    pk_dtype    stored, arithmetic; /* of the matrices; of the backend */
+    const char *shape, *strategy;   /* only this one, or NULL */
+    int32_t     batch, workers;     /* only this one, or 0; how many share a batch */
+    bool        quick;
+} settings;
+
+typedef struct random_network {
+    pk_network net;
+    void     **block;
+    size_t     n_blocks;
+    uint64_t   seed;
+    pk_dtype   stored;
+} random_network;
+
+#define OR_STOP(call) or_stop(call, pk_last_error())
+static void or_stop(pk_status status, const char *why) {
+    if (status == PK_OK) return;
+    fflush(stdout);
+    fprintf(stderr, "gpu_latency: %s\n", why);
+    exit(1);
+}
+
+/* ---- a network ---- */
+
+static uint64_t next_random(uint64_t *seed) {
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return *seed ^ *seed >> 29;
+}
+
+/* near enough to a normal number: the sum of three uniform ones, variance 1 */
+static float normal(uint64_t *seed) {
+    const uint64_t bits = next_random(seed);
+    const uint32_t sum =
+        (uint32_t)(bits >> 48) + (uint32_t)(bits >> 32 & 0xffff) + (uint32_t)(bits >> 16 & 0xffff);
+    return ((float)sum * 0x1p-16f - 1.5f) * 2.0f;
+}
+
+static pk_status take(random_network *t, size_t n, size_t each, void **out) {
+    PK_TRY(PK_GROW(&t->block, t->n_blocks + 1));
+    PK_TRY(pk_memory_take(n, each, out));
+    t->block[t->n_blocks++] = *out;
+    return PK_OK;
+}
+
+/* as training starts: embeddings 1 / sqrt(D), matrices after Glorot and Bengio (2010) */
+static float spread(const char *name, int32_t rows, int32_t cols, bool matrix) {
+    if (strstr(name, "embed")) return 1 / sqrtf((float)cols);
+    if (matrix) return sqrtf(2.0f / (float)(rows + cols));
+    return strstr(name, "positions") ? 0.7f : 0.02f;
+}
+
+static pk_status fill(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
+                      bool matrix) {
+    random_network *t = user;
+    const size_t    n = (size_t)rows * (size_t)cols;
+    const float     size = spread(name, rows, cols, matrix), mean = strstr(name, "gain") ? 1 : 0;
+    float          *plain;
+    void           *panels, *scale = NULL;
+    PK_TRY(PK_TAKE(&plain, n));
+    for (size_t i = 0; i < n; i++) plain[i] = mean + size * normal(&t->seed);
+    if (!matrix) {
+        PK_TRY(PK_GROW(&t->block, t->n_blocks + 1));
+        t->block[t->n_blocks++] = plain;
+        *w = (pk_weight){ plain, NULL, rows, cols, PK_F32, true };
+        return PK_OK;
+    }
+    PK_TRY(take(t, pk_panel_bytes(rows, cols, t->stored), 1, &panels));
+    if (t->stored == PK_I8) PK_TRY(take(t, (size_t)rows, sizeof(float), &scale));
+    pk_panel_pack(panels, scale, cols, t->stored, 0, rows, plain);
+    pk_memory_give(plain);
+    *w = (pk_weight){ panels, scale, rows, cols, t->stored, false };
+    return PK_OK;
+}
+
+static pk_config config_of(int32_t encoder_layers, int32_t decoder_layers) {
+    pk_config c;
+    pk_config_defaults(&c);
+    c.source_vocab = c.target_vocab = VOCAB;
+    c.dim = DIM;
+    c.encoder_layers = encoder_layers;
+    c.decoder_layers = decoder_layers;
+    c.encoder_heads = c.decoder_heads = HEADS;
+    c.encoder_ffn = c.decoder_ffn = FFN;
+    c.act = PK_RELU;
+    c.embed_scale = sqrtf(DIM);
+    c.max_source = c.max_target = 64;
+    c.eos = EOS;
+    c.n_suppressed = 1; /* so that nothing ends before its length */
+    c.suppressed[0] = EOS;
+    return c;
+}
+
+static pk_status open_network(random_network *t, int32_t encoder_layers, int32_t decoder_layers,
+                              pk_dtype stored) {
+    *t = (random_network){ .net.config = config_of(encoder_layers, decoder_layers),
+                           .seed = 7,
+                           .stored = stored };
+    PK_TRY(pk_config_check(&t->net.config));
+    PK_TRY(pk_network_init(&t->net));
+    PK_TRY(pk_network_walk(&t->net, fill, t));
+    pk_network_share(&t->net);
+    return PK_OK;
+}
+
+static void close_network(random_network *t) {
+    for (size_t i = 0; i < t->n_blocks; i++) pk_memory_give(t->block[i]);
+    pk_memory_give(t->block);
+    pk_network_free(&t->net);
+}
+
+/* ---- sentences ---- */
+
+static int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *x, int n) {
+    qsort(x, (size_t)n, sizeof *x, by_size);
+    return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+/* any token but the end symbol */
+static int32_t random_token(uint64_t *seed) {
+    return 1 + (int32_t)(next_random(seed) >> 33) % (VOCAB - 1);
+}
+
+static pk_status make_job(pk_job *job, uint64_t *seed) {
+    *job = (pk_job){ 0 };
+    for (int i = 0; i < LENGTH - 1; i++) PK_TRY(pk_ids_add(&job->source, random_token(seed)));
+    return pk_ids_add(&job->source, EOS);
+}
+
+typedef struct helper {
+    pk_worker *w;
+    pk_queue  *q;
+    pthread_t  thread;
+} helper;
+
+static void *help(void *context) {
+    helper *h = context;
+    pk_worker_run(h->w, h->q, &h->w->opt.plan);
+    return NULL;
+}
+
+/* all workers at one queue, each in a thread of its own */
+static void run_workers(pk_worker *w, int32_t workers, pk_queue *q) {
+    helper h[MOST_WORKERS];
+    for (int32_t i = 1; i < workers; i++) {
+        h[i] = (helper){ .w = &w[i], .q = q };
+        if (pthread_create(&h[i].thread, NULL, help, &h[i])) or_stop(PK_NO_MEMORY, "no thread");
+    }
+    pk_worker_run(&w[0], q, &w[0].opt.plan);
+    for (int32_t i = 1; i < workers; i++) pthread_join(h[i].thread, NULL);
+    for (int32_t i = 0; i < workers; i++) or_stop(w[i].status, w[i].error);
+}
+
+/* decodes a batch of fresh sentences once; seconds */
+static double decode_once(pk_worker *w, int32_t workers, uint64_t *seed) {
+    const size_t n = (size_t)w->opt.batch * (size_t)workers;
+    pk_job      *job, **order;
+    OR_STOP(PK_TAKE(&job, n));
+    OR_STOP(PK_TAKE(&order, n));
+    for (size_t i = 0; i < n; i++) {
+        OR_STOP(make_job(&job[i], seed));
+        order[i] = &job[i];
+    }
+    pk_queue     q = { .job = order, .n = n };
+    const double since = pk_clock_now();
+    run_workers(w, workers, &q);
+    const double seconds = pk_clock_now() - since;
+    for (size_t i = 0; i < n; i++) {
+        if (!job[i].n_hypotheses || job[i].hypothesis[0].n != LENGTH)
+            or_stop(PK_ARGUMENT, "an output has not the length it should have");
+        pk_job_free(&job[i]);
+    }
+    pk_memory_give(job);
+    pk_memory_give(order);
+    return seconds;
+}
+
+static void open_worker(pk_worker *w, const settings *s, const pk_network *net,
+                        const char *strategy, int32_t batch, void **state) {
+    char              spec[64];
+    pk_worker_options o = { .backend = s->backend,
+                            .arithmetic = s->arithmetic,
+                            .threads = 2,
+                            .batch = batch,
+                            .batch_tokens = batch * LENGTH,
+                            .max_source = LENGTH,
+                            .usual_length = 2 * LENGTH,
+                            .plan.n_best = 1 };
+    snprintf(spec, sizeof spec, "%s%cmax_length=%d", strategy, strchr(strategy, ':') ? ',' : ':',
+             LENGTH);
+    OR_STOP(pk_strategy_parse(spec, &o.plan.strategy, state));
+    o.plan.options = *state;
+    o.scoring = o.plan;
+    OR_STOP(pk_worker_open(w, net, &o));
+}
+
+/* ---- cases ---- */
+
+static void decoding(const settings *s, const char *shape, const pk_network *net,
+                     const char *strategy, int32_t batch) {
+    const int runs = s->quick ? 2 : batch == 1 ? 30 : 8, warm = s->quick ? 1 : batch == 1 ? 5 : 3;
+    uint64_t  seed = 11;
+    double    took[MOST_RUNS];
+    const int32_t workers = batch > 1 && s->workers ? s->workers : 1;
+    pk_worker     w[MOST_WORKERS];
+    void         *state[MOST_WORKERS];
+    const double  since = pk_clock_now();
+    for (int32_t i = 0; i < workers; i++)
+        open_worker(&w[i], s, net, strategy, batch / workers, &state[i]);
+    const double opened = pk_clock_now();
+    const double first = decode_once(w, workers, &seed);
+    for (int i = 1; i < warm; i++) decode_once(w, workers, &seed);
+    const uint64_t passes = w[0].stats.passes;
+    const double   thinking = w[0].stats.seconds[PK_MODULE_STRATEGY];
+    for (int i = 0; i < runs; i++) took[i] = decode_once(w, workers, &seed);
+    const double per_run = (double)(w[0].stats.passes - passes) / runs;
+    const double thought = (w[0].stats.seconds[PK_MODULE_STRATEGY] - thinking) / runs;
+    const double middle = median(took, runs), tokens = (double)batch * LENGTH / middle;
+    printf("{\"case\":\"decode\",\"shape\":\"%s\",\"backend\":\"%s\",\"type\":\"%s\",\"strategy\":"
+           "\"%s\","
+           "\"batch\":%d,\"runs\":%d,\"median_ms\":%.6f,\"least_ms\":%.6f,\"most_ms\":%.6f,"
+           "\"target_tokens_per_s\":%.1f,\"passes\":%.2f,\"open_ms\":%.3f,\"first_ms\":%.3f,"
+           "\"strategy_ms\":%.4f,\"workers\":%d}\n",
+           shape, s->backend, s->type_name, strategy, batch, runs, middle * 1e3, took[0] * 1e3,
+           took[runs - 1] * 1e3, tokens, per_run, (opened - since) * 1e3, first * 1e3,
+           thought * 1e3, workers);
+    printf("# %-5s %s %-4s %-11s batch %3d: %9.4f ms (%.4f to %.4f), %9.0f tokens/s, %.2f passes, "
+           "%.3f ms on strategy\n",
+           shape, s->backend, s->type_name, strategy, batch, middle * 1e3, took[0] * 1e3,
+           took[runs - 1] * 1e3, tokens, per_run, thought * 1e3);
+    fflush(stdout);
+    for (int32_t i = 0; i < workers; i++) {
+        pk_worker_close(&w[i]);
+        pk_memory_give(state[i]);
+    }
+}
+
+static void tell_single(const settings *s, const char *what, const char *shape, double *took,
+                        int runs) {
+    const double middle = median(took, runs);
+    printf("{\"case\":\"%s\",\"shape\":\"%s\",\"backend\":\"%s\",\"type\":\"%s\",\"runs\":%d,"
+           "\"median_us\":%.3f,\"least_us\":%.3f,\"most_us\":%.3f}\n",
+           what, shape, s->backend, s->type_name, runs, middle * 1e6, took[0] * 1e6,
+           took[runs - 1] * 1e6);
+    printf("# %-5s %s %-4s %s of %d tokens: %.2f us (%.2f to %.2f)\n", shape, s->backend,
+           s->type_name, what, LENGTH, middle * 1e6, took[0] * 1e6, took[runs - 1] * 1e6);
+    fflush(stdout);
+}
+
+/* one pass in which all asks see each other */
+static void run_both_ways(pk_session *session, int32_t sentence, uint64_t *seed) {
+    pk_ask    ask[LENGTH + 1] = { 0 };
+    pk_answer answer[LENGTH + 1];
+    pk_pass   pass = { .room = LENGTH, .ask = ask, .answer = answer, .see_all = true };
+    for (int32_t i = 0; i < LENGTH; i++)
+        pk_ask_add(&pass, (pk_ask){ .token = random_token(seed), .pos = i, .top_k = 1 });
+    OR_STOP(pk_session_run(session, &(pk_request){ sentence, &pass }, 1));
+}
+
+/* the encoder alone, and the decoder's bidirectional pass alone */
+static void singles(const settings *s, const char *shape, const pk_network *net) {
+    const int  runs = s->quick ? 2 : 30, warm = s->quick ? 1 : 5;
+    uint64_t   seed = 13;
+    double     encoding[MOST_RUNS], passing[MOST_RUNS];
+    int32_t    tip[1], sentence;
+    pk_verdict none = { .n_rows = 1, .room = 1, .tip = tip };
+    pk_worker  w;
+    pk_job     job;
+    void      *state;
+    tip[0] = 0; /* the history stays empty */
+    open_worker(&w, s, net, "greedy", 1, &state);
+    for (int i = -warm; i < runs; i++) {
+        const int at = i < 0 ? 0 : i;
+        OR_STOP(make_job(&job, &seed));
+        const pk_sentence_tokens source = { job.source.id, LENGTH };
+        const double             since = pk_clock_now();
+        OR_STOP(pk_session_encode(w.session, &source, 1, &sentence));
+        const double encoded = pk_clock_now();
+        run_both_ways(w.session, sentence, &seed);
+        passing[at] = pk_clock_now() - encoded;
+        encoding[at] = encoded - since;
+        pk_session_commit(w.session, sentence, &none);
+        pk_session_forget(w.session, sentence);
+        pk_job_free(&job);
+    }
+    tell_single(s, "encode", shape, encoding, runs);
+    tell_single(s, "pass_both_ways", shape, passing, runs);
+    pk_worker_close(&w);
+    pk_memory_give(state);
+}
+
+static void measure(const settings *s, int32_t encoder_layers, int32_t decoder_layers) {
+    static const char *const strategies[] = { "greedy", "beam:size=4", "beam:size=5" };
+    const int32_t            batches[] = { 1, s->quick ? 2 : 32, 256 };
+    char                     shape[24];
+    random_network           t;
+    snprintf(shape, sizeof shape, "%d-%d", encoder_layers, decoder_layers);
+    if (s->shape && strcmp(s->shape, shape) != 0) return;
+    OR_STOP(open_network(&t, encoder_layers, decoder_layers, s->stored));
+    for (int k = 0; k < 3; k++)
+        for (int b = 0; b < (s->quick ? 2 : 3); b++)
+            if ((!s->strategy || strcmp(s->strategy, strategies[k]) == 0) &&
+                (!s->batch || s->batch == batches[b]))
+                decoding(s, shape, &t.net, strategies[k], batches[b]);
+    if (!s->strategy && !s->batch) singles(s, shape, &t.net);
+    close_network(&t);
+}
+
+static bool read_type(settings *s, const char *name) {
+    const bool gpu = strncmp(s->backend, "cuda", 4) == 0;
+    s->type_name = name;
+    s->stored = strcmp(name, "f32") == 0 ? PK_F32 : strcmp(name, "i8") == 0 ? PK_I8 : PK_F16;
+    s->arithmetic = !gpu || s->stored == PK_F32 ? PK_F32
+                    : strcmp(name, "bf16") == 0 ? PK_BF16
+                                                : PK_F16;
+    return s->stored != PK_F16 || strcmp(name, "f16") == 0 || strcmp(name, "bf16") == 0;
+}
+
+int main(int n, char **argument) {
+    settings s = { 0 };
+    bool     good = n > 2;
+    if (good) {
+        s.backend = argument[1];
+        good = read_type(&s, argument[2]);
+    }
+    for (int i = 3; i < n && good; i++) {
+        if (strcmp(argument[i], "--quick") == 0)
+            s.quick = true;
+        else if (strcmp(argument[i], "--shape") == 0 && i + 1 < n)
+            s.shape = argument[++i];
+        else if (strcmp(argument[i], "--strategy") == 0 && i + 1 < n)
+            s.strategy = argument[++i];
+        else if (strcmp(argument[i], "--batch") == 0 && i + 1 < n)
+            s.batch = atoi(argument[++i]);
+        else if (strcmp(argument[i], "--workers") == 0 && i + 1 < n)
+            good = (s.workers = atoi(argument[++i])) > 0 && s.workers <= MOST_WORKERS;
+        else
+            good = false;
+    }
+    if (!good) {
+        fprintf(stderr, "gpu_latency BACKEND f16|bf16|i8|f32 [--quick] [--shape 6-6|12-1|20-1] "
+                        "[--strategy S] [--batch N] [--workers N]\n");
+        return 2;
+    }
+    measure(&s, 6, 6);
+    measure(&s, 12, 1);
+    measure(&s, 20, 1);
+    return 0;
+}

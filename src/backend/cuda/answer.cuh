@@ -1,0 +1,254 @@
+/* answer.cuh - what the kernels of answer() share: what they are told, and how a warp serves one
+ * question from the logits of one chunk.
+ *
+ * Two kernels. The first (answer.cu, answer_f32.cu): a block has 128 tokens of the vocabulary (a
+ * chunk) and up to 64 questions; it makes their logits in shared memory, and leaves for each
+ * question the chunk's best tokens (sorted) and its part of the log sum. The second
+ * (answer_join.cu): a block a question joins what the chunks left. No (n, V) logits in memory.
+ *
+ * The chunk is always 128 tokens, a question is always one warp's: so no number depends on how many
+ * questions there are. Scores travel as keys: unsigned integers in the order of the floats, so that
+ * one redux finds the best of a warp. */
+#ifndef PK_BACKEND_CUDA_ANSWER_CUH
+#define PK_BACKEND_CUDA_ANSWER_CUH
+#include <limits.h>
+#include <math.h>
+#include <stddef.h>
+
+#include "backend/cuda/common.cuh"
+
+enum {
+    CHUNK = 128, /* tokens: 8 panels */
+    THREADS = 256,
+    WARPS = 8,
+    LOGITS_STRIDE = CHUNK + 4, /* keeps the stores of mma's results apart in the banks */
+    EARLY = 32,                /* bans of a question that are fetched beforehand */
+    MOST_KEPT = CHUNK,         /* a chunk has no more to give */
+    MOST_TOP_K = 512
+};
+
+/* What both kernels are told. */
+struct asking {
+    const pk_question *question; /* (n) */
+    const int32_t     *tokens;
+    float             *target_score;
+    int32_t            n, vocab, chunks;
+    int32_t            keep; /* best tokens kept of each chunk */
+    bool               sums;
+    uint2             *list; /* (n, chunks, keep) key and token, best first */
+    float2            *part; /* (n, chunks) largest logit, sum of exp(logit - largest) */
+};
+
+struct output_layer {
+    const void  *data;
+    const float *scale, *bias; /* either may be NULL */
+    int32_t      cols, panels;
+};
+
+/* the first kernel for F32 */
+void pk_cuda_answer_f32(pk_cuda *c, pk_tensor hidden, const output_layer &layer, const asking &a);
+/* the second kernel */
+void pk_cuda_answer_join(pk_cuda *c, const asking &a, const pk_answering *all);
+
+/* ---- keys ---- */
+
+static constexpr unsigned NONE = 0x007fffffu; /* the key of minus infinity */
+
+/* not-a-numbers count as minus infinity, both zeros as one */
+static __device__ __forceinline__ unsigned key_of(float x) {
+    const unsigned bits = __float_as_uint(x > -INFINITY ? x + 0.0f : -INFINITY);
+    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+}
+
+static __device__ __forceinline__ float score_of(unsigned key) {
+    return __uint_as_float(key & 0x80000000u ? key ^ 0x80000000u : ~key);
+}
+
+/* the largest key of a warp and the lowest token that has it */
+static __device__ __forceinline__ uint2 best_of_warp(uint2 mine) {
+    const unsigned key = __reduce_max_sync(~0u, mine.x);
+    const int      token = __reduce_min_sync(~0u, mine.x == key ? (int)mine.y : INT_MAX);
+    return make_uint2(key, (unsigned)token);
+}
+
+static __device__ __forceinline__ float sum_of_warp(float x) {
+    for (int step = 16; step; step /= 2) x += __shfl_xor_sync(~0u, x, step);
+    return x;
+}
+
+/* ---- one question, one chunk: a warp; lane l has tokens l, l + 32, l + 64, l + 96 ---- */
+
+static __device__ __forceinline__ void read_logits(float x[4], const float *logits, int n) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int j = 0; j < 4; j++) x[j] = lane + 32 * j < n ? logits[lane + 32 * j] : -INFINITY;
+}
+
+static __device__ void note_targets(const asking &a, const pk_question &q, const float *logits,
+                                    int first, int n) {
+    for (int j = threadIdx.x % 32; j < q.n_target; j += 32) {
+        const int token = a.tokens[q.target + j] - first;
+        if (token >= 0 && token < n) a.target_score[q.target + j] = logits[token];
+    }
+}
+
+static __device__ void note_sum(float2 *part, const float x[4]) {
+    unsigned most = 0;
+#pragma unroll
+    for (int j = 0; j < 4; j++) most = max(most, key_of(x[j]));
+    const float largest = score_of(__reduce_max_sync(~0u, most));
+    float       sum = 0;
+#pragma unroll
+    for (int j = 0; j < 4; j++) sum += x[j] == -INFINITY ? 0 : expf(x[j] - largest);
+    sum = sum_of_warp(sum);
+    if (threadIdx.x % 32 == 0) *part = make_float2(largest, sum);
+}
+
+static __device__ void apply_bans(const asking &a, const pk_question &q, const int *early,
+                                  float *logits, int first) {
+    const int lane = threadIdx.x % 32;
+    __syncwarp(); /* all have read what they needed of the logits */
+    for (int j = lane; j < q.n_ban; j += 32) {
+        const int token = (j < EARLY ? early[j] : a.tokens[q.ban + j]) - first;
+        if (token >= 0 && token < CHUNK) logits[token] = -INFINITY;
+    }
+    __syncwarp();
+}
+
+/* the n best of the chunk, best first */
+static __device__ void list_best(uint2 *list, int n, const float x[4], int first) {
+    const int lane = threadIdx.x % 32;
+    unsigned  key[4];
+#pragma unroll
+    for (int j = 0; j < 4; j++) key[j] = key_of(x[j]);
+    for (int k = 0; k < n; k++) {
+        uint2 mine = make_uint2(key[0], (unsigned)(first + lane));
+#pragma unroll
+        for (int j = 1; j < 4; j++)
+            if (key[j] > mine.x) mine = make_uint2(key[j], (unsigned)(first + lane + 32 * j));
+        const uint2 best = best_of_warp(mine);
+        if (best.x <= NONE) { /* nothing is left */
+            for (int rest = k + lane; rest < n; rest += 32) list[rest] = make_uint2(NONE, ~0u);
+            break;
+        }
+        if (mine.y == best.y) list[k] = best;
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            if ((unsigned)(first + lane + 32 * j) == best.y) key[j] = 0;
+    }
+}
+
+static __device__ void ask_chunk(const asking &a, const pk_question &q, const int *early,
+                                 float *logits, int question) {
+    const int    first = (int)blockIdx.y * CHUNK, n = min(a.vocab - first, (int)CHUNK);
+    const size_t at = (size_t)question * (size_t)a.chunks + blockIdx.y;
+    const bool   sums = a.sums && q.log_sum;
+    float        x[4];
+    read_logits(x, logits, n);
+    note_targets(a, q, logits, first, n);
+    if (sums && !q.renormalise) note_sum(a.part + at, x);
+    if (q.n_ban > 0) {
+        apply_bans(a, q, early, logits, first);
+        read_logits(x, logits, n);
+    }
+    if (sums && q.renormalise) note_sum(a.part + at, x);
+    list_best(a.list + at * (size_t)a.keep, min(q.top_k, a.keep), x, first);
+}
+
+/* ---- the questions of a block; warp w has w, w + 8, ... ---- */
+
+enum { WORDS = sizeof(pk_question) / 4 };
+static_assert(sizeof(pk_question) == 28 && offsetof(pk_question, row) == 0 &&
+                  offsetof(pk_question, ban) == 8 && offsetof(pk_question, n_ban) == 12,
+              "fetch_questions() reads questions as words");
+
+struct questions {
+    int         early[EARLY];
+    pk_question asked;
+    int         gap; /* 16-byte multiples */
+};
+static_assert(sizeof(questions) == 160, "a whole number of 16 bytes");
+
+/* A warp's questions on their way to shared memory. */
+template <int N> struct coming {
+    int word[N]; /* lane's word of each question */
+    int ban[N];  /* lane's ban, or -1 */
+    int row[N];  /* of the hidden states */
+};
+
+/* Asks for this warp's questions, then for the beginning of their bans, but does not wait for
+ * those. Past the end there are questions about row 0 that want nothing. */
+template <int N>
+static __device__ __forceinline__ void fetch_questions(coming<N> &c, const asking &a) {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+        const int i = (int)blockIdx.x * N * WARPS + warp + WARPS * j;
+        c.word[j] =
+            lane < WORDS && i < a.n ? reinterpret_cast<const int *>(a.question + i)[lane] : 0;
+    }
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+        c.row[j] = __shfl_sync(~0u, c.word[j], 0);
+        const int from = __shfl_sync(~0u, c.word[j], 2), n = __shfl_sync(~0u, c.word[j], 3);
+        c.ban[j] = lane < n ? a.tokens[from + lane] : -1;
+    }
+}
+
+template <int N>
+static __device__ __forceinline__ void store_questions(questions *to, const coming<N> &c) {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+        questions *q = to + warp + WARPS * j;
+        if (lane < WORDS) reinterpret_cast<int *>(&q->asked)[lane] = c.word[j];
+        q->early[lane] = c.ban[j];
+    }
+}
+
+template <int N>
+static __device__ void ask_all(const asking &a, const questions *asked, float *logits) {
+    const int warp = threadIdx.x / 32;
+    for (int j = 0; j < N; j++) {
+        const int in_block = warp + WARPS * j, i = (int)blockIdx.x * N * WARPS + in_block;
+        if (i >= a.n) break;
+        ask_chunk(a, asked[in_block].asked, asked[in_block].early,
+                  logits + (size_t)in_block * LOGITS_STRIDE, i);
+    }
+}
+
+/* ---- copies to shared memory that are not waited for ---- */
+
+static __device__ __forceinline__ unsigned shared_address(const void *p) {
+    return (unsigned)__cvta_generic_to_shared(p);
+}
+
+static __device__ __forceinline__ void copies_done() {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+/* ---- launching ---- */
+
+/* bytes of shared memory for n questions and their logits */
+static inline size_t base_bytes(int n) {
+    return (size_t)n * (sizeof(questions) + LOGITS_STRIDE * sizeof(float));
+}
+
+/* with as much shared memory as asked for */
+template <typename... Formal, typename... Actual>
+static void launch_large(pk_cuda *c, void (*kernel)(Formal...), dim3 grid, size_t shared,
+                         Actual... actual) {
+    if (shared > 48 * 1024)
+        pk_cuda_good(c,
+                     cudaFuncSetAttribute((const void *)kernel,
+                                          cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared),
+                     "answer: shared memory");
+    launch(c, "answer", kernel, grid, dim3(THREADS), shared, 0, actual...);
+}
+
+/* groups of 8 * N questions run together, so that a chunk's weights come from memory once */
+template <int N> static dim3 grid_for(const asking &a) {
+    return dim3((unsigned)((a.n + 8 * N - 1) / (8 * N)), (unsigned)a.chunks);
+}
+
+#endif

@@ -1,0 +1,161 @@
+/* cuda.cu - opening and closing the cuda backend, its failures, and its row of the table.
+ *
+ * One backend is one stream of one GPU; ops are launched on it in order and nobody waits but
+ * status(). The runtime is linked statically and finds the driver when it is first called, so the
+ * same binary runs where there is no GPU, and says so when one is asked for. */
+#include <cstdarg>
+#include <cstdio>
+#include <new>
+
+#include "backend/cuda/parts.cuh"
+
+extern "C" {
+#include "backend/list.h"
+#include "base/memory.h"
+}
+
+void pk_cuda_fail(pk_cuda *c, pk_status why, const char *format, ...) {
+    va_list arguments;
+    if (c->status != PK_OK) return;
+    c->status = why;
+    va_start(arguments, format);
+    vsnprintf(c->message, sizeof c->message, format, arguments);
+    va_end(arguments);
+}
+
+bool pk_cuda_good(pk_cuda *c, cudaError_t code, const char *what) {
+    if (code == cudaSuccess) return c->status == PK_OK;
+    pk_cuda_fail(c, PK_DEVICE, "%s on GPU %d failed: %s", what, c->device,
+                 cudaGetErrorString(code));
+    return false;
+}
+
+void pk_cuda_use(const pk_cuda *c) { cudaSetDevice(c->device); }
+
+/* waits for everything; the first failure since the last call */
+static pk_status take_status(void *self) {
+    pk_cuda *c = (pk_cuda *)self;
+    pk_cuda_use(c);
+    pk_cuda_good(c, cudaStreamSynchronize(c->stream), "a pass");
+    const pk_status status = c->status;
+    c->status = PK_OK;
+    return status == PK_OK ? PK_OK : pk_fail_with(status, "%s", c->message);
+}
+
+static pk_status reserve(void *self, const pk_limits *max) {
+    pk_cuda     *c = (pk_cuda *)self;
+    const size_t bytes = pk_cuda_answer_bytes(max);
+    pk_cuda_use(c);
+    if (bytes > c->answer_bytes) {
+        PK_TRY(pk_cuda_take(c, bytes, false, &c->answer_scratch));
+        c->answer_bytes = bytes;
+    }
+    c->max = *max;
+    return PK_OK;
+}
+
+static void limit(void *self, int32_t threads) { (void)self, (void)threads; }
+
+/* Few shapes, so that few recordings serve all passes; small ones are whole tiles of 8 rows. */
+static int32_t round_rows(void *self, int32_t rows) {
+    const int32_t step = rows <= 64 ? 8 : rows <= 256 ? 32 : rows <= 1024 ? 64 : 256;
+    (void)self;
+    return (rows + step - 1) / step * step;
+}
+
+static pk_status take(void *self, size_t bytes, bool host, void **out) {
+    pk_cuda_use((pk_cuda *)self);
+    return pk_cuda_take((pk_cuda *)self, bytes, host, out);
+}
+
+static uint64_t held(void *self) { return ((pk_cuda *)self)->device_bytes; }
+
+static void put(void *self, void *to, const void *from, size_t bytes) {
+    pk_cuda *c = (pk_cuda *)self;
+    pk_cuda_use(c);
+    pk_cuda_good(c, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, c->stream),
+                 "an upload");
+}
+
+static void get(void *self, void *to, const void *from, size_t bytes) {
+    pk_cuda *c = (pk_cuda *)self;
+    pk_cuda_use(c);
+    pk_cuda_good(c, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, c->stream),
+                 "a download");
+}
+
+static pk_status adopt(void *self, const pk_weight *host, pk_weight *out) {
+    pk_cuda_use((pk_cuda *)self);
+    return pk_cuda_adopt((pk_cuda *)self, host, out);
+}
+
+static void close(void *self) {
+    pk_cuda *c = (pk_cuda *)self;
+    pk_cuda_use(c);
+    if (c->stream) cudaStreamSynchronize(c->stream);
+    pk_cuda_forget_graphs(c);
+    pk_cuda_give_all(c);
+    if (c->stream) cudaStreamDestroy(c->stream);
+    pk_memory_give(c);
+}
+
+/* ---- opening ---- */
+
+static pk_status find_device(int32_t device, cudaDeviceProp *properties) {
+    int               n = 0;
+    const cudaError_t code = cudaGetDeviceCount(&n);
+    if (code == cudaErrorInsufficientDriver)
+        return pk_fail_with(PK_UNSUPPORTED,
+                            "no usable NVIDIA driver: this build needs one for CUDA %d.%d "
+                            "or newer",
+                            CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+    if (code != cudaSuccess || n == 0)
+        return pk_fail_with(PK_UNSUPPORTED, "no GPU: %s",
+                            code ? cudaGetErrorString(code) : "none is there");
+    if (device >= n)
+        return pk_fail_with(PK_ARGUMENT, "there is no GPU %d: there are %d", device, n);
+    if (cudaGetDeviceProperties(properties, device) != cudaSuccess)
+        return pk_fail_with(PK_DEVICE, "GPU %d does not answer", device);
+    if (properties->major < 8)
+        return pk_fail_with(PK_UNSUPPORTED,
+                            "%s is too old: compute capability 8.0 is needed, it has %d.%d",
+                            properties->name, properties->major, properties->minor);
+    return PK_OK;
+}
+
+static pk_status open_parts(pk_cuda *c) {
+    pk_cuda_use(c);
+    pk_cuda_good(c, cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking), "opening");
+    return c->status == PK_OK ? PK_OK : pk_fail_with(c->status, "%s", c->message);
+}
+
+static pk_backend table_of(pk_cuda *c) {
+    pk_backend b = {};
+    b.name = "cuda", b.self = c, b.activations = c->arithmetic, b.remote = true, b.follow = 16;
+    b.close = close, b.status = take_status, b.reserve = reserve, b.limit = limit;
+    b.round = round_rows, b.take = take, b.held = held, b.put = put, b.get = get, b.adopt = adopt;
+    b.repeat = pk_cuda_repeat;
+    b.embed = pk_cuda_embed, b.linear = pk_cuda_linear, b.norm = pk_cuda_norm;
+    b.attend = pk_cuda_attend, b.place = pk_cuda_place, b.answer = pk_cuda_answer;
+    b.advance = pk_cuda_advance;
+    return b;
+}
+
+extern "C" pk_status pk_cuda_open(int32_t device, pk_dtype arithmetic, pk_backend *out) {
+    cudaDeviceProp properties;
+    void          *block;
+    PK_TRY(find_device(device, &properties));
+    PK_TRY(pk_memory_take(1, sizeof(pk_cuda), &block));
+    pk_cuda *c = new (block) pk_cuda();
+    c->device = device;
+    c->processors = properties.multiProcessorCount;
+    c->hopper = properties.major >= 9;
+    c->arithmetic = arithmetic;
+    const pk_status status = open_parts(c);
+    if (status != PK_OK) {
+        close(c);
+        return status;
+    }
+    *out = table_of(c);
+    return PK_OK;
+}

@@ -1,0 +1,302 @@
+/* linear.cuh - what the kernels of linear share: the job, copies, fragments, and what follows a
+ * sum.
+ *
+ * The order of the sum over cols, the same in every kernel: the columns are cut into tiles of 16
+ * and the tiles into 8 chunks, see chunk_start(); a chunk is one chain of additions from zero in
+ * the order of its columns; then total = 0 and the 8 chunks are added to it in order. An empty
+ * chunk adds +0 and may be left out. What follows, see finished(), is written with the intrinsics
+ * that the compiler never joins into others, so that all kernels round alike. */
+#ifndef PK_BACKEND_CUDA_LINEAR_CUH
+#define PK_BACKEND_CUDA_LINEAR_CUH
+#include "backend/cuda/common.cuh"
+
+/* one call of linear, as the kernels get it: out = x w^T and what follows */
+struct linear_job {
+    const void *w, *x,
+        *residual; /* (outputs, cols) in tiles or panels, (rows, cols), (rows, outputs) */
+    const float   *scale, *bias; /* (outputs) or NULL */
+    const float   *gain, *shift; /* (outputs) or NULL */
+    void          *out, *pool;   /* (rows, outputs), (slots, outputs - from) */
+    const int32_t *slot;         /* (rows) */
+    int            rows, cols, outputs, from;
+    int            x_stride, residual_stride, out_stride, pool_stride;
+    pk_dtype       pool_type;
+    pk_act         act;
+    float          epsilon;
+    bool           x_aligned; /* every row of x starts on 16 bytes */
+    bool           even; /* columns 2i and 2i + 1 of out and residual make one aligned access */
+};
+
+/* the kernels' own launchers */
+void       pk_cuda_linear_chunked(pk_cuda *c, const linear_job &j, pk_dtype weights, int panels,
+                                  int tiles, bool norm);
+void       pk_cuda_linear_large(pk_cuda *c, const linear_job &j, pk_dtype weights);
+linear_job pk_cuda_linear_job(pk_tensor out, pk_tensor x, const pk_weight *w,
+                              const pk_after *after);
+
+enum { CHUNKS = 8, CHUNKED_THREADS = 32 * CHUNKS };
+
+static __host__ __device__ __forceinline__ int k_tiles_of(int cols) { return (cols + 15) / 16; }
+/* the first tile of a chunk */
+static __host__ __device__ __forceinline__ int chunk_start(int k_tiles, int chunk) {
+    return chunk * k_tiles / CHUNKS;
+}
+
+/* ---- copies that run beside the arithmetic ---- */
+
+static __device__ __forceinline__ uint32_t shared_address(const void *p) {
+    return (uint32_t)__cvta_generic_to_shared(p);
+}
+
+/* 16 bytes into shared memory: `bytes` of them from `from`, then zeros */
+static __device__ __forceinline__ void copy_16(void *to, const void *from, int bytes) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)),
+                 "l"(from), "r"(bytes)
+                 : "memory");
+}
+
+static __device__ __forceinline__ void copies_commit() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+/* until at most N of the groups committed last are still under way */
+template <int N> __device__ __forceinline__ void copies_wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
+
+/* elements of x beyond the end are zeros, whatever lies there: 16 bytes from (row, k) on */
+template <typename T>
+__device__ __forceinline__ void copy_of_x(T *to, const linear_job &j, int row, int k) {
+    const int left = row < j.rows ? (j.cols - k) * (int)sizeof(T) : 0;
+    const T  *from = (const T *)j.x + (left > 0 ? (size_t)row * (size_t)j.x_stride + (size_t)k : 0);
+    copy_16(to, from, left > 16 ? 16 : left > 0 ? left : 0);
+}
+
+template <typename T> __device__ __forceinline__ T x_or_zero(const linear_job &j, int row, int k) {
+    if (row >= j.rows || k >= j.cols) return from_float<T>(0.0f);
+    return ((const T *)j.x)[(size_t)row * (size_t)j.x_stride + (size_t)k];
+}
+
+/* One warp brings (ROWS, 16 * tiles) of x, from (first_row, first_k) on, into `to`, rows `stride`
+ * apart. Eight lanes take 128 bytes of a row. */
+template <typename T, int ROWS>
+__device__ __forceinline__ void stage_x(T *to, int stride, const linear_job &j, int first_row,
+                                        int first_k, int tiles, int lane) {
+    constexpr int PIECE = 16 / (int)sizeof(T);
+    if (j.x_aligned) {
+#pragma unroll
+        for (int r = 0; r < ROWS; r += 4)
+            for (int k = lane % 8 * PIECE; k < 16 * tiles; k += 8 * PIECE) {
+                const int row = r + lane / 8;
+                copy_of_x(to + row * stride + k, j, first_row + row, first_k + k);
+            }
+    } else {
+        for (int row = 0; row < ROWS; row++)
+            for (int k = lane; k < 16 * tiles; k += 32)
+                to[row * stride + k] = x_or_zero<T>(j, first_row + row, first_k + k);
+    }
+}
+
+/* ---- tiles of weights and the matrix units ---- */
+
+/* what a lane holds of a tile of 16 x 16 weights, as it lies in memory */
+template <typename W> struct tile_of { typedef uint4 piece; };
+template <> struct tile_of<int8_t> { typedef uint2 piece; };
+
+/* Weights are read once per block and never change. Volatile, so that they stay in front of
+ * wait_for_previous(). */
+static __device__ __forceinline__ void fetch(uint4 &a, const uint4 *from) {
+    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(a.x), "=r"(a.y), "=r"(a.z), "=r"(a.w)
+                 : "l"(from));
+}
+static __device__ __forceinline__ void fetch(uint2 &a, const uint2 *from) {
+    asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
+                 : "=r"(a.x), "=r"(a.y)
+                 : "l"(from));
+}
+
+/* four integers (plus 128) to two pairs of 16-bit floats; exact */
+static __device__ __forceinline__ void widen_four(uint32_t biased, __half, uint32_t &low,
+                                                  uint32_t &high) {
+    const __half2 bias = __half2half2(__ushort_as_half(0x6480));        /* 1024 + 128 */
+    uint32_t      pair[2] = { __byte_perm(biased, 0x64646464u, 0x4140), /* 1024 + integer */
+                              __byte_perm(biased, 0x64646464u, 0x4342) };
+    for (int i = 0; i < 2; i++) {
+        const __half2 value = __hsub2(*(__half2 *)&pair[i], bias);
+        pair[i] = *(const uint32_t *)&value;
+    }
+    low = pair[0], high = pair[1];
+}
+static __device__ __forceinline__ void widen_four(uint32_t biased, __nv_bfloat16, uint32_t &low,
+                                                  uint32_t &high) {
+    uint32_t value[4];
+    for (int i = 0; i < 4;
+         i++) { /* 2^23 + integer, as a float; then only the upper half has bits */
+        const uint32_t bits = __byte_perm(biased, 0x4B000000u, 0x7440u + (uint32_t)i);
+        value[i] = __float_as_uint(__uint_as_float(bits) - 8388736.0f);
+    }
+    low = __byte_perm(value[0], value[1], 0x7632), high = __byte_perm(value[2], value[3], 0x7632);
+}
+
+template <typename T> __device__ __forceinline__ uint4 widen(uint4 a) { return a; }
+template <typename T> __device__ __forceinline__ uint4 widen(uint2 a) {
+    uint4 w;
+    widen_four(a.x ^ 0x80808080u, T(), w.x, w.y);
+    widen_four(a.y ^ 0x80808080u, T(), w.z, w.w);
+    return w;
+}
+
+/* sum (16 outputs, 8 rows) += a (16 outputs, 16 k) b (16 k, 8 rows) */
+static __device__ __forceinline__ void multiply(float (&sum)[4], uint4 a, const uint32_t (&b)[2],
+                                                __half) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b[0]), "r"(b[1]));
+}
+static __device__ __forceinline__ void multiply(float (&sum)[4], uint4 a, const uint32_t (&b)[2],
+                                                __nv_bfloat16) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b[0]), "r"(b[1]));
+}
+
+/* Where a lane points for load_x: bytes from the first element of a tile of x, whose rows lie
+ * `stride` elements apart. Lanes 0-7 and 8-15 name the halves (in k) of 8 rows, 16-31 those of the
+ * next 8. */
+template <int TILES> __device__ __forceinline__ uint32_t x_lane_offset(int stride, int lane) {
+    const int row = lane % 8 + (TILES > 1 ? lane / 16 * 8 : 0), k = lane / 8 % 2 * 8;
+    return (uint32_t)(row * stride + k) * 2;
+}
+
+/* b: (16 k, 8 * TILES rows) from shared memory; at: the tile's first element plus x_lane_offset()
+ */
+template <int TILES>
+__device__ __forceinline__ void load_x(uint32_t (&b)[TILES][2], uint32_t at, int stride) {
+    if constexpr (TILES == 1) {
+        asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+                     : "=r"(b[0][0]), "=r"(b[0][1])
+                     : "r"(at)
+                     : "memory");
+    } else {
+#pragma unroll
+        for (int i = 0; i < TILES; i += 2)
+            asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(b[i][0]), "=r"(b[i][1]), "=r"(b[i + 1][0]), "=r"(b[i + 1][1])
+                         : "r"(at + (uint32_t)(8 * i * stride) * 2)
+                         : "memory");
+    }
+}
+
+/* ---- what follows a sum ---- */
+
+template <typename W> struct is_scaled { static constexpr bool value = false; };
+template <> struct is_scaled<int8_t> { static constexpr bool value = true; };
+
+template <typename T, typename W>
+__device__ __forceinline__ T finished(float sum, float scale, float bias, pk_act act,
+                                      float residual) {
+    const float x = is_scaled<W>::value ? __fmaf_rn(sum, scale, bias) : __fadd_rn(sum, bias);
+    return from_float<T>(__fadd_rn(activate(x, act), residual));
+}
+
+template <typename T>
+__device__ __forceinline__ float residual_at(const linear_job &j, int row, int col) {
+    if (!j.residual || row >= j.rows || col >= j.outputs) return 0;
+    return to_float(((const T *)j.residual)[(size_t)row * (size_t)j.residual_stride + (size_t)col]);
+}
+
+static __device__ __forceinline__ int slot_at(const linear_job &j, int row) {
+    return j.pool && row < j.rows ? j.slot[row] : 0;
+}
+
+template <typename T>
+__device__ __forceinline__ void place(const linear_job &j, int slot, int col, T value) {
+    if (!j.pool || col < j.from) return;
+    const size_t at = (size_t)slot * (size_t)j.pool_stride + (size_t)(col - j.from);
+    const float  x = to_float(value);
+    if (j.pool_type == PK_F32)
+        ((float *)j.pool)[at] = x;
+    else if (j.pool_type == PK_F16)
+        ((__half *)j.pool)[at] = from_float<__half>(x);
+    else
+        ((__nv_bfloat16 *)j.pool)[at] = from_float<__nv_bfloat16>(x);
+}
+
+/* two neighbours at once where they lie well; T is a 16-bit type */
+template <typename T>
+__device__ __forceinline__ void residual_pair(const linear_job &j, int row, int col,
+                                              float (&pair)[2]) {
+    if (!j.even || !j.residual || row >= j.rows || col >= j.outputs) {
+        for (int i = 0; i < 2; i++) pair[i] = residual_at<T>(j, row, col + i);
+        return;
+    }
+    const T *from = (const T *)j.residual + (size_t)row * (size_t)j.residual_stride + (size_t)col;
+    const uint32_t bits = *(const uint32_t *)from;
+    for (int i = 0; i < 2; i++) pair[i] = to_float(((const T *)&bits)[i]);
+}
+
+/* col + 1 may lie beyond the end */
+template <typename T>
+__device__ __forceinline__ void store_pair(const linear_job &j, int row, int col,
+                                           const T (&pair)[2]) {
+    T *to = (T *)j.out + (size_t)row * (size_t)j.out_stride + (size_t)col;
+    if (j.even) {
+        uint32_t bits;
+        for (int i = 0; i < 2; i++) ((T *)&bits)[i] = pair[i];
+        *(uint32_t *)to = bits;
+    } else {
+        for (int i = 0; i < 2; i++)
+            if (col + i < j.outputs) to[i] = pair[i];
+    }
+}
+
+template <typename T>
+__device__ __forceinline__ void keep(const linear_job &j, int row, int col, int slot, T value) {
+    if (row >= j.rows || col >= j.outputs) return;
+    ((T *)j.out)[(size_t)row * (size_t)j.out_stride + (size_t)col] = value;
+    place(j, slot, col, value);
+}
+
+/* ---- joining chunks that were summed side by side ---- */
+
+/* Each chunk leaves its sums in a region of its own: (rows, outputs), rows this many floats apart,
+ * so that neither the lanes that write fragments nor those that read rows meet in a bank. */
+template <int PANELS> struct partial {
+    static constexpr int OUTPUTS = 16 * PANELS, STRIDE = OUTPUTS + 4;
+};
+
+/* the order of the law */
+static __device__ __forceinline__ float chunks_joined(const char *memory, int region, int index) {
+    float total = 0;
+#pragma unroll
+    for (int chunk = 0; chunk < CHUNKS; chunk++)
+        total = __fadd_rn(total, ((const float *)(memory + chunk * region))[index]);
+    return total;
+}
+
+/* what a thread needs besides the sums for its share of (rows, outputs): always the same output,
+ * and every (CHUNKED_THREADS / outputs)th row */
+template <int EACH> struct ending {
+    float scale, bias, residual[EACH];
+    int   slot[EACH];
+};
+
+template <int EACH>
+__device__ __forceinline__ void ending_constants(ending<EACH> &e, const linear_job &j, int col) {
+    e.scale = j.scale && col < j.outputs ? j.scale[col] : 0;
+    e.bias = j.bias && col < j.outputs ? j.bias[col] : 0;
+}
+
+/* what other kernels write; row_step: rows between this thread's */
+template <typename T, int EACH>
+__device__ __forceinline__ void ending_variables(ending<EACH> &e, const linear_job &j, int row,
+                                                 int row_step, int col) {
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        e.residual[i] = residual_at<T>(j, row + i * row_step, col);
+        e.slot[i] = slot_at(j, row + i * row_step);
+    }
+}
+#endif

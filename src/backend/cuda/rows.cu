@@ -1,0 +1,204 @@
+/* rows.cu - ops that go over rows: embed, norm, place; and advance, the step of rows that follow
+ * their own best tokens.
+ *
+ * All of them are small: what counts is how often they wait for memory, so loads that do not depend
+ * on each other are asked for together. The norm adds up in the order of common.cuh. */
+#include "backend/cuda/common.cuh"
+
+enum { EMBED_THREADS = 256, PLACE_THREADS = 256, NORM_WARPS = 16, ADVANCE_THREADS = 256 };
+
+static int at_most(int n, int most) { return n < most ? n : most; }
+static int threads_for(int n, int most) { return at_most((n + 31) / 32 * 32, most); }
+
+/* ---- embed ---- */
+
+/* one weight of a matrix as the device has it; W: float in panels, all others in tiles */
+template <typename W> struct matrix {
+    const W     *data;
+    const float *scale; /* I8 only */
+    int          cols;
+};
+
+static __device__ __forceinline__ float weight_at(const matrix<float> &m, int row, int col) {
+    return m.data[((size_t)(row / 16) * (size_t)m.cols + (size_t)col) * 16 + (size_t)(row % 16)];
+}
+static __device__ __forceinline__ float weight_at(const matrix<int8_t> &m, int row, int col) {
+    return __fmul_rn((float)m.data[tile_index(m.cols, row, col)], m.scale[row]);
+}
+template <typename W>
+__device__ __forceinline__ float weight_at(const matrix<W> &m, int row, int col) {
+    return to_float(m.data[tile_index(m.cols, row, col)]);
+}
+
+/* a block for a row; product and sum are rounded one by one, as everywhere else */
+template <typename T, typename W>
+__global__ void __launch_bounds__(EMBED_THREADS)
+    embed_rows(T *out, int64_t out_stride, matrix<W> table, const int32_t *token, float scale,
+               const float *position, const int32_t *pos) {
+    const int row = (int)blockIdx.x;
+    let_next_start();
+    wait_for_previous();
+    const int    id = token[row], at = position ? pos[row] : 0;
+    T           *to = out + row * out_stride;
+    const float *add = position + (int64_t)at * table.cols;
+    for (int c = (int)threadIdx.x; c < table.cols; c += (int)blockDim.x) {
+        const float offset = position ? add[c] : 0;
+        const float value = id < 0 ? 0 : __fmul_rn(weight_at(table, id, c), scale);
+        to[c] = from_float<T>(__fadd_rn(value, offset));
+    }
+}
+
+template <typename T, typename W>
+static void embed_from(pk_cuda *c, pk_tensor out, const pk_weight *table, const int32_t *token,
+                       float scale, const pk_weight *position, const int32_t *pos) {
+    const matrix<W> m = { (const W *)table->data, table->scale, table->cols };
+    launch(c, "embed", embed_rows<T, W>, out.rows, threads_for(out.cols, EMBED_THREADS), 0, 0,
+           (T *)out.data, out.stride, m, token, scale,
+           position ? (const float *)position->data : NULL, pos);
+}
+
+void pk_cuda_embed(void *self, pk_tensor out, const pk_weight *table, const int32_t *token,
+                   float scale, const pk_weight *position, const int32_t *pos) {
+    pk_cuda *c = static_cast<pk_cuda *>(self);
+    if (out.rows == 0) return;
+    on_type(c->arithmetic, [&](auto zero) {
+        using T = decltype(zero);
+        if (table->type == PK_I8)
+            embed_from<T, int8_t>(c, out, table, token, scale, position, pos);
+        else
+            on_type(table->type, [&](auto weight) {
+                embed_from<T, decltype(weight)>(c, out, table, token, scale, position, pos);
+            });
+    });
+}
+
+/* ---- norm ---- */
+
+/* this lane's two columns of a piece of 64 */
+template <typename T> __device__ __forceinline__ float2 two_of(const T *row, int col, int cols) {
+    return make_float2(col < cols ? to_float(row[col]) : 0,
+                       col + 1 < cols ? to_float(row[col + 1]) : 0);
+}
+
+/* A block for a row, a warp for each piece of 64 columns (or several, in turn). `out` may be `x`: a
+ * thread writes only the columns that it alone has read. */
+template <typename T>
+__global__ void __launch_bounds__(32 * NORM_WARPS)
+    norm_rows(T *out, int64_t out_stride, const T *x, int64_t x_stride, int cols, const float *gain,
+              const float *shift, float epsilon) {
+    extern __shared__ moments part[];
+    const int                 warp = (int)threadIdx.x / 32, warps = (int)blockDim.x / 32;
+    const int                 lane = (int)threadIdx.x % 32, pieces = (cols + 63) / 64;
+    const int own = 64 * warp + 2 * lane; /* its first piece; most rows have no more */
+    /* weights never change: they may be asked for before the rows are there */
+    const float2 own_gain = two_of(gain, own, cols), own_shift = two_of(shift, own, cols);
+    let_next_start();
+    wait_for_previous();
+    const T     *from = x + blockIdx.x * x_stride;
+    T           *to = out + blockIdx.x * out_stride;
+    const float2 own_x = two_of(from, own, cols);
+    for (int piece = warp; piece < pieces; piece += warps) {
+        const int     col = 64 * piece + 2 * lane;
+        const float2  v = piece == warp ? own_x : two_of(from, col, cols);
+        const moments m = moments_of(v.x, v.y, lane, min(64, cols - 64 * piece));
+        if (lane == 0) part[piece] = m;
+    }
+    __syncthreads();
+    moments all = part[0];
+    for (int piece = 1; piece < pieces; piece++) all = joined(all, part[piece]);
+    for (int piece = warp; piece < pieces; piece += warps) {
+        const int    col = 64 * piece + 2 * lane;
+        const bool   first = piece == warp;
+        const float2 v = first ? own_x : two_of(from, col, cols);
+        const float2 g = first ? own_gain : two_of(gain, col, cols);
+        const float2 s = first ? own_shift : two_of(shift, col, cols);
+        if (col < cols) to[col] = from_float<T>(normalised(v.x, all, g.x, s.x, epsilon));
+        if (col + 1 < cols) to[col + 1] = from_float<T>(normalised(v.y, all, g.y, s.y, epsilon));
+    }
+}
+
+void pk_cuda_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
+                  const pk_weight *shift, float epsilon) {
+    pk_cuda  *c = static_cast<pk_cuda *>(self);
+    const int pieces = (x.cols + 63) / 64, warps = at_most(pieces, NORM_WARPS);
+    if (x.rows == 0) return;
+    on_type(c->arithmetic, [&](auto zero) {
+        using T = decltype(zero);
+        launch(c, "norm", norm_rows<T>, x.rows, 32 * warps, (size_t)pieces * sizeof(moments), 0,
+               (T *)out.data, out.stride, (const T *)x.data, x.stride, x.cols,
+               (const float *)gain->data, (const float *)shift->data, epsilon);
+    });
+}
+
+/* ---- place ---- */
+
+/* a block for a row */
+template <typename To, typename T>
+__global__ void __launch_bounds__(PLACE_THREADS)
+    place_rows(To *pool, int64_t pool_stride, const T *rows, int64_t stride, int cols,
+               const int32_t *slot) {
+    let_next_start();
+    wait_for_previous();
+    const T *from = rows + blockIdx.x * stride;
+    To      *to = pool + slot[blockIdx.x] * pool_stride;
+    for (int c = (int)threadIdx.x; c < cols; c += (int)blockDim.x)
+        to[c] = from_float<To>(to_float(from[c]));
+}
+
+template <typename To, typename T>
+static void place_as(pk_cuda *c, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
+    launch(c, "place", place_rows<To, T>, rows.rows, threads_for(rows.cols, PLACE_THREADS), 0, 0,
+           (To *)pool.data, pool.stride, (const T *)rows.data, rows.stride, rows.cols, slot);
+}
+
+void pk_cuda_place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
+    pk_cuda *c = static_cast<pk_cuda *>(self);
+    if (rows.rows == 0) return;
+    if (pool.type != PK_F32 && pool.type != c->arithmetic)
+        return pk_cuda_fail(c, PK_UNSUPPORTED, "place: a pool is F32 or of the arithmetic's type");
+    on_type(c->arithmetic, [&](auto zero) {
+        using T = decltype(zero);
+        if (pool.type == PK_F32)
+            place_as<float, T>(c, pool, rows, slot);
+        else
+            place_as<T, T>(c, pool, rows, slot);
+    });
+}
+
+/* ---- advance ---- */
+
+/* the step of one row; true while it is not at rest */
+static __device__ bool advance_row(const pk_following &f, int row) {
+    const int32_t   left = f.left[row];
+    const pk_scored best = f.top[(int64_t)row * f.top_stride];
+    const float     sum = f.log_sum ? f.log_sum[row] : 0;
+    const int32_t   found = f.n_found[row], first = f.first[row], count = f.count[row];
+    const int32_t   pos = f.pos[row];
+    if (left <= 0) return false;
+    const int32_t still = best.token == f.eos || best.token < 0 ? 0 : left - 1;
+    f.found[(int64_t)row * f.found_stride + found] = pk_scored{ best.token, best.score - sum };
+    f.n_found[row] = found + 1;
+    f.left[row] = still;
+    if (still == 0) return false;
+    f.token[row] = best.token;
+    f.pos[row] = pos + 1;
+    f.slot[row] = f.index[first + count];
+    f.count[row] = count + 1;
+    return true;
+}
+
+/* one block: it also counts those that go on */
+static __global__ void __launch_bounds__(ADVANCE_THREADS) advance_rows(pk_following f) {
+    int live = 0;
+    let_next_start();
+    wait_for_previous();
+    for (int start = 0; start < f.n; start += ADVANCE_THREADS) {
+        const int row = start + (int)threadIdx.x;
+        live += __syncthreads_count(row < f.n && advance_row(f, row));
+    }
+    if (threadIdx.x == 0) *f.live = live;
+}
+
+void pk_cuda_advance(void *self, const pk_following *f) {
+    launch(static_cast<pk_cuda *>(self), "advance", advance_rows, 1, ADVANCE_THREADS, 0, 0, *f);
+}

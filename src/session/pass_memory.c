@@ -1,0 +1,105 @@
+/* pass_memory.c - the arrays of a pass, on the host and on the device.
+ *
+ * All that a pass sends lies in one block, all that comes back in another, so that a pass costs one
+ * small upload and one small download. Where an array begins depends only on how many rows and
+ * questions the pass is filled up to: passes of the same shape find their arrays at the same
+ * addresses, and a device can replay what it recorded. */
+#include <string.h>
+
+#include "session/session_parts.h"
+
+enum { ALIGNMENT = 64 };
+
+static size_t rounded(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+
+pk_status pk_twin_open(const pk_backend *on, size_t bytes, session_twin *out) {
+    *out = (session_twin){ .bytes = bytes };
+    if (!on->remote) {
+        PK_TRY(PK_TAKE(&out->here, bytes));
+        out->there = out->here;
+        return PK_OK;
+    }
+    PK_TRY(on->take(on->self, bytes, true, (void **)&out->here));
+    return on->take(on->self, bytes, false, (void **)&out->there);
+}
+
+void pk_twin_close(const pk_backend *on, session_twin *t) {
+    if (!on->remote) pk_memory_give(t->here); /* a remote backend gives its own back */
+    *t = (session_twin){ 0 };
+}
+
+/* takes the next array of a block; with base NULL only counts */
+static void *carve(char *base, size_t *used, size_t bytes) {
+    char *at = base ? base + *used : NULL;
+    *used += rounded(bytes);
+    return at;
+}
+
+static void lay_out_up(pk_session *s, char *base, int32_t rows, int32_t questions) {
+    int32_t **const arrays[] = { &s->token,       &s->pos,         &s->slot, &s->first,  &s->count,
+                                 &s->cross_first, &s->cross_count, &s->left, &s->n_found };
+    s->up_used = 0;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        *arrays[i] = carve(base, &s->up_used, (size_t)rows * sizeof(int32_t));
+    s->live = carve(base, &s->up_used, sizeof(int32_t));
+    s->question = carve(base, &s->up_used, (size_t)questions * sizeof *s->question);
+    s->list = carve(base, &s->up_used, 0);
+}
+
+static size_t lay_out_down(pk_session *s, char *base, int32_t rows, int32_t questions) {
+    size_t used = 0;
+    s->top = carve(base, &used, (size_t)questions * (size_t)s->max.top_k * sizeof *s->top);
+    s->log_sum = carve(base, &used, (size_t)questions * sizeof *s->log_sum);
+    s->target_score = carve(base, &used, (size_t)s->max.listed * sizeof *s->target_score);
+    /* an ask that follows is alone in its sentence */
+    const int32_t sentences = s->on->round(s->on->self, s->max.sentences);
+    const int32_t following = rows < sentences ? rows : sentences;
+    s->found = carve(base, &used, (size_t)following * (size_t)s->max.path * sizeof *s->found);
+    s->told = carve(base, &used, (size_t)rows * (size_t)s->max.source_length * sizeof *s->told);
+    return used;
+}
+
+/* a row that asks for nothing: no token, no key to see, and a slot that is nobody's */
+static void fill_row(pk_session *s, int32_t i) {
+    s->token[i] = PK_NO_TOKEN;
+    s->pos[i] = s->first[i] = s->count[i] = s->cross_first[i] = s->cross_count[i] = s->left[i] = 0;
+    s->slot[i] = s->max.slots;
+}
+
+void pk_session_lay_out(pk_session *s, int32_t n, int32_t n_questions) {
+    s->rows = s->on->round(s->on->self, n);
+    s->n_questions = n_questions;
+    s->questions = n_questions ? s->on->round(s->on->self, n_questions) : 0;
+    s->n_listed = s->n_list = 0;
+    lay_out_up(s, s->up.here, s->rows, s->questions);
+    lay_out_down(s, s->down.here, s->rows, s->questions);
+    for (int32_t i = n; i < s->rows; i++) fill_row(s, i);
+    for (int32_t i = n_questions; i < s->questions; i++) s->question[i] = (pk_question){ 0 };
+}
+
+static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
+
+pk_status pk_session_open_pass(pk_session *s) {
+    const int32_t most = larger(s->max.asks, s->max.encode_tokens);
+    const int32_t rows = s->on->round(s->on->self, most);
+    const int32_t asks = s->on->round(s->on->self, s->max.asks);
+    const size_t  list = (size_t)s->max.listed + (size_t)s->max.asks * (size_t)s->max.path;
+    lay_out_up(s, NULL, rows, asks);
+    PK_TRY(pk_twin_open(s->on, s->up_used + rounded(list * sizeof *s->list), &s->up));
+    PK_TRY(pk_twin_open(s->on, lay_out_down(s, NULL, asks, asks), &s->down));
+    PK_TRY(PK_TAKE(&s->candidate, (size_t)s->max.asks * (size_t)s->max.top_k));
+    PK_TRY(PK_TAKE(&s->followed, (size_t)s->max.sentences * (size_t)s->max.path));
+    /* alignment rounds each tensor up; a few tensors are alive at a time */
+    s->scratch.size =
+        (size_t)rows * pk_forward_scratch(s->net) * pk_dtype_bytes(s->on->activations) + 4096;
+    if (!s->on->remote) return pk_arena_open(&s->scratch, s->scratch.size);
+    return s->on->take(s->on->self, s->scratch.size, false, (void **)&s->scratch.base);
+}
+
+void pk_session_close_pass(pk_session *s) {
+    pk_twin_close(s->on, &s->up);
+    pk_twin_close(s->on, &s->down);
+    pk_memory_give(s->candidate);
+    pk_memory_give(s->followed);
+    if (!s->on->remote) pk_arena_close(&s->scratch);
+}

@@ -1,0 +1,35 @@
+/* host_ops.c - what any backend on the host does alike: passes as they are, steps in a loop. */
+#include "tensor/host_ops.h"
+
+int32_t pk_host_round(void *self, int32_t rows) {
+    (void)self;
+    return rows;
+}
+
+void pk_host_repeat(void *self, uint64_t key, int32_t steps, const int32_t *live,
+                    void (*body)(void *context), void *context) {
+    (void)self, (void)key;
+    body(context);
+    for (int32_t i = 1; live && i<steps && * live> 0; i++) body(context);
+}
+
+static void advance_row(const pk_following *f, int32_t i) {
+    pk_scored next = f->top[(size_t)i * (size_t)f->top_stride];
+    if (f->log_sum) next.score -= f->log_sum[i];
+    f->found[(size_t)i * (size_t)f->found_stride + (size_t)f->n_found[i]++] = next;
+    f->left[i] = next.token < 0 || next.token == f->eos ? 0 : f->left[i] - 1;
+    if (f->left[i] == 0) return;
+    f->token[i] = next.token;
+    f->pos[i]++;
+    f->slot[i] = f->index[f->first[i] + f->count[i]];
+    f->count[i]++;
+}
+
+void pk_host_advance(void *self, const pk_following *f) {
+    (void)self;
+    *f->live = 0;
+    for (int32_t i = 0; i < f->n; i++) {
+        if (f->left[i] > 0) advance_row(f, i);
+        *f->live += f->left[i] > 0;
+    }
+}
