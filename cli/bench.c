@@ -1,8 +1,10 @@
-/* bench.c - `pronk bench`: translates the same lines with each --decode in turn, and measures.
+/* bench.c - `pronk bench`: translates the same lines with each --decode, and measures.
  *
- * At batch 1 each line is a call of its own, as an interactive user would make it. At larger
- * batches one call gets all lines; a sentence's latency then runs from that call to the progress
- * report that counts it. The sweep over memory comes last, so that it is in no case's peak. */
+ * Cases run one after the other, or, interleaved, side by side: each block of lines goes through
+ * all of them before the next one comes. At batch 1 a block is a line, as an interactive user would
+ * give it. At larger batches it is a call of many lines; a sentence's latency then runs from that
+ * call to the progress report that counts it. The sweep over memory comes last: it is in no case's
+ * peak. */
 #include "bench.h"
 
 #include <ctype.h>
@@ -14,16 +16,27 @@
 #include "lines.h"
 #include "progress.h"
 
+enum { BATCHES_A_BLOCK = 8 }; /* interleaved: enough for a batch to be refilled as usual */
+
+typedef struct runner { /* one case at work */
+    pk_bench_case *k;
+    pk_translator *translator;
+    pk_line_reader draft;   /* with no lines: none was given */
+    uint64_t      *hash;    /* of each line's translation */
+    double        *seconds; /* of each run */
+    double        *latency; /* of all runs */
+    size_t         n_latency, most_latency;
+    double         call_began;
+    pk_stats       before; /* the runs */
+} runner;
+
 typedef struct job {
     pk_bench       b;
     pk_cli        *c;
     pk_model      *model;
     double         model_load;
-    pk_line_reader input, draft;
-    uint64_t      *first_hash; /* of each line's translation in the first case */
-    double        *latency;    /* of all runs of the present case */
-    size_t         n_latency, most_latency;
-    double         call_began;
+    pk_line_reader input;
+    runner        *runners; /* one a case */
 } job;
 
 /* FNV-1a: enough to tell whether two translations are the same */
@@ -64,45 +77,51 @@ static uint64_t read_peak(void) {
 
 /* all sentences up to `done` that were not yet counted are done now */
 static int note_latency(void *user, size_t done, size_t in_all) {
-    job   *j = user;
-    size_t left = done < in_all ? in_all - done : 0; /* a line may have become several */
-    size_t end = left < j->most_latency ? j->most_latency - left : 0;
-    double now = pk_cli_seconds() - j->call_began;
-    while (j->n_latency < end) j->latency[j->n_latency++] = now;
+    runner *r = user;
+    size_t  left = done < in_all ? in_all - done : 0; /* a line may have become several */
+    size_t  end = left < r->most_latency ? r->most_latency - left : 0;
+    double  now = pk_cli_seconds() - r->call_began;
+    while (r->n_latency < end) r->latency[r->n_latency++] = now;
     return 0;
 }
 
-/* one call; compares with, or in the first case keeps, the hashes of the translations */
-static int call(job *j, pk_translator *t, pk_bench_case *k, size_t first, size_t n) {
+/* one call; adds what it took, and keeps the hashes of the translations */
+static int call(job *j, runner *r, size_t first, size_t n, double *seconds) {
     pk_result      *result = NULL;
     pk_call_options options = { .size = sizeof options,
-                                .draft = j->c->draft ? j->draft.line + first : NULL,
+                                .draft = r->draft.n ? r->draft.line + first : NULL,
                                 .progress = note_latency,
-                                .user = j };
-    j->most_latency = j->n_latency + n;
-    j->call_began = pk_cli_seconds();
-    pk_status status = pk_translate(t, j->input.line + first, n, &options, &result);
+                                .user = r };
+    r->most_latency = r->n_latency + n;
+    r->call_began = pk_cli_seconds();
+    pk_status status = pk_translate(r->translator, j->input.line + first, n, &options, &result);
     if (status != PK_OK) return pk_cli_fail_status(j->c, status);
-    note_latency(j, n, n);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t hash = hash_of(pk_result_text(result, i));
-        if (k == j->b.cases) j->first_hash[first + i] = hash;
-        k->same += j->first_hash[first + i] == hash;
-    }
+    note_latency(r, n, n);
+    *seconds += pk_cli_seconds() - r->call_began;
+    for (size_t i = 0; i < n; i++) r->hash[first + i] = hash_of(pk_result_text(result, i));
     pk_result_free(result);
     return 0;
 }
 
-/* all lines once; `same` is that of the last run, and all runs give the same */
-static int run_once(job *j, pk_translator *t, pk_bench_case *k, double *seconds) {
-    size_t step = j->c->batch == 1 ? 1 : j->b.lines;
-    double begin = pk_cli_seconds();
-    k->same = 0;
-    for (size_t at = 0; at < j->b.lines; at += step) {
-        int code = call(j, t, k, at, step);
-        if (code) return code;
-    }
-    *seconds = pk_cli_seconds() - begin;
+/* lines of a call */
+static size_t block_of(const job *j) {
+    if (j->c->batch == 1) return 1;
+    if (!j->c->interleave) return j->b.lines;
+    size_t block = BATCHES_A_BLOCK * (size_t)j->c->batch;
+    return block < j->b.lines ? block : j->b.lines;
+}
+
+/* all lines once through n cases; who is first changes from block to block */
+static int run_once(job *j, runner *r, size_t n, size_t run) {
+    size_t block = block_of(j), turn = 0;
+    for (size_t i = 0; i < n; i++) r[i].seconds[run] = 0;
+    for (size_t at = 0; at < j->b.lines; at += block, turn++)
+        for (size_t i = 0; i < n; i++) {
+            runner *next = &r[(turn + i) % n];
+            size_t  left = j->b.lines - at;
+            int     code = call(j, next, at, left < block ? left : block, &next->seconds[run]);
+            if (code) return code;
+        }
     return 0;
 }
 
@@ -129,61 +148,45 @@ static void subtract(pk_stats *after, const pk_stats *before) {
     for (int i = 0; i < PK_N_MODULES; i++) after->seconds[i] -= before->seconds[i];
 }
 
-static void summarize(job *j, pk_bench_case *k, double *seconds) {
-    size_t runs = (size_t)j->c->repeat;
-    qsort(seconds, runs, sizeof *seconds, ascending);
-    k->seconds = seconds[runs / 2];
-    qsort(j->latency, j->n_latency, sizeof *j->latency, ascending);
-    k->p50 = percentile(j->latency, j->n_latency, 0.50);
-    k->p95 = percentile(j->latency, j->n_latency, 0.95);
-    k->p99 = percentile(j->latency, j->n_latency, 0.99);
-    k->slowest = percentile(j->latency, j->n_latency, 1.0);
+static void summarize(job *j, runner *r) {
+    pk_bench_case *k = r->k;
+    size_t         runs = (size_t)j->c->repeat, n = r->n_latency;
+    pk_translator_stats(r->translator, &k->stats);
+    subtract(&k->stats, &r->before);
+    qsort(r->seconds, runs, sizeof *r->seconds, ascending);
+    k->seconds = r->seconds[runs / 2];
+    qsort(r->latency, n, sizeof *r->latency, ascending);
+    k->p50 = percentile(r->latency, n, 0.50);
+    k->p95 = percentile(r->latency, n, 0.95);
+    k->p99 = percentile(r->latency, n, 0.99);
+    k->slowest = percentile(r->latency, n, 1.0);
+    k->same = 0;
+    for (size_t i = 0; i < j->b.lines; i++) k->same += r->hash[i] == j->runners->hash[i];
 }
 
-/* warm-up, then the runs; statistics count from after the warm-up */
-static int measure(job *j, pk_translator *t, pk_bench_case *k) {
-    size_t   warm = (size_t)j->c->warm_up < j->b.lines ? (size_t)j->c->warm_up : j->b.lines;
-    double  *seconds = pk_cli_grow(NULL, (size_t)j->c->repeat, sizeof *seconds);
-    pk_stats before;
-    int      code = 0;
-    j->n_latency = 0;
-    if (warm) code = call(j, t, k, 0, warm);
-    pk_translator_stats(t, &before);
-    j->n_latency = 0;
-    for (int64_t i = 0; i < j->c->repeat && !code; i++) code = run_once(j, t, k, &seconds[i]);
-    pk_translator_stats(t, &k->stats);
-    subtract(&k->stats, &before);
-    if (!code) summarize(j, k, seconds);
-    free(seconds);
+/* opens a case and warms it up; statistics count from here */
+static int start(job *j, runner *r) {
+    size_t warm = (size_t)j->c->warm_up < j->b.lines ? (size_t)j->c->warm_up : j->b.lines;
+    double begin = pk_cli_seconds(), ignored = 0;
+    int    code = pk_cli_open_translator(j->c, j->model, r->k->decode, &r->translator);
+    r->k->load = j->model_load + pk_cli_seconds() - begin;
+    if (!code && warm) code = call(j, r, 0, warm, &ignored);
+    if (!code) pk_translator_stats(r->translator, &r->before);
+    r->n_latency = 0;
     return code;
 }
 
-/* a translator of its own for each case, closed before the next: peaks do not add up */
-static int run_case(job *j, pk_bench_case *k) {
-    pk_translator *t = NULL;
+/* n cases that are open at the same time: one, so that peaks do not add up, or all, interleaved */
+static int run_cases(job *j, runner *r, size_t n) {
+    int code = 0;
     reset_peak();
-    double begin = pk_cli_seconds();
-    int    code = pk_cli_open_translator(j->c, j->model, k->decode, &t);
-    k->load = j->model_load + pk_cli_seconds() - begin;
-    if (!code) code = measure(j, t, k);
-    k->peak_bytes = read_peak();
-    pk_translator_close(t);
-    return code;
-}
-
-static int open_all(job *j) {
-    pk_cli *c = j->c;
-    int     code = pk_lines_open(c, c->input, &j->input);
-    if (!code) code = pk_lines_take(c, &j->input, c->limit ? (size_t)c->limit : SIZE_MAX);
-    if (!code && !j->input.n) code = pk_cli_fail(c, "%s is empty", j->input.name);
-    if (!code && c->draft) code = pk_lines_open(c, c->draft, &j->draft);
-    if (!code && c->draft) code = pk_lines_take(c, &j->draft, j->input.n);
-    if (!code && c->draft && j->draft.n != j->input.n)
-        code = pk_cli_fail(c, "%s has fewer lines than the input: it must have one for each",
-                           j->draft.name);
-    double begin = pk_cli_seconds();
-    if (!code) code = pk_cli_open_model(c, &j->model);
-    j->model_load = pk_cli_seconds() - begin;
+    for (size_t i = 0; i < n && !code; i++) code = start(j, &r[i]);
+    for (size_t i = 0; i < (size_t)j->c->repeat && !code; i++) code = run_once(j, r, n, i);
+    for (size_t i = 0; i < n && !code; i++) summarize(j, &r[i]);
+    for (size_t i = 0; i < n; i++) {
+        r[i].k->peak_bytes = read_peak();
+        pk_translator_close(r[i].translator);
+    }
     return code;
 }
 
@@ -200,25 +203,91 @@ static void prepare(job *j) {
     memset(b->cases, 0, b->n * sizeof *b->cases);
     for (size_t i = 0; i < b->n; i++)
         b->cases[i].decode = j->c->decodes.n ? j->c->decodes.item[i] : normal[i];
-    j->first_hash = pk_cli_grow(NULL, b->lines, sizeof *j->first_hash);
-    j->latency = pk_cli_grow(NULL, b->lines * (size_t)j->c->repeat, sizeof *j->latency);
+    const pk_cli_list *draft = &j->c->drafts;
+    for (size_t i = 0; i < b->n && draft->n; i++)
+        b->cases[i].draft = draft->item[draft->n > 1 && i < draft->n ? i : 0];
+    j->runners = pk_cli_grow(NULL, b->n, sizeof *j->runners);
+    for (size_t i = 0; i < b->n; i++) {
+        size_t runs = (size_t)j->c->repeat;
+        j->runners[i] = (runner){ .k = &b->cases[i],
+                                  .hash = pk_cli_grow(NULL, b->lines, sizeof(uint64_t)),
+                                  .seconds = pk_cli_grow(NULL, runs, sizeof(double)),
+                                  .latency = pk_cli_grow(NULL, b->lines * runs, sizeof(double)) };
+    }
+}
+
+/* one draft serves all cases, or there is one for each, which may be none */
+static int open_draft(job *j, size_t i) {
+    const pk_cli   *c = j->c;
+    pk_line_reader *draft = &j->runners[i].draft;
+    const char     *path = j->b.cases[i].draft;
+    size_t          lines = j->input.n;
+    draft->file = -1;
+    if (!path || !*path) return 0;
+    int code = pk_lines_open(c, path, draft);
+    /* of an input that is read in full, one more line would be one too many */
+    if (!code) code = pk_lines_take(c, draft, c->limit ? lines : lines + 1);
+    if (!code && draft->n != lines)
+        code = pk_cli_fail(c,
+                           "%s must have as many lines as the input: one for each, empty for "
+                           "no guess",
+                           draft->name);
+    return code;
+}
+
+static int open_drafts(job *j) {
+    size_t n = j->c->drafts.n;
+    int    code = 0;
+    if (n > 1 && n != j->b.n)
+        return pk_cli_usage(j->c, "--draft is given once, or once for each --decode");
+    for (size_t i = 0; i < j->b.n && !code; i++) code = open_draft(j, i);
+    return code;
+}
+
+/* everything there is to refuse is refused here, before anything is measured */
+static int open_all(job *j) {
+    pk_cli *c = j->c;
+    int     code = pk_lines_open(c, c->input, &j->input);
+    if (!code) code = pk_lines_take(c, &j->input, c->limit ? (size_t)c->limit : SIZE_MAX);
+    if (!code && !j->input.n) code = pk_cli_fail(c, "%s is empty", j->input.name);
+    if (code) return code;
+    prepare(j);
+    code = open_drafts(j);
+    double begin = pk_cli_seconds();
+    if (!code) code = pk_cli_open_model(c, &j->model);
+    j->model_load = pk_cli_seconds() - begin;
+    for (size_t i = 1; i < j->b.n && !code; i++) {
+        pk_translator *translator = NULL;
+        code = pk_cli_open_translator(c, j->model, j->b.cases[i].decode, &translator);
+        pk_translator_close(translator);
+    }
+    return code;
+}
+
+static void free_all(job *j) {
+    for (size_t i = 0; i < j->b.n; i++) {
+        free(j->runners[i].hash);
+        free(j->runners[i].seconds);
+        free(j->runners[i].latency);
+        pk_lines_close(&j->runners[i].draft);
+    }
+    free(j->runners);
+    free(j->b.cases);
+    pk_model_close(j->model);
+    pk_lines_close(&j->input);
 }
 
 int pk_cli_bench(pk_cli *c) {
-    job j = { .c = c, .input.file = -1, .draft.file = -1 };
+    job j = { .c = c, .input.file = -1 };
+    if (!c->batch) c->batch = c->device && strncmp(c->device, "cuda", 4) == 0 ? 128 : 32;
     c->no_split = true; /* so that a line is a sentence is a latency */
-    int code = open_all(&j);
-    if (!code) prepare(&j);
-    for (size_t i = 0; i < j.b.n && !code; i++) code = run_case(&j, &j.b.cases[i]);
+    int    code = open_all(&j);
+    size_t step = c->interleave ? j.b.n : 1;
+    for (size_t i = 0; i < j.b.n && !code; i += step) code = run_cases(&j, &j.runners[i], step);
     if (!code) {
         j.b.bandwidth = pk_cli_bandwidth(j.b.threads);
         c->json ? pk_bench_print_json(&j.b) : pk_bench_print_table(&j.b);
     }
-    pk_model_close(j.model);
-    pk_lines_close(&j.draft);
-    pk_lines_close(&j.input);
-    free(j.b.cases);
-    free(j.first_hash);
-    free(j.latency);
+    free_all(&j);
     return code;
 }

@@ -5,6 +5,7 @@
 
 typedef struct pk_bench_case {
     const char *decode;
+    const char *draft;                  /* a file, or NULL or "" for none */
     double      load;                   /* seconds to open model and translator */
     double      seconds;                /* of the median run */
     double      p50, p95, p99, slowest; /* latency of a sentence in seconds, all runs */

@@ -13,7 +13,8 @@ static const char *const module_name[PK_N_MODULES] = { PK_MODULE_MAP(MODULE_TEXT
 
 typedef struct figures {
     double sentences, words, tokens; /* a second */
-    double passes, kept;             /* a sentence; tokens in a pass */
+    double passes, aside, kept;      /* a sentence; tokens in a pass */
+    double fewer, asks;              /* times fewer passes than the first case; asks in a pass */
     double bandwidth;                /* part of the machine's */
     double ratio;
     double share[PK_N_MODULES]; /* of the time, 0 to 1 */
@@ -32,7 +33,10 @@ static figures derive(const pk_bench *b, const pk_bench_case *k) {
     f.words = over((double)b->words, k->seconds);
     f.tokens = over((double)s->target_tokens / runs, k->seconds);
     f.passes = over((double)s->sentence_passes, (double)s->sentences);
+    f.aside = over((double)s->aside_passes, (double)s->sentences);
     f.kept = over((double)s->target_tokens, (double)s->sentence_passes);
+    f.fewer = over((double)b->cases[0].stats.sentence_passes, (double)s->sentence_passes);
+    f.asks = over((double)s->asks, (double)(s->sentence_passes + s->aside_passes));
     f.bandwidth = over(over(read, k->seconds), b->bandwidth);
     f.ratio = over(b->cases[0].seconds, k->seconds);
     for (int i = 0; i < PK_N_MODULES; i++) all += s->seconds[i];
@@ -56,10 +60,12 @@ void pk_bench_print_table(const pk_bench *b) {
     pk_table    table = { .columns = b->n + 1 };
     const char *latency = b->c->batch == 1 ? "call of one line" : "since the call";
     char        name[64];
-    printf("%zu lines, %d thread%s, batch %lld, %lld run%s; this machine reads %.1f GB/s\n\n",
+    printf("%zu lines, %d thread%s, batch %lld, %lld run%s%s; this machine reads %.1f GB/s\n\n",
            b->lines, b->threads, b->threads == 1 ? "" : "s", (long long)b->c->batch,
-           (long long)b->c->repeat, b->c->repeat == 1 ? "" : "s", b->bandwidth / 1e9);
+           (long long)b->c->repeat, b->c->repeat == 1 ? "" : "s",
+           b->c->interleave ? ", interleaved" : "", b->bandwidth / 1e9);
     ROW("", "%s", k->decode);
+    if (b->c->drafts.n) ROW("draft", "%s", k->draft && *k->draft ? k->draft : "none");
     ROW("sentences/s", "%.2f", f.sentences);
     ROW("source words/s", "%.1f", f.words);
     ROW("target tokens/s", "%.1f", f.tokens);
@@ -70,6 +76,9 @@ void pk_bench_print_table(const pk_bench *b) {
     ROW("  p95", "%.1f ms", 1e3 * k->p95);
     ROW("  p99", "%.1f ms", 1e3 * k->p99);
     ROW("passes per sentence", "%.2f", f.passes);
+    ROW("  times fewer than in the first", "%.2fx", f.fewer);
+    ROW("  aside", "%.2f", f.aside);
+    ROW("asks per pass", "%.2f", f.asks);
     ROW("tokens kept per pass", "%.3f", f.kept);
     ROW("bandwidth used", "%.1f %%", 100 * f.bandwidth);
     ROW("peak memory", "%.1f MB", (double)k->peak_bytes / 1e6);
@@ -96,14 +105,16 @@ static json_t *json_case(const pk_bench *b, const pk_bench_case *k, const figure
         "sentences_per_second", f->sentences, "source_words_per_second", f->words,
         "target_tokens_per_second", f->tokens, "speed_to_first", f->ratio, "latency_seconds", "p50",
         k->p50, "p95", k->p95, "p99", k->p99, "max", k->slowest);
-    json_t *more =
-        json_pack("{s:s, s:f, s:f, s:I, s:I, s:f, s:f, s:f, s:I, s:o}", "latency_from",
-                  c->batch == 1 ? "call of one line" : "call of all lines", "passes_per_sentence",
-                  f->passes, "tokens_kept_per_pass", f->kept, "target_tokens",
-                  (json_int_t)(k->stats.target_tokens / (uint64_t)c->repeat), "peak_memory_bytes",
-                  (json_int_t)k->peak_bytes, "load_seconds", k->load, "bandwidth_fraction",
-                  f->bandwidth, "machine_bytes_per_second", b->bandwidth, "lines_as_first",
-                  (json_int_t)k->same, "time_share", share);
+    json_t *more = json_pack(
+        "{s:s?, s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:f, s:f, s:f, s:I, s:o}", "draft",
+        k->draft && *k->draft ? k->draft : NULL, "latency_from",
+        c->batch == 1 ? "call of one line" : "call of many lines", "interleave", (int)c->interleave,
+        "passes_per_sentence", f->passes, "passes_fewer_than_first", f->fewer,
+        "aside_passes_per_sentence", f->aside, "asks_per_pass", f->asks, "tokens_kept_per_pass",
+        f->kept, "target_tokens", (json_int_t)(k->stats.target_tokens / (uint64_t)c->repeat),
+        "peak_memory_bytes", (json_int_t)k->peak_bytes, "load_seconds", k->load,
+        "bandwidth_fraction", f->bandwidth, "machine_bytes_per_second", b->bandwidth,
+        "lines_as_first", (json_int_t)k->same, "time_share", share);
     json_object_update(line, more);
     json_decref(more);
     return line;

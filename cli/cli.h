@@ -22,11 +22,11 @@ typedef struct pk_cli {
     pk_cli_list               operand; /* what is not an option, in order */
     const char               *model, *from, *to, *type, *device, *decode;
     const char               *input, *output, *prefix, *draft, *reference, *tokenize, *format;
-    pk_cli_list               decodes; /* bench: one case each */
+    pk_cli_list               decodes, drafts; /* bench: one case each; one for each or for all */
     int64_t                   threads, workers, batch, batch_tokens, max_input, n_best;
     int64_t                   bootstrap, seed, limit, repeat, warm_up;
     bool                      no_split, scores, word_scores, alignment, lowercase, json, quiet;
-    bool                      man, help, version;
+    bool                      interleave, man, help, version;
 } pk_cli;
 
 /* one line on stderr, "pronk VERB: ..."; the value is the exit code to return */

@@ -148,8 +148,12 @@ static const pk_cli_option bench_options[] = {
     LANGUAGE_OPTIONS,
     LIST("decode", 'd', "SPEC", decodes, "greedy",
          DECODE_HELP "; give it several times to compare, each against the first"),
-    TEXT("draft", 0, "FILE", draft, NULL,
-         "a line for each line of input: a guess at its translation, for strategies that check guesses"),
+    LIST("draft", 0, "FILE", drafts, NULL,
+         "a line for each line of input: a guess at its translation, for strategies that check guesses; "
+         "give it several times for one with each --decode, where \"\" is none"),
+    FLAG("interleave", 0, interleave,
+         "keep all cases open and give each line (larger batches: each 8 batches of lines) to every one in "
+         "turn, so that ratios hold on a busy machine; peak memory is then that of all together"),
     INT("limit", limit, 1, INT64_MAX, "all", "only the first N lines"),
     INT("repeat", repeat, 1, 1000, "1", "translate all N times; speeds are those of the median"),
     INT("warm-up", warm_up, 0, 1000000, "10", "lines translated beforehand and not counted"),
@@ -232,7 +236,10 @@ const pk_cli_verb pk_cli_verbs[] = {
       "Bandwidth is the rate at which decoder passes read weights, against what the machine reads "
       "in a plain sweep over 256 MB with the same number of threads; weights that stay in the "
       "caches can bring it above 100 %. "
-      "Shares of time are summed over workers.",
+      "Shares of time are summed over workers.\n"
+      "Passes are decoder runs a sentence took part in; those aside only found out what a method "
+      "presumes (pj: the length) and are not counted among them. "
+      "A strategy that remembers the document (jacobi) knows the lines of the warm-up and of earlier runs.",
       "pronk bench -m en-de.pronk -i news.en --batch 1 --decode greedy --decode beam:size=4" },
     { "viz", "[SENTENCE]", 0, 1, pk_cli_viz, viz_options, true,
       "show how a sentence is decoded, pass by pass",

@@ -80,10 +80,11 @@ static void choose_workers(pk_translator *t, int32_t asked, int32_t threads, int
     t->threads = threads;
 }
 
-/* GPUs compute; the host needs a thread for each worker, and one worker keeps a GPU busy */
-static void choose_gpu_workers(pk_translator *t, int32_t asked, int32_t n_gpus) {
+/* GPUs compute, and the host thinks between two passes: with two workers a GPU serves one while the
+ * other thinks */
+static void choose_gpu_workers(pk_translator *t, int32_t asked, int32_t n_gpus, int32_t batch) {
     t->may_join = false;
-    t->n_workers = (asked ? asked : 1) * n_gpus;
+    t->n_workers = (asked ? asked : batch > 1 ? 2 : 1) * n_gpus;
     t->threads_each = 1;
     t->threads = t->n_workers;
 }
@@ -109,7 +110,7 @@ static pk_status open_workers(pk_translator *t, const pk_translator_options *o) 
     w.max_source = o->max_input && o->max_input < c->max_source ? o->max_input : c->max_source;
     t->reader.max_source = w.max_source;
     if (devices.gpu)
-        choose_gpu_workers(t, o->workers, devices.n);
+        choose_gpu_workers(t, o->workers, devices.n, w.batch);
     else
         choose_workers(t, o->workers, threads, w.batch);
     PK_TRY(PK_TAKE(&t->worker, (size_t)t->n_workers));

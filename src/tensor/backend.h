@@ -138,8 +138,8 @@ typedef struct pk_backend {
     /* the device's copy of a weight, as it likes it; lives until close */
     pk_status (*adopt)  (void *self, const pk_weight *host, pk_weight *out);
 
-    /* Runs the ops that the body calls: over and over, until `steps` are done or *live is 0 after a step
-     * (live: a number on the device; NULL: once). The same key promises the same ops on the same memory,
+    /* Runs the ops that the body calls: over and over, until *live is 0 after a step, as it must be after
+     * `steps` at most (live: a number on the device; NULL: once). The same key promises the same ops on the same memory,
      * so a device may record them the first time and then replay them. */
     void (*repeat)(void *self, uint64_t key, int32_t steps, const int32_t *live, void (*body)(void *context),
                    void *context);

@@ -51,7 +51,7 @@ static void words_lie_between_spaces(void **state) {
 /* whatever a translator reports, each line of a call gets one latency, and no more */
 static void latencies_are_one_a_line(void **state) {
     double latency[8] = { 0 };
-    job    j = { .latency = latency, .n_latency = 2, .most_latency = 6 };
+    runner j = { .latency = latency, .n_latency = 2, .most_latency = 6 };
     (void)state;
     note_latency(&j, 0, 4);
     assert_int_equal(j.n_latency, 2);
@@ -66,11 +66,52 @@ static void latencies_are_one_a_line(void **state) {
     assert_true(latency[6] == 0);
 }
 
+/* a block is a line, all lines, or a few batches: see --interleave */
+static void blocks_follow_the_batch(void **state) {
+    pk_cli c = { .batch = 1 };
+    job    j = { .c = &c, .b.lines = 1000 };
+    (void)state;
+    assert_int_equal(block_of(&j), 1);
+    c.interleave = true;
+    assert_int_equal(block_of(&j), 1);
+    c.batch = 32;
+    assert_int_equal(block_of(&j), 8 * 32);
+    c.batch = 512; /* no more than there are */
+    assert_int_equal(block_of(&j), 1000);
+    c.interleave = false;
+    c.batch = 32;
+    assert_int_equal(block_of(&j), 1000);
+}
+
+/* a draft for all cases, one for each, none; never two for three */
+static void drafts_are_for_all_or_for_each(void **state) {
+    const char *decode[] = { "greedy", "jacobi", "pj" }, *draft[] = { "", "/no/such/file", "" };
+    pk_cli      c = { .repeat = 1, .decodes = { decode, 3 }, .drafts = { draft, 1 } };
+    job         j = { .c = &c };
+    (void)state;
+    prepare(&j);
+    assert_int_equal(open_drafts(&j), 0);
+    for (size_t i = 0; i < 3; i++) assert_int_equal(j.runners[i].draft.n, 0);
+    free_all(&j);
+    c.drafts.n = 3;
+    j = (job){ .c = &c };
+    prepare(&j);
+    assert_string_equal(j.b.cases[1].draft, "/no/such/file");
+    assert_int_equal(open_drafts(&j), PK_EXIT_FAILED);
+    free_all(&j);
+    c.drafts.n = 2;
+    j = (job){ .c = &c };
+    prepare(&j);
+    assert_int_equal(open_drafts(&j), PK_EXIT_USAGE);
+    free_all(&j);
+}
+
 static void statistics_are_of_the_runs_alone(void **state) {
-    pk_stats before = { .sentences = 10, .passes = 100, .target_tokens = 50 };
+    pk_stats before = { .sentences = 10, .passes = 100, .target_tokens = 50, .aside_passes = 3 };
     pk_stats after = { .sentences = 30,
                        .passes = 160,
                        .target_tokens = 80,
+                       .aside_passes = 5,
                        .repaired = 1,
                        .decoder_weight_bytes = 7 };
     (void)state;
@@ -80,6 +121,7 @@ static void statistics_are_of_the_runs_alone(void **state) {
     assert_int_equal(after.sentences, 20);
     assert_int_equal(after.passes, 60);
     assert_int_equal(after.target_tokens, 30);
+    assert_int_equal(after.aside_passes, 2);
     assert_int_equal(after.decoder_weight_bytes, 7);
     assert_true(after.seconds[PK_MODULE_FFN] == 0.5);
 }
@@ -94,6 +136,7 @@ static void make_bench(pk_bench *b, pk_cli *c, pk_bench_case *cases) {
                                      .target_tokens = 200,
                                      .sentence_passes = 100,
                                      .passes = 40,
+                                     .asks = 300,
                                      .decoder_weight_bytes = 1000 };
         cases[i].stats.seconds[PK_MODULE_ENCODER] = 1;
         cases[i].stats.seconds[PK_MODULE_OUTPUT] = 3;
@@ -109,7 +152,10 @@ static void figures_follow_from_the_counts(void **state) {
     pk_bench      b;
     (void)state;
     make_bench(&b, &c, cases);
+    cases[0].stats.sentence_passes = 150;
+    cases[1].stats.aside_passes = 20;
     figures f = derive(&b, &cases[1]);
+    assert_true(f.fewer == 1.5 && f.aside == 1 && f.asks == 2.5);
     assert_true(f.sentences == 10 && f.words == 60 && f.tokens == 100);
     assert_true(f.passes == 5 && f.kept == 2);
     assert_true(f.ratio == 2);
@@ -137,10 +183,15 @@ static void reports_have_all_cases(void **state) {
     assert_true(json_number_value(json_object_get(line, "speed_to_first")) == 2);
     assert_int_equal(json_object_size(json_object_get(line, "time_share")), PK_N_MODULES);
     assert_true(json_is_null(json_object_get(line, "workers")));
+    assert_true(json_is_null(json_object_get(line, "draft")));
+    assert_true(json_is_false(json_object_get(line, "interleave")));
+    assert_true(json_number_value(json_object_get(line, "passes_fewer_than_first")) == 1);
     json_decref(line);
     free(text);
     CAPTURE(&text, pk_bench_print_table(&b));
     assert_non_null(strstr(text, "2.00x"));
+    assert_non_null(strstr(text, "times fewer than in the first"));
+    assert_non_null(strstr(text, "aside"));
     for (int i = 0; i < PK_N_MODULES; i++) assert_non_null(strstr(text, module_name[i]));
     free(text);
 }
@@ -179,6 +230,8 @@ int main(void) {
         cmocka_unit_test(percentiles_are_nearest_ranks),
         cmocka_unit_test(words_lie_between_spaces),
         cmocka_unit_test(latencies_are_one_a_line),
+        cmocka_unit_test(blocks_follow_the_batch),
+        cmocka_unit_test(drafts_are_for_all_or_for_each),
         cmocka_unit_test(statistics_are_of_the_runs_alone),
         cmocka_unit_test(figures_follow_from_the_counts),
         cmocka_unit_test(reports_have_all_cases),

@@ -15,19 +15,10 @@ static pk_status failed(cudaError_t code, const char *what) {
     return pk_fail_with(PK_DEVICE, "%s: %s", what, cudaGetErrorString(code));
 }
 
-/* the shared buffer, at least so large; what was in it is lost */
+/* the shared buffer, at least so large; the largest table comes first, so it hardly ever grows */
 static pk_status stage(pk_cuda *c, size_t bytes) {
     if (bytes <= c->staging_bytes) return PK_OK;
-    if (c->staging) cudaFree(c->staging); /* waits for those who use it */
-    c->staging = NULL, c->staging_bytes = 0;
-    const cudaError_t code = cudaMalloc(&c->staging, bytes);
-    if (code != cudaSuccess) {
-        (void)cudaGetLastError(); /* it was told here and sticks no longer */
-        c->staging = NULL;
-        return pk_fail_with(code == cudaErrorMemoryAllocation ? PK_NO_MEMORY : PK_DEVICE,
-                            "%zu bytes of the device's memory to load weights: %s", bytes,
-                            cudaGetErrorString(code));
-    }
+    PK_TRY(pk_cuda_take_forever(c, bytes, &c->staging)); /* the smaller one stays until close() */
     c->staging_bytes = bytes;
     return PK_OK;
 }

@@ -61,21 +61,6 @@ template <typename T> static __device__ __forceinline__ uint4 operand(uint2 weig
     return make_uint4(two<T>(low, 0, 1), two<T>(low, 2, 3), two<T>(high, 0, 1), two<T>(high, 2, 3));
 }
 
-static __device__ __forceinline__ void multiply(float sum[4], uint4 a, const unsigned b[2],
-                                                __half) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, "
-                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-                 : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b[0]), "r"(b[1]));
-}
-static __device__ __forceinline__ void multiply(float sum[4], uint4 a, const unsigned b[2],
-                                                __nv_bfloat16) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, "
-                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-                 : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b[0]), "r"(b[1]));
-}
-
 /* The hidden states of 8 * N questions as mma's second operand. at: this lane's address for tile 0,
  * see lane_address(); apart: bytes between 16 questions. */
 template <int N>
@@ -247,6 +232,7 @@ static __global__ void __launch_bounds__(THREADS, 2)
     store_questions(asked, c);
     copies_done();
     __syncthreads();
+    unsigned known = 0;
     if (panel < layer.panels) {
         float          total[N][4] = {};
         const unsigned at = lane_address<N>(states, width * 2), apart = (unsigned)width * 32;
@@ -254,10 +240,11 @@ static __global__ void __launch_bounds__(THREADS, 2)
             product_of_fours<T, N>(total, flying, weights, tiles, at, apart);
         else
             product<T, N>(total, flying, weights, tiles, at, apart);
+        known = known_bounds<N>(a); /* on its way while the logits are stored */
         store_logits<N>(logits, total, scale, bias);
     }
     __syncthreads();
-    ask_all<N>(a, asked, logits);
+    ask_all<N>(a, asked, logits, known);
 }
 
 /* ---- the host's side ---- */
@@ -269,30 +256,22 @@ static int32_t kept_of(int32_t top_k) {
 
 size_t pk_cuda_answer_bytes(const pk_limits *max) {
     const size_t each = (size_t)kept_of(max->top_k) * sizeof(uint2) + sizeof(float2);
-    return (size_t)max->questions * (size_t)chunks_of(max->vocab) * each;
-}
-
-static size_t shared_limit(pk_cuda *c) {
-    int bytes = 0;
-    pk_cuda_good(c,
-                 cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, c->device),
-                 "asking for the size of shared memory");
-    return (size_t)bytes;
+    return (size_t)max->questions * (sizeof(unsigned) + (size_t)chunks_of(max->vocab) * each) + 16;
 }
 
 template <typename T, typename W, int N>
 static void launch_chunks(pk_cuda *c, pk_tensor hidden, const output_layer &layer, const asking &a,
                           size_t shared) {
     const bool wide = (uintptr_t)hidden.data % 16 == 0 && hidden.stride % 8 == 0;
-    launch_large(c, best_of_chunk<T, W, N>, grid_for<N>(a), shared,
-                 reinterpret_cast<const T *>(hidden.data), hidden.stride, wide, layer, a);
+    launch_answer(c, best_of_chunk<T, W, N>, grid_for<N>(a), shared,
+                  reinterpret_cast<const T *>(hidden.data), hidden.stride, wide, layer, a);
 }
 
 /* the widest groups of questions that there is use and shared memory for */
 template <typename T, typename W>
 static void launch_16_bit(pk_cuda *c, pk_tensor hidden, const output_layer &layer,
                           const asking &a) {
-    const size_t limit = shared_limit(c),
+    const size_t limit = c->shared_limit,
                  row = (size_t)((layer.cols + 15) / 16 * 16 + 8) * sizeof(T);
     int n = a.n <= 8 ? 1 : a.n <= 16 ? 2 : a.n <= 32 ? 4 : 8;
     while (n > 1 && base_bytes(8 * n) + (size_t)(8 * n) * row > limit) n /= 2;
@@ -346,10 +325,13 @@ void pk_cuda_answer(void *self, pk_tensor hidden, const pk_weight *table, const 
     pk_cuda *c = static_cast<pk_cuda *>(self);
     if (c->status != PK_OK || a->n < 1 || !fits(c, table, a)) return;
     const int32_t chunks = chunks_of(table->rows), keep = kept_of(a->most_top_k);
-    uint2        *list = static_cast<uint2 *>(c->answer_scratch);
+    /* bounds lie in front, where every call finds them as the last one left them: zero */
+    unsigned *bound = static_cast<unsigned *>(c->answer_scratch);
+    uint2    *list = reinterpret_cast<uint2 *>(bound + (c->max.questions + 3) / 4 * 4);
     float2 *part = reinterpret_cast<float2 *>(list + (size_t)a->n * (size_t)chunks * (size_t)keep);
     const asking       asked = { a->question, a->tokens, a->target_score, a->n, table->rows,
-                                 chunks,      keep,      a->any_log_sum,  list, part };
+                                 chunks,      keep,      a->any_log_sum,  list, part,
+                                 bound };
     const output_layer layer = { table->data, table->type == PK_I8 ? table->scale : NULL,
                                  bias ? static_cast<const float *>(bias->data) : NULL, table->cols,
                                  (table->rows + 15) / 16 };

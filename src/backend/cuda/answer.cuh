@@ -2,9 +2,10 @@
  * question from the logits of one chunk.
  *
  * Two kernels. The first (answer.cu, answer_f32.cu): a block has 128 tokens of the vocabulary (a
- * chunk) and up to 64 questions; it makes their logits in shared memory, and leaves for each
- * question the chunk's best tokens (sorted) and its part of the log sum. The second
- * (answer_join.cu): a block a question joins what the chunks left. No (n, V) logits in memory.
+ * chunk) and up to 64 questions; it makes their logits in shared memory,
+ * and leaves for each question the chunk's best tokens (sorted) and its part of the log sum. The
+ * second (answer_join.cu): a block a question joins what the chunks left. No (n, V) logits in
+ * memory.
  *
  * The chunk is always 128 tokens, a question is always one warp's: so no number depends on how many
  * questions there are. Scores travel as keys: unsigned integers in the order of the floats, so that
@@ -15,7 +16,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "backend/cuda/common.cuh"
+#include "backend/cuda/linear.cuh"
 
 enum {
     CHUNK = 128, /* tokens: 8 panels */
@@ -35,8 +36,9 @@ struct asking {
     int32_t            n, vocab, chunks;
     int32_t            keep; /* best tokens kept of each chunk */
     bool               sums;
-    uint2             *list; /* (n, chunks, keep) key and token, best first */
-    float2            *part; /* (n, chunks) largest logit, sum of exp(logit - largest) */
+    uint2             *list;  /* (n, chunks, keep) key and token, best first */
+    float2            *part;  /* (n, chunks) largest logit, sum of exp(logit - largest) */
+    unsigned          *bound; /* (n) no key below is among the best; 0 before and after answer() */
 };
 
 struct output_layer {
@@ -115,10 +117,15 @@ static __device__ void apply_bans(const asking &a, const pk_question &q, const i
     __syncwarp();
 }
 
-/* the n best of the chunk, best first */
-static __device__ void list_best(uint2 *list, int n, const float x[4], int first) {
-    const int lane = threadIdx.x % 32;
-    unsigned  key[4];
+/* The n best of the chunk, best first. As soon as one chunk has found n, no other needs to list
+ * what is less than the last of those: most chunks then list nothing or little. Which of them knows
+ * of whom depends on chance, what the join makes of it does not. */
+static __device__ void list_best(uint2 *list, int n, const float x[4], int first, unsigned known,
+                                 unsigned *bound) {
+    const int      lane = threadIdx.x % 32;
+    const unsigned least = max(known, NONE + 1);
+    unsigned       last = 0;
+    unsigned       key[4];
 #pragma unroll
     for (int j = 0; j < 4; j++) key[j] = key_of(x[j]);
     for (int k = 0; k < n; k++) {
@@ -127,19 +134,21 @@ static __device__ void list_best(uint2 *list, int n, const float x[4], int first
         for (int j = 1; j < 4; j++)
             if (key[j] > mine.x) mine = make_uint2(key[j], (unsigned)(first + lane + 32 * j));
         const uint2 best = best_of_warp(mine);
-        if (best.x <= NONE) { /* nothing is left */
+        if (best.x < least) { /* nothing is left, or nothing that counts */
             for (int rest = k + lane; rest < n; rest += 32) list[rest] = make_uint2(NONE, ~0u);
-            break;
+            return;
         }
+        last = best.x;
         if (mine.y == best.y) list[k] = best;
 #pragma unroll
         for (int j = 0; j < 4; j++)
             if ((unsigned)(first + lane + 32 * j) == best.y) key[j] = 0;
     }
+    if (bound && lane == 0 && n > 0) atomicMax(bound, last);
 }
 
 static __device__ void ask_chunk(const asking &a, const pk_question &q, const int *early,
-                                 float *logits, int question) {
+                                 float *logits, int question, unsigned known) {
     const int    first = (int)blockIdx.y * CHUNK, n = min(a.vocab - first, (int)CHUNK);
     const size_t at = (size_t)question * (size_t)a.chunks + blockIdx.y;
     const bool   sums = a.sums && q.log_sum;
@@ -152,7 +161,11 @@ static __device__ void ask_chunk(const asking &a, const pk_question &q, const in
         read_logits(x, logits, n);
     }
     if (sums && q.renormalise) note_sum(a.part + at, x);
-    list_best(a.list + at * (size_t)a.keep, min(q.top_k, a.keep), x, first);
+    /* a chunk that cannot list all that is asked for bounds nothing; for one token it would not pay
+     */
+    unsigned *bound = a.keep > 1 && q.top_k <= a.keep ? a.bound + question : NULL;
+    list_best(a.list + at * (size_t)a.keep, min(q.top_k, a.keep), x, first, bound ? known : 0,
+              bound);
 }
 
 /* ---- the questions of a block; warp w has w, w + 8, ... ---- */
@@ -206,22 +219,26 @@ static __device__ __forceinline__ void store_questions(questions *to, const comi
     }
 }
 
+/* what is known by now of the bounds of this warp's questions: lane j has the jth */
+template <int N> static __device__ __forceinline__ unsigned known_bounds(const asking &a) {
+    const int lane = threadIdx.x % 32;
+    const int i = (int)blockIdx.x * N * WARPS + (int)threadIdx.x / 32 + WARPS * lane;
+    return a.keep > 1 && lane < N && i < a.n ? *(volatile unsigned *)(a.bound + i) : 0;
+}
+
 template <int N>
-static __device__ void ask_all(const asking &a, const questions *asked, float *logits) {
+static __device__ void ask_all(const asking &a, const questions *asked, float *logits,
+                               unsigned known) {
     const int warp = threadIdx.x / 32;
     for (int j = 0; j < N; j++) {
         const int in_block = warp + WARPS * j, i = (int)blockIdx.x * N * WARPS + in_block;
         if (i >= a.n) break;
         ask_chunk(a, asked[in_block].asked, asked[in_block].early,
-                  logits + (size_t)in_block * LOGITS_STRIDE, i);
+                  logits + (size_t)in_block * LOGITS_STRIDE, i, __shfl_sync(~0u, known, j));
     }
 }
 
 /* ---- copies to shared memory that are not waited for ---- */
-
-static __device__ __forceinline__ unsigned shared_address(const void *p) {
-    return (unsigned)__cvta_generic_to_shared(p);
-}
 
 static __device__ __forceinline__ void copies_done() {
     asm volatile("cp.async.wait_all;" ::: "memory");
@@ -236,13 +253,9 @@ static inline size_t base_bytes(int n) {
 
 /* with as much shared memory as asked for */
 template <typename... Formal, typename... Actual>
-static void launch_large(pk_cuda *c, void (*kernel)(Formal...), dim3 grid, size_t shared,
-                         Actual... actual) {
-    if (shared > 48 * 1024)
-        pk_cuda_good(c,
-                     cudaFuncSetAttribute((const void *)kernel,
-                                          cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared),
-                     "answer: shared memory");
+static void launch_answer(pk_cuda *c, void (*kernel)(Formal...), dim3 grid, size_t shared,
+                          Actual... actual) {
+    allow_shared(c, kernel);
     launch(c, "answer", kernel, grid, dim3(THREADS), shared, 0, actual...);
 }
 

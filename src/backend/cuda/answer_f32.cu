@@ -140,14 +140,14 @@ static __global__ void __launch_bounds__(THREADS, 2)
     copies_done();
     store_logits_f32<N>(logits, sum, layer, a.vocab);
     __syncthreads();
-    ask_all<N>(a, asked, logits);
+    ask_all<N>(a, asked, logits, known_bounds<N>(a));
 }
 
 template <int N>
 static void launch_f32(pk_cuda *c, pk_tensor hidden, const output_layer &layer, const asking &a) {
-    launch_large(c, best_of_chunk_f32<N>, grid_for<N>(a),
-                 base_bytes(8 * N) + STAGES * sizeof(stage_f32<N>), (const float *)hidden.data,
-                 hidden.stride, layer, a);
+    launch_answer(c, best_of_chunk_f32<N>, grid_for<N>(a),
+                  base_bytes(8 * N) + STAGES * sizeof(stage_f32<N>), (const float *)hidden.data,
+                  hidden.stride, layer, a);
 }
 
 void pk_cuda_answer_f32(pk_cuda *c, pk_tensor hidden, const output_layer &layer, const asking &a) {

@@ -119,6 +119,7 @@ static __global__ void __launch_bounds__(THREADS)
     wait_for_previous();
     const pk_question q = a.question[question];
     pk_scored        *out = top + (size_t)question * (size_t)top_stride;
+    if (threadIdx.x == 0) a.bound[question] = 0; /* for the next time */
     if (a.sums) join_sums(a, question, q.log_sum, log_sum + question);
     if (most == 1)
         join_one(a, question, q.top_k > 0, out);
@@ -133,6 +134,6 @@ void pk_cuda_answer_join(pk_cuda *c, const asking &a, const pk_answering *all) {
     const size_t  copy = (size_t)a.chunks * (size_t)a.keep * sizeof(uint2);
     const bool    copied = heads + lists + copy <= 46 * 1024;
     const size_t  shared = most == 1 ? 0 : heads + lists + (copied ? copy : 0);
-    launch_large(c, join_chunks, dim3((unsigned)a.n), shared, a, most, copied, all->top,
-                 all->top_stride, all->log_sum);
+    launch_answer(c, join_chunks, dim3((unsigned)a.n), shared, a, most, copied, all->top,
+                  all->top_stride, all->log_sum);
 }

@@ -73,7 +73,9 @@ static __device__ __forceinline__ void widen(float *x, const eight<float> &e) {
 static __device__ __forceinline__ void widen(float *x, const eight<__half> &e) {
 #pragma unroll
     for (int w = 0; w < LANE_COLS / 2; w++) {
-        const float2 two = __half22float2(reinterpret_cast<const __half2 &>(e.word[w]));
+        __half2 pair;
+        memcpy(&pair, &e.word[w], sizeof pair);
+        const float2 two = __half22float2(pair);
         x[2 * w] = two.x, x[2 * w + 1] = two.y;
     }
 }

@@ -26,6 +26,7 @@ struct pk_cuda_memory;
 struct pk_cuda {
     cudaStream_t    stream;
     int             device, processors; /* multiprocessors */
+    size_t          shared_limit;       /* bytes of shared memory a block may have */
     bool            hopper;             /* clusters, early starts */
     pk_dtype        arithmetic;         /* of activations */
     pk_limits       max;
@@ -93,6 +94,19 @@ void launch(pk_cuda *c, const char *what, void (*kernel)(Formal...), dim3 grid, 
         attribute[config.numAttrs++].val.clusterDim.z = 1;
     }
     pk_cuda_good(c, cudaLaunchKernelEx(&config, kernel, Formal(actual)...), what);
+}
+
+/* A kernel may have all the shared memory there is. Always all of it: the setting belongs to the
+ * kernel, not to the launch, and other threads launch it too. */
+template <typename Kernel> void allow_shared(pk_cuda *c, Kernel kernel) {
+    const void        *code = (const void *)kernel;
+    cudaFuncAttributes now;
+    if (!pk_cuda_good(c, cudaFuncGetAttributes(&now, code), "asking for shared memory")) return;
+    const int most = (int)(c->shared_limit - now.sharedSizeBytes);
+    if (now.maxDynamicSharedSizeBytes < most)
+        pk_cuda_good(c,
+                     cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
+                     "asking for shared memory");
 }
 
 static __device__ __forceinline__ void wait_for_previous() {
@@ -166,7 +180,7 @@ static __device__ __forceinline__ moments moments_of(float a, float b, int lane,
     for (int step = 16; step; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
     const float mean = sum / (float)n;
     const float da = has_a ? a - mean : 0, db = has_b ? b - mean : 0;
-    float       squares = da * da + db * db;
+    float       squares = fmaf(da, da, db * db); /* one way to round, in every kernel */
     for (int step = 16; step; step /= 2) squares += __shfl_xor_sync(~0u, squares, step);
     return moments{ (float)n, mean, squares };
 }

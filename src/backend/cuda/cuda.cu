@@ -50,8 +50,9 @@ static pk_status reserve(void *self, const pk_limits *max) {
         PK_TRY(pk_cuda_take(c, bytes, false, &c->answer_scratch));
         c->answer_bytes = bytes;
     }
+    pk_cuda_good(c, cudaMemsetAsync(c->answer_scratch, 0, c->answer_bytes, c->stream), "reserving");
     c->max = *max;
-    return PK_OK;
+    return c->status == PK_OK ? PK_OK : pk_fail_with(c->status, "%s", c->message);
 }
 
 static void limit(void *self, int32_t threads) { (void)self, (void)threads; }
@@ -149,6 +150,7 @@ extern "C" pk_status pk_cuda_open(int32_t device, pk_dtype arithmetic, pk_backen
     pk_cuda *c = new (block) pk_cuda();
     c->device = device;
     c->processors = properties.multiProcessorCount;
+    c->shared_limit = properties.sharedMemPerBlockOptin;
     c->hopper = properties.major >= 9;
     c->arithmetic = arithmetic;
     const pk_status status = open_parts(c);

@@ -57,18 +57,23 @@ struct block_shape {
     int panels, tiles;
 };
 
-static block_shape choose(int rows, int outputs, int cols, int processors) {
-    if (4 * blocks(rows, outputs, 128, 128) >= 3 * processors) return { 0, 0 };
+static block_shape choose(const pk_cuda *c, const linear_job &j) {
+    const int rows = j.rows, outputs = j.outputs, processors = c->processors;
+    if (pk_cuda_linear_straight(c, j)) {
+        if (10 * blocks(rows, outputs, 128, 64) >= 3 * processors) return { 0, 0 };
+    } else if (4 * blocks(rows, outputs, 128, 128) >= 3 * processors) {
+        return { 0, 0 };
+    }
     if (2 * blocks(rows, outputs, 64, 64) >= processors) return { 4, 8 };
     if (3 * blocks(rows, outputs, 32, 64) >= processors) return { 4, 4 };
     int tiles = rows <= 8 ? 1 : rows <= 16 ? 2 : 4;
     if (tiles == 4 && 2 * blocks(rows, outputs, 32, 16) <= processors) tiles = 2;
-    while (tiles > 1 && tiles * cols > TILES_TIMES_COLS) tiles /= 2;
+    while (tiles > 1 && tiles * j.cols > TILES_TIMES_COLS) tiles /= 2;
     return { 1, tiles };
 }
 
 static void linear_16_bit(pk_cuda *c, const linear_job &j, pk_dtype weights) {
-    const block_shape shape = choose(j.rows, j.outputs, j.cols, c->processors);
+    const block_shape shape = choose(c, j);
     if (shape.panels == 0)
         pk_cuda_linear_large(c, j, weights);
     else

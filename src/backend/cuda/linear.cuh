@@ -28,9 +28,11 @@ struct linear_job {
 };
 
 /* the kernels' own launchers */
-void       pk_cuda_linear_chunked(pk_cuda *c, const linear_job &j, pk_dtype weights, int panels,
-                                  int tiles, bool norm);
-void       pk_cuda_linear_large(pk_cuda *c, const linear_job &j, pk_dtype weights);
+void pk_cuda_linear_chunked(pk_cuda *c, const linear_job &j, pk_dtype weights, int panels,
+                            int tiles, bool norm);
+void pk_cuda_linear_large(pk_cuda *c, const linear_job &j, pk_dtype weights);
+/* whether sizes are whole, so that the quicker of the large kernels will do */
+bool       pk_cuda_linear_straight(const pk_cuda *c, const linear_job &j);
 linear_job pk_cuda_linear_job(pk_tensor out, pk_tensor x, const pk_weight *w,
                               const pk_after *after);
 

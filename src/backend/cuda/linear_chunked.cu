@@ -263,10 +263,7 @@ static void launch_shape(pk_cuda *c, const linear_job &j) {
         const int own = (shape::ROWS + (int)wide - 1) / (int)wide;
         shared += j.outputs * (2 * (int)sizeof(float) + own * (int)sizeof(T));
     }
-    if (shared > 48 << 10)
-        pk_cuda_good(
-            c, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
-            "linear: shared memory");
+    allow_shared(c, kernel);
     if (NORM && wide > 8)
         pk_cuda_good(
             c, cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),

@@ -214,9 +214,7 @@ static unsigned parts(int n, int each) { return (unsigned)((n + each - 1) / each
 template <int R, int SLICE> static void launch_side(pk_cuda *c, const linear_job &j) {
     const auto kernel = side_kernel<R, SLICE>;
     const int  shared = CHUNKS * side_shape<R, SLICE>::REGION;
-    pk_cuda_good(c,
-                 cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
-                 "linear: shared memory");
+    allow_shared(c, kernel);
     launch(c, "linear", kernel, dim3(parts(j.outputs, 16), parts(j.rows, 8 * R)),
            dim3(CHUNKED_THREADS), (size_t)shared, 1, j);
 }

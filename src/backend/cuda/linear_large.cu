@@ -1,10 +1,11 @@
 /* linear_large.cu - linear for many rows: blocks of (128 rows, 128 outputs), bound by throughput.
  *
- * 8 warps, each (64 rows, 32 outputs). Slices of 32 columns of x and w travel through shared
- * memory, STAGES - 1 of them ahead of the arithmetic. The chunks of the sum follow one another: at
- * the end of each, its sums are added to the totals, which is the order that linear.cuh asks for.
+ * Where sizes are whole the arithmetic of large.cuh does it; here is what any size needs: 8 warps,
+ * each (64 rows, 32 outputs). Slices of 32 columns of x and w travel through shared memory, STAGES
+ * - 1 of them ahead of the arithmetic. The chunks of the sum follow one another: at the end of
+ * each, its sums are added to the totals, which is the order that linear.cuh asks for.
  */
-#include "backend/cuda/linear.cuh"
+#include "backend/cuda/large.cuh"
 
 enum {
     ROWS = 128,
@@ -21,7 +22,7 @@ enum {
     TOTAL_STRIDE = OUTPUTS + 4, /* floats */
 };
 
-template <typename W> struct large_shape {
+template <typename W> struct general_shape {
     static constexpr int TILE = 32 * (int)sizeof(typename tile_of<W>::piece); /* bytes of 16 x 16 */
     static constexpr int W_BYTES = PANELS * SLICE * TILE;
     static constexpr int STAGE = X_BYTES + W_BYTES;
@@ -52,10 +53,10 @@ __device__ __forceinline__ void bring_x(T *to, const linear_job &j, int first_ro
  * kept; tiles beyond the last are not used. */
 template <typename W>
 __device__ __forceinline__ void bring_w(char *to, const linear_job &j, int first_panel, int slice) {
-    constexpr int TILE = large_shape<W>::TILE, PIECES = TILE / 16;
+    constexpr int TILE = general_shape<W>::TILE, PIECES = TILE / 16;
     const int     k_tiles = k_tiles_of(j.cols), last = (j.outputs + 15) / 16 - 1;
 #pragma unroll
-    for (int i = 0; i < large_shape<W>::W_BYTES / 16 / THREADS; i++) {
+    for (int i = 0; i < general_shape<W>::W_BYTES / 16 / THREADS; i++) {
         const int    at = (int)threadIdx.x + i * THREADS;
         const int    tile = at / PIECES, k_tile = slice * SLICE + tile % SLICE;
         const int    panel = first_panel + tile / SLICE < last ? first_panel + tile / SLICE : last;
@@ -89,7 +90,7 @@ __device__ __forceinline__ void multiply_tile(warp_sums &sum, const char *w_at, 
     uint4                              a[WARP_PANELS];
 #pragma unroll
     for (int p = 0; p < WARP_PANELS; p++)
-        a[p] = widen<T>(*(const piece *)(w_at + p * SLICE * large_shape<W>::TILE));
+        a[p] = widen<T>(*(const piece *)(w_at + p * SLICE * general_shape<W>::TILE));
     load_x<WARP_TILES>(b, x_at, X_STRIDE);
 #pragma unroll
     for (int p = 0; p < WARP_PANELS; p++)
@@ -112,7 +113,7 @@ static __device__ __forceinline__ void leave_totals(float *to, const warp_sums &
 }
 
 /* each thread: two neighbouring outputs of every fourth row */
-template <typename T, typename W>
+template <typename T, typename W, int OUTPUTS, int STRIDE>
 __device__ __forceinline__ void finish_block(const linear_job &j, const float *totals,
                                              int first_row, int first_output) {
     constexpr int STEP = THREADS / (OUTPUTS / 2);
@@ -127,7 +128,7 @@ __device__ __forceinline__ void finish_block(const linear_job &j, const float *t
     for (int r = (int)threadIdx.x / (OUTPUTS / 2); r < ROWS; r += STEP) {
         const int row = first_row + r;
         if (row >= j.rows) break;
-        const float2 total = *(const float2 *)(totals + r * TOTAL_STRIDE + output);
+        const float2 total = *(const float2 *)(totals + r * STRIDE + output);
         float        residual[2];
         residual_pair<T>(j, row, col, residual);
         const T pair[2] = { finished<T, W>(total.x, scale[0], bias[0], j.act, residual[0]),
@@ -141,7 +142,7 @@ __device__ __forceinline__ void finish_block(const linear_job &j, const float *t
 
 template <typename T, typename W>
 __global__ void __launch_bounds__(THREADS, 1) large_kernel(linear_job j) {
-    typedef large_shape<W> shape;
+    typedef general_shape<W> shape;
     extern __shared__ __align__(16) char memory[];
 
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -189,19 +190,49 @@ __global__ void __launch_bounds__(THREADS, 1) large_kernel(linear_job j) {
     __syncthreads(); /* the stages are free: the totals take their place */
     leave_totals((float *)memory, total, warp_row, warp_panel * 16, lane);
     __syncthreads();
-    finish_block<T, W>(j, (const float *)memory, first_row, first_panel * 16);
+    finish_block<T, W, OUTPUTS, TOTAL_STRIDE>(j, (const float *)memory, first_row,
+                                              first_panel * 16);
+}
+
+/* the same where nothing needs testing, see large.cuh */
+template <typename T, typename W>
+__global__ void __launch_bounds__(LARGE_THREADS, 2) straight_kernel(linear_job j) {
+    extern __shared__ __align__(16) char memory[];
+    const int       first_row = blockIdx.y * LARGE_ROWS, first_panel = blockIdx.x * LARGE_PANELS;
+    const int       k_tiles = k_tiles_of(j.cols), slices = k_tiles / LARGE_SLICE;
+    large_source<W> source;
+    large_part      total = {};
+    large_panels(source, j.w, (j.outputs + 15) / 16, k_tiles, first_panel);
+    large_begin(memory, source, slices);
+    let_next_start();
+    wait_for_previous();
+#pragma unroll
+    for (int i = 0; i < LARGE_X_PIECES; i++) { /* rows beyond the last are the last, and not kept */
+        const int row = min(first_row + large_row(i), j.rows - 1);
+        source.x[i] =
+            (const char *)((const T *)j.x + (size_t)row * (size_t)j.x_stride + large_column());
+    }
+    large_sums<T, W>(total, memory, source, slices);
+    large_leave((float *)memory, total);
+    __syncthreads();
+    finish_block<T, W, 16 * LARGE_PANELS, LARGE_STRIDE>(j, (const float *)memory, first_row,
+                                                        first_panel * 16);
 }
 
 /* ---- launching ---- */
 
+bool pk_cuda_linear_straight(const pk_cuda *c, const linear_job &j) {
+    return j.cols % 512 == 0 && j.x_aligned && 2 * large_shape<uint16_t>::BYTES <= c->shared_limit;
+}
+
 template <typename T, typename W> static void launch_large(pk_cuda *c, const linear_job &j) {
-    const auto kernel = large_kernel<T, W>;
-    const int  shared = large_shape<W>::SHARED;
-    const dim3 grid((unsigned)((j.outputs + OUTPUTS - 1) / OUTPUTS),
+    const bool straight = pk_cuda_linear_straight(c, j);
+    const auto kernel = straight ? straight_kernel<T, W> : large_kernel<T, W>;
+    const int  shared = straight ? large_shape<W>::BYTES : general_shape<W>::SHARED;
+    const int  outputs = straight ? 16 * LARGE_PANELS : OUTPUTS;
+    const dim3 grid((unsigned)((j.outputs + outputs - 1) / outputs),
                     (unsigned)((j.rows + ROWS - 1) / ROWS));
-    pk_cuda_good(c,
-                 cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
-                 "linear: shared memory");
+    allow_shared(c, kernel);
     launch(c, "linear", kernel, grid, dim3(THREADS), (size_t)shared, 1, j);
 }
 

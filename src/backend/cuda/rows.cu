@@ -117,11 +117,69 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
     }
 }
 
+/* Many rows of 64 * PIECES columns, two of which are one aligned access: a warp for a row, which it
+ * holds in registers. */
+template <typename T, int PIECES>
+__global__ void __launch_bounds__(32 * NORM_WARPS)
+    norm_many(T *out, int64_t out_stride, const T *x, int64_t x_stride, int rows, const float *gain,
+              const float *shift, float epsilon) {
+    struct alignas(2 * sizeof(T)) pair {
+        T a, b;
+    };
+    const int     lane = (int)threadIdx.x % 32;
+    const int64_t row = (int64_t)blockIdx.x * NORM_WARPS + (int)threadIdx.x / 32;
+    pair          v[PIECES];
+    let_next_start();
+    wait_for_previous();
+    if (row >= rows) return;
+#pragma unroll
+    for (int i = 0; i < PIECES; i++)
+        v[i] = reinterpret_cast<const pair *>(x + row * x_stride)[32 * i + lane];
+    moments all = moments_of(to_float(v[0].a), to_float(v[0].b), lane, 64);
+#pragma unroll
+    for (int i = 1; i < PIECES; i++)
+        all = joined(all, moments_of(to_float(v[i].a), to_float(v[i].b), lane, 64));
+#pragma unroll
+    for (int i = 0; i < PIECES; i++) {
+        const float2 g = reinterpret_cast<const float2 *>(gain)[32 * i + lane];
+        const float2 s = reinterpret_cast<const float2 *>(shift)[32 * i + lane];
+        const pair   y = { from_float<T>(normalised(to_float(v[i].a), all, g.x, s.x, epsilon)),
+                           from_float<T>(normalised(to_float(v[i].b), all, g.y, s.y, epsilon)) };
+        reinterpret_cast<pair *>(out + row * out_stride)[32 * i + lane] = y;
+    }
+}
+
+/* whether rows start where two columns are one access */
+static bool even_rows(pk_tensor t) {
+    return (uintptr_t)t.data % (2 * pk_dtype_bytes(t.type)) == 0 && t.stride % 2 == 0;
+}
+
+template <typename T, int PIECES>
+static void launch_many(pk_cuda *c, pk_tensor out, pk_tensor x, const pk_weight *gain,
+                        const pk_weight *shift, float epsilon) {
+    launch(c, "norm", norm_many<T, PIECES>, (x.rows + NORM_WARPS - 1) / NORM_WARPS, 32 * NORM_WARPS,
+           0, 0, (T *)out.data, out.stride, (const T *)x.data, x.stride, x.rows,
+           (const float *)gain->data, (const float *)shift->data, epsilon);
+}
+
+enum { FROM_ROWS = 512 }; /* norm_many keeps few multiprocessors busy with fewer */
+
 void pk_cuda_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
                   const pk_weight *shift, float epsilon) {
     pk_cuda  *c = static_cast<pk_cuda *>(self);
     const int pieces = (x.cols + 63) / 64, warps = at_most(pieces, NORM_WARPS);
     if (x.rows == 0) return;
+    if (x.rows >= FROM_ROWS && (x.cols == 512 || x.cols == 1024) && even_rows(x) &&
+        even_rows(out)) {
+        on_type(c->arithmetic, [&](auto zero) {
+            using T = decltype(zero);
+            if (x.cols == 512)
+                launch_many<T, 8>(c, out, x, gain, shift, epsilon);
+            else
+                launch_many<T, 16>(c, out, x, gain, shift, epsilon);
+        });
+        return;
+    }
     on_type(c->arithmetic, [&](auto zero) {
         using T = decltype(zero);
         launch(c, "norm", norm_rows<T>, x.rows, 32 * warps, (size_t)pieces * sizeof(moments), 0,

@@ -1,0 +1,94 @@
+#!/bin/bash
+# bench_test.sh - `pronk bench` with several cases: interleaved or not, with drafts, and what it
+# refuses before it measures anything.
+#
+# PRONK: the program (default build/pronk). MODEL: a model to translate with; the one of the tests
+# has random weights, so checks ask for form and for equality, never for particular figures.
+PRONK=${PRONK:-build/pronk}
+MODEL=${MODEL:-tests/data/models/marian-relu}
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+passed=0 failed=0
+
+ok()  { passed=$((passed + 1)); echo "ok      $1"; }
+bad() { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
+
+# check NAME EXPECTED FOUND
+check() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1" "expected '$2', found '$3'"; fi; }
+
+# run ARGUMENT...: leaves $dir/out, $dir/err and $code
+run() {
+    timeout 120 "$PRONK" bench -m "$MODEL" -i "$dir/in" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    code=$?
+}
+
+# refused NAME CODE TEXT ARGUMENT...: that exit code, one line on stderr with TEXT, no output
+refused() {
+    local name=$1 expected=$2 text=$3
+    shift 3
+    run "$@"
+    if [ $code != "$expected" ]; then bad "$name" "exit code $code, not $expected"
+    elif [ "$(wc -l <"$dir/err")" != 1 ]; then bad "$name" "$(wc -l <"$dir/err") lines of errors"
+    elif ! grep -qF -- "$text" "$dir/err"; then bad "$name" "no '$text' in: $(cat "$dir/err")"
+    elif [ -s "$dir/out" ]; then bad "$name" "something on standard output"
+    else ok "$name"; fi
+}
+
+# values KEY: what the JSON lines say of it, on one line
+values() { echo $(sed -n "s/.*\"$1\": \([^,}]*\).*/\1/p" "$dir/out"); }
+
+for i in $(seq 1 23); do echo "line $i has the number $i and $((i * i))"; done >"$dir/in"
+CASES="--decode greedy --decode pj --decode pgj:block=3 --decode hgj:block=3 --decode jacobi"
+
+# all cases give greedy's lines, whatever the order, and the counts do not depend on it
+for batch in 1 2 32; do
+    run $CASES --batch $batch --json
+    check "batch $batch: exit code, cases" "0 5" "$code $(wc -l <"$dir/out")"
+    check "batch $batch: lines as in the first" "23 23 23 23 23" "$(values lines_as_first)"
+    tokens=$(values target_tokens)
+    run $CASES --batch $batch --json --interleave
+    check "batch $batch, interleaved: exit code, cases" "0 5" "$code $(wc -l <"$dir/out")"
+    check "batch $batch, interleaved: lines as in the first" "23 23 23 23 23" "$(values lines_as_first)"
+    check "batch $batch, interleaved: tokens" "$tokens" "$(values target_tokens)"
+    check "batch $batch, interleaved: says so" "true true true true true" "$(values interleave)"
+done
+run $CASES --batch 1 --interleave --repeat 3
+check "table: exit code" 0 $code
+for row in "speed against the first" "lines as in the first" "passes per sentence" "  times fewer than in the first" \
+           "  aside" "asks per pass" "tokens kept per pass"; do
+    check "table: $row" 5 "$(grep -E "^$row  " "$dir/out" | sed "s/^$row//; s/ %//g" | wc -w)"
+done
+aside=$(sed -n 's/^  aside//p' "$dir/out")
+check "only pj has passes aside" "0.00 0.00 0.00 0.00" "$(echo $aside | cut -d' ' -f1,3-)"
+
+# drafts: greedy's own output saves passes, an empty line says nothing, "" is none
+"$PRONK" translate -m "$MODEL" --no-split -q -i "$dir/in" -o "$dir/own"
+sed 's/.*//' "$dir/in" >"$dir/empty"
+run --decode greedy --draft "" --decode jacobi:init=draft --draft "$dir/own" --decode jacobi:init=draft \
+    --draft "$dir/empty" --batch 1 --json --interleave
+check "drafts: exit code" 0 $code
+check "drafts: lines as in the first" "23 23 23" "$(values lines_as_first)"
+set -- $(values passes_fewer_than_first)
+check "an empty draft line is no guess" 1 "$(printf %.0f "$3")"
+awk "BEGIN { exit !($2 > 1.5) }" && ok "a perfect draft saves passes" || bad "a perfect draft" "$2"
+check "drafts are named" "null \"$dir/own\" \"$dir/empty\"" "$(values draft)"
+
+# refusals, the last case's too, before anything is measured
+head -22 "$dir/in" >"$dir/short"
+(cat "$dir/in"; echo more) >"$dir/long"
+refused "draft with fewer lines" 1 "as many lines" --decode jacobi --draft "$dir/short"
+refused "draft with more lines" 1 "as many lines" --decode jacobi --draft "$dir/long"
+run --decode jacobi --draft "$dir/in" --limit 5
+check "draft of an input cut by --limit" 0 $code
+refused "drafts for some cases" 2 "once for each" --decode greedy --decode pj --decode jacobi --draft x --draft y
+refused "no such draft" 1 "/no/such" --decode jacobi --draft /no/such
+refused "unknown option" 2 "jacobi has no option" --decode greedy --decode jacobi:windows=3
+refused "block 0" 2 "block takes 1..64" --decode greedy --decode pgj:block=0
+refused "block over the limit" 2 "block takes 1..64" --decode greedy --decode hgj:block=65
+refused "window 0" 2 "window takes 1..64" --decode greedy --decode jacobi:window=0
+refused "window over the limit" 2 "window takes 1..64" --decode jacobi:window=65
+refused "unknown guess" 2 "init takes auto|pad|copy|shift|ngram|draft" --decode jacobi:init=oracle
+refused "length over the limit" 2 "length takes 1..4096" --decode greedy --decode pj:length=4097
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
