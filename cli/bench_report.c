@@ -82,6 +82,8 @@ void pk_bench_print_table(const pk_bench *b) {
     ROW("tokens kept per pass", "%.3f", f.kept);
     ROW("bandwidth used", "%.1f %%", 100 * f.bandwidth);
     ROW("peak memory", "%.1f MB", (double)k->peak_bytes / 1e6);
+    if (b->cases[0].stats.device_bytes)
+        ROW("memory taken on GPUs", "%.1f MB", (double)k->stats.device_bytes / 1e6);
     ROW("load time", "%.1f ms", 1e3 * k->load);
     for (int module = 0; module < PK_N_MODULES; module++) {
         snprintf(name, sizeof name, "%s%s", module ? "  " : "time in ", module_name[module]);
@@ -106,15 +108,16 @@ static json_t *json_case(const pk_bench *b, const pk_bench_case *k, const figure
         "target_tokens_per_second", f->tokens, "speed_to_first", f->ratio, "latency_seconds", "p50",
         k->p50, "p95", k->p95, "p99", k->p99, "max", k->slowest);
     json_t *more = json_pack(
-        "{s:s?, s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:f, s:f, s:f, s:I, s:o}", "draft",
-        k->draft && *k->draft ? k->draft : NULL, "latency_from",
+        "{s:s?, s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:o}",
+        "draft", k->draft && *k->draft ? k->draft : NULL, "latency_from",
         c->batch == 1 ? "call of one line" : "call of many lines", "interleave", (int)c->interleave,
         "passes_per_sentence", f->passes, "passes_fewer_than_first", f->fewer,
         "aside_passes_per_sentence", f->aside, "asks_per_pass", f->asks, "tokens_kept_per_pass",
         f->kept, "target_tokens", (json_int_t)(k->stats.target_tokens / (uint64_t)c->repeat),
-        "peak_memory_bytes", (json_int_t)k->peak_bytes, "load_seconds", k->load,
-        "bandwidth_fraction", f->bandwidth, "machine_bytes_per_second", b->bandwidth,
-        "lines_as_first", (json_int_t)k->same, "time_share", share);
+        "peak_memory_bytes", (json_int_t)k->peak_bytes, "device_memory_bytes",
+        (json_int_t)k->stats.device_bytes, "load_seconds", k->load, "bandwidth_fraction",
+        f->bandwidth, "machine_bytes_per_second", b->bandwidth, "lines_as_first",
+        (json_int_t)k->same, "time_share", share);
     json_object_update(line, more);
     json_decref(more);
     return line;
