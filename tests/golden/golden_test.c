@@ -42,7 +42,7 @@ static void open_bed(bed *b, const char *name) {
     char path[GOLDEN_PATH];
     *b = (bed){ .name = name, .golden = golden_open(name) };
     golden_path(path, name, "");
-    check(pk_model_open(path, NULL, &b->model));
+    check(pk_model_open(path, PK_OPTIONS(pk_model_options, .type = "f32"), &b->model));
 }
 
 static void close_bed(bed *b) {
@@ -50,12 +50,22 @@ static void close_bed(bed *b) {
     json_decref(b->golden);
 }
 
-/* the n-th backend of this machine; false past the end */
+static bool has_gpu(void) {
+    pk_backend on;
+    const bool there = pk_backend_open("cuda", 1, PK_F32, &on) == PK_OK;
+    pk_backend_close(&on);
+    return there;
+}
+
+/* the n-th backend of this machine, a GPU last; false past the end */
 static bool choose_backend(bed *b, int32_t n) {
     const pk_cpu_kernels *kernels = n ? pk_isa_available(n - 1) : NULL;
     if (n && !kernels) {
+        const bool first = strcmp(b->backend, "cuda") != 0;
         unsetenv("PRONK_ISA");
-        return false;
+        b->backend = "cuda";
+        snprintf(b->where, sizeof b->where, "cuda");
+        return first && has_gpu();
     }
     if (n) setenv("PRONK_ISA", kernels->name, 1);
     b->backend = n ? "cpu" : "ref";
