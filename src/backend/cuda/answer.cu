@@ -7,86 +7,6 @@
 
 #include "backend/cuda/answer.cuh"
 
-static __device__ __forceinline__ void copy_16(void *to, const void *from) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from)
-                 : "memory");
-}
-
-/* a lane's 8 weights of a tile: read once, not worth a place in the L1 cache */
-static __device__ __forceinline__ uint4 fetch(const uint4 *p) {
-    uint4 x;
-    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w)
-                 : "l"(p));
-    return x;
-}
-static __device__ __forceinline__ uint2 fetch(const uint2 *p) {
-    uint2 x;
-    asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
-                 : "=r"(x.x), "=r"(x.y)
-                 : "l"(p));
-    return x;
-}
-
-/* as mma's first operand */
-template <typename T> static __device__ __forceinline__ uint4 operand(uint4 weights) {
-    return weights;
-}
-
-/* two bytes (a selector of __byte_perm for each) of w, which has 128 added to each, as two numbers
- */
-template <typename T> __device__ __forceinline__ unsigned two(unsigned w, int a, int b);
-/* 0x6400 + byte is 1024 + byte */
-template <> __device__ __forceinline__ unsigned two<__half>(unsigned w, int a, int b) {
-    const unsigned bits = __byte_perm(w, 0x64646464u, (unsigned)(a | 4 << 4 | b << 8 | 4 << 12));
-    __half2        pair;
-    memcpy(&pair, &bits, 4);
-    pair = __hsub2(pair, __float2half2_rn(1152.0f));
-    unsigned out;
-    memcpy(&out, &pair, 4);
-    return out;
-}
-/* 0x4b000000 + byte is 2^23 + byte */
-template <> __device__ __forceinline__ unsigned two<__nv_bfloat16>(unsigned w, int a, int b) {
-    const float low = __uint_as_float(__byte_perm(w, 0x4b000000u, (unsigned)(a | 0x7540)));
-    const float high = __uint_as_float(__byte_perm(w, 0x4b000000u, (unsigned)(b | 0x7540)));
-    const __nv_bfloat162 pair = __floats2bfloat162_rn(low - 8388736.0f, high - 8388736.0f);
-    unsigned             out;
-    memcpy(&out, &pair, 4);
-    return out;
-}
-
-template <typename T> static __device__ __forceinline__ uint4 operand(uint2 weights) {
-    const unsigned low = weights.x ^ 0x80808080u, high = weights.y ^ 0x80808080u;
-    return make_uint4(two<T>(low, 0, 1), two<T>(low, 2, 3), two<T>(high, 0, 1), two<T>(high, 2, 3));
-}
-
-/* The hidden states of 8 * N questions as mma's second operand. at: this lane's address for tile 0,
- * see lane_address(); apart: bytes between 16 questions. */
-template <int N>
-static __device__ __forceinline__ void read_states(unsigned b[N][2], unsigned at, unsigned apart) {
-    if constexpr (N == 1) {
-        asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
-                     : "=r"(b[0][0]), "=r"(b[0][1])
-                     : "r"(at)
-                     : "memory");
-    } else {
-#pragma unroll
-        for (int j = 0; j < N; j += 2)
-            asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                         : "=r"(b[j][0]), "=r"(b[j][1]), "=r"(b[j + 1][0]), "=r"(b[j + 1][1])
-                         : "r"(at + (unsigned)(j / 2) * apart)
-                         : "memory");
-    }
-}
-
-/* Lanes 0-7 name the rows of questions 0-7, first 8 columns; 8-15 their last 8 columns; 16-31 the
- * same of questions 8-15, where there are such. */
-template <int N> static __device__ unsigned lane_address(const void *states, int row_bytes) {
-    const int lane = threadIdx.x % 32, question = (N > 1 ? lane / 16 * 8 : 0) + lane % 8;
-    return shared_address(states) + (unsigned)(question * row_bytes + lane / 8 % 2 * 16);
-}
-
 /* This warp's hidden states, zeros from cols to width - 8; width is odd in 16 bytes, which keeps
  * ldmatrix's rows apart in the banks. wide: rows may be read 16 bytes at a time. */
 template <typename T, int N>
@@ -99,7 +19,7 @@ static __device__ void fetch_states(T *to, int width, const T *hidden, int strid
         T       *at = to + (size_t)(warp + WARPS * j) * (size_t)width;
         for (int col = lane * 8; col < width - 8; col += 32 * 8) {
             if (wide && col + 8 <= cols) {
-                copy_16(at + col, from + col);
+                copy_16(at + col, from + col, 16);
                 continue;
             }
             for (int e = col; e < col + 8; e++) at[e] = e < cols ? from[e] : from_float<T>(0);
@@ -114,7 +34,7 @@ template <int SIZE, typename W>
 static __device__ __forceinline__ void fetch_first(W (&flying)[SIZE], const W *weights, int tiles) {
 #pragma unroll
     for (int u = 0; u < SIZE; u++)
-        if (u < tiles) flying[u] = fetch(weights + (size_t)u * 32);
+        if (u < tiles) fetch(flying[u], weights + (size_t)u * 32);
 }
 
 /* the end of a run */
@@ -129,7 +49,7 @@ static __device__ __forceinline__ void add_run(float total[N][4], float part[N][
 template <typename T, int N, int SIZE, typename W>
 static __device__ __forceinline__ void product(float    total[N][4], W (&flying)[SIZE],
                                                const W *weights, int tiles, unsigned states,
-                                               unsigned apart) {
+                                               int width) {
     float    part[N][4] = {};
     unsigned b[N][2];
     int      run = 1, end = tiles / 8;        /* where the present run ends */
@@ -139,11 +59,11 @@ static __device__ __forceinline__ void product(float    total[N][4], W (&flying)
         for (int u = 0; u < SIZE; u++) {
             const int t = begin + u;
             if (t >= tiles) break;
-            read_states<N>(b, states + (unsigned)t * 32, apart);
-            const uint4 a = operand<T>(flying[u]);
+            load_x<N>(b, states + (unsigned)t * 32, width);
+            const uint4 a = widen<T>(flying[u]);
 #pragma unroll
             for (int j = 0; j < N; j++) multiply(part[j], a, b[j], T());
-            if (t + SIZE < tiles) flying[u] = fetch(weights + (size_t)(t + SIZE) * 32);
+            if (t + SIZE < tiles) fetch(flying[u], weights + (size_t)(t + SIZE) * 32);
             if (t + 1 < end) continue;
             add_run<N>(total, part);
             while (end <= t + 1) end = ++run * tiles / 8;
@@ -156,7 +76,7 @@ static __device__ __forceinline__ void product(float    total[N][4], W (&flying)
 template <typename T, int N, int SIZE, typename W>
 static __device__ __forceinline__ void product_of_fours(float    total[N][4], W (&flying)[SIZE],
                                                         const W *weights, int tiles,
-                                                        unsigned states, unsigned apart) {
+                                                        unsigned states, int width) {
     constexpr int AHEAD =
         N <= 2 ? 4 : 1; /* tiles whose hidden states are read before the first mma */
     float    part[N][4] = {};
@@ -170,11 +90,11 @@ static __device__ __forceinline__ void product_of_fours(float    total[N][4], W 
             if (u % AHEAD == 0)
 #pragma unroll
                 for (int v = 0; v < AHEAD; v++)
-                    read_states<N>(b[v], states + (unsigned)(begin + u + v) * 32, apart);
-            const uint4 a = operand<T>(flying[u]);
+                    load_x<N>(b[v], states + (unsigned)(begin + u + v) * 32, width);
+            const uint4 a = widen<T>(flying[u]);
 #pragma unroll
             for (int j = 0; j < N; j++) multiply(part[j], a, b[u % AHEAD][j], T());
-            if (more) flying[u] = fetch(next + u * 32);
+            if (more) fetch(flying[u], next + u * 32);
             if (u % 4 == 3 && begin + u + 1 == end) {
                 add_run<N>(total, part);
                 end += tiles / 8;
@@ -235,11 +155,11 @@ static __global__ void __launch_bounds__(THREADS, 2)
     unsigned known = 0;
     if (panel < layer.panels) {
         float          total[N][4] = {};
-        const unsigned at = lane_address<N>(states, width * 2), apart = (unsigned)width * 32;
+        const unsigned at = shared_address(states) + x_lane_offset<N>(width, lane);
         if (tiles % 32 == 0)
-            product_of_fours<T, N>(total, flying, weights, tiles, at, apart);
+            product_of_fours<T, N>(total, flying, weights, tiles, at, width);
         else
-            product<T, N>(total, flying, weights, tiles, at, apart);
+            product<T, N>(total, flying, weights, tiles, at, width);
         known = known_bounds<N>(a); /* on its way while the logits are stored */
         store_logits<N>(logits, total, scale, bias);
     }
