@@ -18,7 +18,7 @@ for program in "$@"; do
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
     printf '%-44s %4d passed %3d failed %3d skipped %7.1f s\n' "${program#build/}" "$p" "$f" "$s" \
         "$(echo "$(date +%s.%N) - $start" | bc 2>/dev/null || python3 -c "import time; print(time.time() - $start)")"
-    if [ "$f" -ne 0 ]; then echo "---- $program (exit $code)"; tail -n 60 "$log"; echo "----"; fi
+    if [ "$f" -ne 0 ]; then echo "---- $program (exit $code)"; grep -a '^FAIL\|^not ok\|^failed\|ERROR' "$log" | head -n 40; tail -n 60 "$log"; echo "----"; fi
     grep -h '^SKIP' "$log"
     rm -f "$log"
 done
