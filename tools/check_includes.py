@@ -22,10 +22,11 @@ MAY = {  # folder: folders it may include besides itself and pronk.h ("include")
     'decode': {'base'},
     'session': {'decode', 'model', 'tensor', 'base'},
     'engine': {'session', 'decode', 'model', 'vocab', 'text', 'backend', 'tensor', 'base'},
+    'train': {'model', 'vocab', 'text', 'metric', 'backend', 'tensor', 'checkpoint', 'base'},
     'cli': set(),
 }
 # where only some headers of a folder may be known
-ONLY = {('session', 'decode'): {'pass.h'}, ('engine', 'backend'): {'list.h'},
+ONLY = {('session', 'decode'): {'pass.h'}, ('engine', 'backend'): {'list.h'}, ('train', 'backend'): {'list.h'},
         ('backend/ref', 'backend'): {'list.h'}, ('backend/cpu', 'backend'): {'list.h'}}
 
 

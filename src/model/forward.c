@@ -42,6 +42,12 @@ static pk_tensor embed(const stack *s, const pk_weight *table, const pk_weight *
     return x;
 }
 
+/* kv: keys and values side by side, (rows, 2D) */
+static pk_tensor attend_to(const stack *s, pk_tensor q, pk_tensor kv, const pk_attention *see) {
+    const int32_t d = s->c->dim;
+    return pk_attend(s->r, q, pk_columns(kv, 0, d), pk_columns(kv, d, d), see);
+}
+
 /* ---- encoder ---- */
 
 static pk_tensor encoder_self(const stack *s, const pk_encoder_layer *l, pk_tensor x,
@@ -50,8 +56,7 @@ static pk_tensor encoder_self(const stack *s, const pk_encoder_layer *l, pk_tens
     const size_t  mark = pk_run_mark(s->r);
     pk_tensor     h = block_input(s, x, &l->self_norm);
     pk_tensor qkv = pk_linear(s->r, h, &l->qkv.w, &(pk_after){ .bias = &l->qkv.b }); /* (n, 3D) */
-    pk_tensor y = pk_attend(s->r, pk_columns(qkv, 0, d), pk_columns(qkv, d, d),
-                            pk_columns(qkv, 2 * d, d), see);
+    pk_tensor y = attend_to(s, pk_columns(qkv, 0, d), pk_columns(qkv, d, 2 * d), see);
     return block_output(s, x, y, &l->out, &l->self_norm, mark);
 }
 
@@ -86,24 +91,27 @@ void pk_remember_source(pk_run *r, const pk_network *net, pk_tensor states, cons
 /* ---- decoder ---- */
 
 static pk_tensor decoder_self(const stack *s, const pk_decoder_layer *l, pk_tensor x,
-                              const pk_target *t, pk_tensor pool) {
-    const int32_t  d = s->c->dim;
-    const size_t   mark = pk_run_mark(s->r);
-    pk_tensor      h = block_input(s, x, &l->self_norm);
-    const pk_after after = { .bias = &l->qkv.b, .pool = pool, .slot = t->slot, .from = d };
-    pk_tensor      qkv = pk_linear(s->r, h, &l->qkv.w, &after); /* (n, 3D) */
-    pk_tensor      y = pk_attend(s->r, pk_columns(qkv, 0, d), pk_columns(pool, 0, d),
-                                 pk_columns(pool, d, d), t->self);
+                              const pk_target *t, int32_t layer) {
+    const int32_t d = s->c->dim;
+    const size_t  mark = pk_run_mark(s->r);
+    pk_tensor     h = block_input(s, x, &l->self_norm);
+    pk_after      after = { .bias = &l->qkv.b };
+    if (t->memory) after.pool = t->memory->self[layer], after.slot = t->slot, after.from = d;
+    pk_tensor qkv = pk_linear(s->r, h, &l->qkv.w, &after); /* (n, 3D) */
+    pk_tensor kv = t->memory ? after.pool : pk_columns(qkv, d, 2 * d);
+    pk_tensor y = attend_to(s, pk_columns(qkv, 0, d), kv, t->self);
     return block_output(s, x, y, &l->out, &l->self_norm, mark);
 }
 
 static pk_tensor decoder_cross(const stack *s, const pk_decoder_layer *l, pk_tensor x,
-                               const pk_attention *see, pk_tensor pool) {
-    const int32_t d = s->c->dim;
-    const size_t  mark = pk_run_mark(s->r);
-    pk_tensor     h = block_input(s, x, &l->cross_norm);
-    pk_tensor     q = pk_linear(s->r, h, &l->cross_q.w, &(pk_after){ .bias = &l->cross_q.b });
-    pk_tensor     y = pk_attend(s->r, q, pk_columns(pool, 0, d), pk_columns(pool, d, d), see);
+                               const pk_target *t, const pk_attention *see, int32_t layer) {
+    const size_t mark = pk_run_mark(s->r);
+    pk_tensor    h = block_input(s, x, &l->cross_norm);
+    pk_tensor    q = pk_linear(s->r, h, &l->cross_q.w, &(pk_after){ .bias = &l->cross_q.b });
+    pk_tensor    kv = t->memory ? t->memory->source[layer]
+                                : pk_linear(s->r, t->source, &l->cross_kv.w,
+                                            &(pk_after){ .bias = &l->cross_kv.b });
+    pk_tensor    y = attend_to(s, q, kv, see);
     return block_output(s, x, y, &l->cross_out, &l->cross_norm, mark);
 }
 
@@ -116,9 +124,9 @@ pk_tensor pk_decode(pk_run *r, const pk_network *net, const pk_target *t) {
     for (int32_t i = 0; i < c->decoder_layers; i++) {
         const pk_decoder_layer *l = &net->decoder[i];
         pk_run_enter(r, PK_MODULE_SELF);
-        x = decoder_self(&s, l, x, t, t->memory->self[i]);
+        x = decoder_self(&s, l, x, t, i);
         pk_run_enter(r, PK_MODULE_CROSS);
-        x = decoder_cross(&s, l, x, i == told ? t->cross_told : t->cross, t->memory->source[i]);
+        x = decoder_cross(&s, l, x, t, i == told ? t->cross_told : t->cross, i);
         pk_run_enter(r, PK_MODULE_FFN);
         x = feed_forward(&s, x, &l->up, &l->down, &l->ffn_norm);
     }

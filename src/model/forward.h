@@ -1,4 +1,5 @@
-/* forward.h - the network's forward pass, defined once. Decoding runs it with a memory. */
+/* forward.h - the network's forward pass, defined once. Decoding runs it with a memory, training
+ * with a tape and the states of the encoder. */
 #ifndef PK_MODEL_FORWARD_H
 #define PK_MODEL_FORWARD_H
 #include "model/network.h"
@@ -16,7 +17,8 @@ typedef struct pk_target { /* n tokens to push through the decoder */
     const int32_t      *slot;         /* where each is remembered */
     const pk_attention *self, *cross; /* who sees whom */
     const pk_attention *cross_told;   /* the same with weights, for the layer that tells */
-    const pk_memory    *memory;
+    const pk_memory    *memory;       /* NULL while training; then: */
+    pk_tensor           source;       /* (source rows, D) what the encoder said */
 } pk_target;
 
 /* (n, D) states of n source tokens */

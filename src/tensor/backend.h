@@ -28,10 +28,12 @@ typedef struct pk_tensor {
     float   *data;
     int32_t  rows, cols, stride;
     pk_dtype type;
+    int32_t  node;                              /* while training: whose value it is, see tape.h; else 0 */
 } pk_tensor;
 
 /* A constant. A matrix (rows = outputs, cols = inputs) lies in panels of 16 rows, see tensor/panel.h;
- * a vector or a table of positions is F32, row-major, and says so with `plain`. */
+ * a vector or a table of positions is F32, row-major, and says so with `plain`. While training all
+ * weights are plain and of the backend's type. */
 typedef struct pk_weight {
     const void  *data;
     const float *scale;                         /* I8: value = integer * scale[row]; else NULL */
@@ -47,6 +49,10 @@ typedef struct pk_attention {
     const int32_t *first, *count, *index;       /* one per query; index may be NULL */
     float         *weights;                     /* NULL, or (queries, weights_stride): the attention */
     int32_t        weights_stride;              /*   probabilities, averaged over heads */
+    /* Training, where there is no index: queries query_run[r] .. query_run[r + 1] - 1 see nothing but keys
+     * key_run[r] .. key_run[r + 1] - 1, each a part of them that has no gaps. */
+    int32_t        n_runs, longest_run;         /* longest: most queries or keys of any */
+    const int32_t *query_run, *key_run;         /* (n_runs + 1) */
 } pk_attention;
 
 typedef enum pk_act { PK_LINEAR, PK_RELU, PK_GELU, PK_SWISH } pk_act;       /* GELU: exact, with erf */
@@ -163,5 +169,7 @@ typedef struct pk_backend {
                     const pk_answering *a);
     /* one step of those that follow their best tokens */
     void (*advance)(void *self, const pk_following *f);
+    /* what learning needs besides; NULL: this device can only translate */
+    const struct pk_training *train;
 } pk_backend;
 #endif

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/clock.h"
+#include "tensor/tape.h"
 
 void pk_run_begin(pk_run *r, const pk_backend *on, pk_arena *scratch) {
     *r = (pk_run){
@@ -26,23 +27,23 @@ void pk_run_enter(pk_run *r, pk_module module) {
     r->module = module;
 }
 
-static bool refuse(pk_run *r, pk_status why, const char *what) {
+bool pk_run_refuse(pk_run *r, pk_status why, const char *what) {
     if (r->status == PK_OK) r->status = pk_fail_with(why, "%s", what);
     return false;
 }
 
-/* op arguments that fit; a misfit is a broken promise of our own code */
-static bool fits(pk_run *r, bool shapes_fit, const char *op) {
+bool pk_run_fits(pk_run *r, bool shapes_fit, const char *op) {
     assert(shapes_fit);
-    if (!shapes_fit) return refuse(r, PK_ARGUMENT, op);
+    if (!shapes_fit) return pk_run_refuse(r, PK_ARGUMENT, op);
     return r->status == PK_OK;
 }
 
 pk_tensor pk_scratch(pk_run *r, int32_t rows, int32_t cols) {
     const pk_dtype type = r->on->activations;
     float *data = pk_arena_take(r->scratch, (size_t)rows * (size_t)cols * pk_dtype_bytes(type));
-    if (!data) refuse(r, PK_NO_MEMORY, "a pass needs more scratch memory than the session planned");
-    return (pk_tensor){ data, rows, cols, cols, type };
+    if (!data)
+        pk_run_refuse(r, PK_NO_MEMORY, "a pass needs more scratch memory than the session planned");
+    return (pk_tensor){ .data = data, .rows = rows, .cols = cols, .stride = cols, .type = type };
 }
 
 pk_tensor pk_columns(pk_tensor t, int32_t first, int32_t cols) {
@@ -54,8 +55,9 @@ pk_tensor pk_columns(pk_tensor t, int32_t first, int32_t cols) {
 
 pk_tensor pk_embed(pk_run *r, const pk_weight *table, const int32_t *token, float scale,
                    const pk_weight *position, const int32_t *pos, int32_t n) {
+    if (r->tape) return pk_tape_embed(r, table, token, scale, position, pos, n);
     pk_tensor out = pk_scratch(r, n, table->cols);
-    if (fits(r, table->cols == position->cols, "embed"))
+    if (pk_run_fits(r, table->cols == position->cols, "embed"))
         r->on->embed(r->on->self, out, table, token, scale, position, pos);
     return out;
 }
@@ -65,29 +67,33 @@ static void linear(pk_run *r, pk_tensor out, pk_tensor x, const pk_weight *w,
     pk_after what = *after;
     if (what.bias && !what.bias->data) what.bias = NULL; /* the network has none */
     const bool placed = !what.pool.data || what.pool.cols == out.cols - what.from;
-    if (fits(r, x.cols == w->cols && out.cols == w->rows && out.rows == x.rows && placed, "linear"))
+    if (pk_run_fits(r, x.cols == w->cols && out.cols == w->rows && out.rows == x.rows && placed,
+                    "linear"))
         r->on->linear(r->on->self, out, x, w, &what);
 }
 
 pk_tensor pk_linear(pk_run *r, pk_tensor x, const pk_weight *w, const pk_after *after) {
+    if (r->tape) return pk_tape_linear(r, x, w, after);
     pk_tensor out = pk_scratch(r, x.rows, w->rows);
     linear(r, out, x, w, after);
     return out;
 }
 
 pk_tensor pk_linear_over(pk_run *r, pk_tensor x, const pk_weight *w, const pk_after *after) {
+    if (r->tape) return pk_tape_linear(r, x, w, after);
     linear(r, after->residual, x, w, after);
     return after->residual;
 }
 
 static void norm(pk_run *r, pk_tensor out, pk_tensor x, const pk_weight *gain,
                  const pk_weight *bias, float epsilon) {
-    if (fits(r, x.cols == gain->cols && x.cols == bias->cols, "norm"))
+    if (pk_run_fits(r, x.cols == gain->cols && x.cols == bias->cols, "norm"))
         r->on->norm(r->on->self, out, x, gain, bias, epsilon);
 }
 
 pk_tensor pk_norm_rows(pk_run *r, pk_tensor x, const pk_weight *gain, const pk_weight *bias,
                        float epsilon) {
+    if (r->tape) return pk_tape_norm(r, x, gain, bias, epsilon);
     pk_tensor out = pk_scratch(r, x.rows, x.cols);
     norm(r, out, x, gain, bias, epsilon);
     return out;
@@ -95,20 +101,22 @@ pk_tensor pk_norm_rows(pk_run *r, pk_tensor x, const pk_weight *gain, const pk_w
 
 pk_tensor pk_norm_over(pk_run *r, pk_tensor x, const pk_weight *gain, const pk_weight *bias,
                        float epsilon) {
+    if (r->tape) return pk_tape_norm(r, x, gain, bias, epsilon);
     norm(r, x, x, gain, bias, epsilon);
     return x;
 }
 
 pk_tensor pk_attend(pk_run *r, pk_tensor q, pk_tensor k, pk_tensor v, const pk_attention *see) {
+    if (r->tape) return pk_tape_attend(r, q, k, v, see);
     pk_tensor  out = pk_scratch(r, q.rows, q.cols);
     const bool shapes_fit = q.cols == k.cols && k.cols == v.cols && q.cols % see->heads == 0;
-    if (fits(r, shapes_fit, "attend")) r->on->attend(r->on->self, out, q, k, v, see);
+    if (pk_run_fits(r, shapes_fit, "attend")) r->on->attend(r->on->self, out, q, k, v, see);
     return out;
 }
 
 void pk_answers(pk_run *r, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                 const pk_answering *a) {
-    if (fits(r, hidden.cols == table->cols, "answer"))
+    if (pk_run_fits(r, hidden.cols == table->cols, "answer"))
         r->on->answer(r->on->self, hidden, table, bias->data ? bias : NULL, a);
 }
 

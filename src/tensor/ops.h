@@ -3,7 +3,7 @@
  *
  * No errors here: model code reads as mathematics, and the caller asks pk_run_status() once at the
  * end. An op whose name ends in _over consumes its tensor argument: the result takes its place, so
- * that a deep stack needs the scratch memory of one layer. */
+ * that a deep stack needs the scratch memory of one layer. With a tape nothing is consumed. */
 #ifndef PK_TENSOR_OPS_H
 #define PK_TENSOR_OPS_H
 #include "base/arena.h"
@@ -12,6 +12,7 @@
 typedef struct pk_run { /* one forward pass */
     const pk_backend *on;
     pk_arena         *scratch;
+    struct pk_tape   *tape;   /* notes what happens, see tape.h; NULL when translating */
     pk_status         status; /* the first failure sticks */
     pk_module         module; /* where time is spent now */
     double            since, seconds[PK_N_MODULES];
@@ -26,9 +27,16 @@ void pk_run_enter(pk_run *r, pk_module module);
 pk_tensor pk_scratch(pk_run *r, int32_t rows, int32_t cols);
 /* a view: columns [first, first + cols) of a tensor */
 pk_tensor pk_columns(pk_tensor t, int32_t first, int32_t cols);
-/* what the scratch holds now; release gives back all that came after */
+/* what the scratch holds now; release gives back all that came after, unless a tape needs it */
 static inline size_t pk_run_mark(const pk_run *r) { return r->scratch->used; }
-static inline void   pk_run_release(pk_run *r, size_t mark) { r->scratch->used = mark; }
+static inline void   pk_run_release(pk_run *r, size_t mark) {
+      if (!r->tape) r->scratch->used = mark;
+}
+/* notes a failure; the first one sticks. Always false */
+bool pk_run_refuse(pk_run *r, pk_status why, const char *what);
+/* whether an op may go ahead: its arguments fit (a misfit is a broken promise of our own code) and
+ * nothing failed before */
+bool pk_run_fits(pk_run *r, bool shapes_fit, const char *op);
 
 pk_tensor pk_embed(pk_run *r, const pk_weight *table, const int32_t *token, float scale,
                    const pk_weight *position, const int32_t *pos, int32_t n);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "backend/cpu/cpu_state.h"
+#include "backend/cpu/cpu_train.h"
 #include "backend/cpu/isa.h"
 #include "backend/list.h"
 #include "base/memory.h"
@@ -221,6 +222,7 @@ static pk_status reserve(void *self, const pk_limits *max) {
 static void close(void *self) {
     pk_cpu *cpu = self;
     free_scratch(cpu);
+    pk_memory_give(cpu->train_scratch);
     pk_pool_close(cpu->pool);
     pk_memory_give(cpu);
 }
@@ -250,6 +252,7 @@ pk_status pk_cpu_open(int32_t threads, pk_backend *out) {
                          .attend = attend,
                          .place = pk_cpu_place,
                          .answer = pk_cpu_answer,
-                         .advance = pk_host_advance };
+                         .advance = pk_host_advance,
+                         .train = &pk_cpu_training };
     return PK_OK;
 }

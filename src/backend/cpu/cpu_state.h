@@ -28,6 +28,9 @@ typedef struct pk_cpu {
     int32_t   *n_best;        /* (threads, questions) */
     int32_t   *used;          /* (threads) */
     float     *sums;          /* (questions, chunks, 2): largest, sum of exp */
+    /* scratch of training, sized by its own reserve() */
+    float  *train_scratch; /* (threads, pk_runs_scratch(longest_run)) */
+    int32_t longest_run;
 } pk_cpu;
 
 /* rows that are prepared and multiplied together: whole tiles, at least one */

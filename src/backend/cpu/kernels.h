@@ -78,6 +78,7 @@ typedef struct pk_cpu_kernels {
     void (*best)(pk_best *best, const float *logits, int32_t n, int32_t first_token);
     /* the largest logit and the sum of exp(logit - largest) */
     void (*exp_sum)(const float *logits, int32_t n, float *most, float *sum);
+    const struct pk_train_kernels *train; /* see train_kernels.h */
 } pk_cpu_kernels;
 
 extern const pk_cpu_kernels pk_kernels_generic;

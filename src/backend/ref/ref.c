@@ -7,6 +7,7 @@
 
 #include "backend/list.h"
 #include "backend/ref/ref_ops.h"
+#include "backend/ref/ref_train.h"
 #include "base/memory.h"
 #include "tensor/host_ops.h"
 #include "tensor/panel.h"
@@ -109,6 +110,7 @@ pk_status pk_ref_open(int32_t threads, pk_backend *out) {
                          .attend = pk_ref_attend,
                          .place = pk_ref_place,
                          .answer = pk_ref_answer,
-                         .advance = pk_host_advance };
+                         .advance = pk_host_advance,
+                         .train = &pk_ref_training };
     return PK_OK;
 }

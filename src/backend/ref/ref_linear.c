@@ -40,7 +40,7 @@ void pk_ref_product(const float *x, const pk_weight *w, float *out) {
         out[row] = w->type == PK_I8 ? dot_i8(x, steps, scale, w, row) : dot_float(x, w, row);
 }
 
-static float activate(float x, pk_act act) {
+float pk_ref_activate(float x, pk_act act) {
     switch (act) {
     case PK_RELU: return x > 0 ? x : 0;
     case PK_GELU: return (float)(0.5 * x * (1 + erf(x * M_SQRT1_2)));
@@ -54,7 +54,7 @@ static void finish_row(float *out, const float *y, const pk_after *after, int32_
     if (residual) residual += (size_t)i * (size_t)after->residual.stride;
     for (int32_t c = 0; c < n; c++) {
         const float bias = after->bias ? pk_weight_get(after->bias, 0, c) : 0;
-        out[c] = activate(y[c] + bias, after->act) + (residual ? residual[c] : 0);
+        out[c] = pk_ref_activate(y[c] + bias, after->act) + (residual ? residual[c] : 0);
     }
 }
 

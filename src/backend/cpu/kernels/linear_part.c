@@ -3,6 +3,7 @@
  * A group of panels stays in the nearest cache while all tiles of the part pass over it. What is
  * done to a sum afterwards - scale, bias, activation, residual - is written once for all types, so
  * that one output is computed the same way wherever it lies. */
+#include "backend/cpu/kernels/activation.h"
 #include "backend/cpu/kernels/kernel_list.h"
 #include "backend/cpu/kernels/tile.h"
 
@@ -13,17 +14,6 @@ enum { SHIFTED = 1 }; /* tile_i8.c adds 128 to every weight */
 #else
 enum { SHIFTED = 0 };
 #endif
-
-INLINE vf activate(vf x, pk_act act) {
-    switch (act) {
-    case PK_RELU: return vf_max(x, vf_all(0));
-    case PK_GELU:
-        return vf_mul(vf_mul(vf_all(0.5f), x),
-                      vf_add(vf_all(1), vf_erf(vf_mul(x, vf_all(0.707106781f)))));
-    case PK_SWISH: return vf_div(x, vf_add(vf_all(1), vf_exp(vf_sub(vf_all(0), x))));
-    default: return x;
-    }
-}
 
 /* sum (integers) of one row and panel as floats; the product is not fused with what follows */
 INLINE vf from_integers(const int32_t *sum, float x_scale, int32_t offset, const float *w_scale,

@@ -3,6 +3,7 @@
  * Sums go lane by lane over the columns and are folded at the end: their order is fixed by the
  * number of columns. */
 #include "backend/cpu/kernels/kernel_list.h"
+#include "backend/cpu/kernels/train_list.h"
 
 INLINE vf load_columns(const float *x, int32_t left) {
     return left >= 16 ? vf_load(x) : vf_load_part(x, left);
@@ -24,10 +25,11 @@ static float variance_of(const float *x, int32_t cols, float mean) {
     return vf_sum(sum) / (float)cols;
 }
 
-void PK_KERNEL(norm)(float *out, const float *x, int32_t cols, const float *gain, const float *bias,
-                     float epsilon) {
-    const float mean = mean_of(x, cols);
-    const vf    factor = vf_all(1.0f / sqrtf(variance_of(x, cols, mean) + epsilon));
+/* moments: mean, 1 / sqrt(variance + epsilon) */
+void PK_KERNEL(norm_keep)(float *out, const float *x, int32_t cols, const float *gain,
+                          const float *bias, float epsilon, float *moments) {
+    const float mean = moments[0] = mean_of(x, cols);
+    const vf    factor = vf_all(moments[1] = 1.0f / sqrtf(variance_of(x, cols, mean) + epsilon));
     for (int32_t c = 0; c < cols; c += 16) {
         const int32_t left = cols - c;
         const vf      y = vf_mul(vf_sub(load_columns(x + c, left), vf_all(mean)), factor);
@@ -37,6 +39,12 @@ void PK_KERNEL(norm)(float *out, const float *x, int32_t cols, const float *gain
         else
             vf_store_part(out + c, z, left);
     }
+}
+
+void PK_KERNEL(norm)(float *out, const float *x, int32_t cols, const float *gain, const float *bias,
+                     float epsilon) {
+    float moments[2];
+    PK_KERNEL(norm_keep)(out, x, cols, gain, bias, epsilon, moments);
 }
 
 /* One row of the panels as floats: its elements are 16 apart, or 4 side by side and 64 apart. */

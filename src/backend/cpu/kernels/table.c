@@ -1,6 +1,7 @@
 /* table.c - the kernels of one instruction set, gathered. */
 #include "backend/cpu/kernels/kernel_list.h"
 #include "backend/cpu/kernels/tile.h"
+#include "backend/cpu/kernels/train_list.h"
 
 #define TEXT_(x) #x
 #define TEXT(x)  TEXT_(x)
@@ -16,4 +17,5 @@ const pk_cpu_kernels PK_PASTE(pk_, kernels, PK_ISA) = {
     .narrow = PK_KERNEL(narrow),
     .best = PK_KERNEL(best),
     .exp_sum = PK_KERNEL(exp_sum),
+    .train = &PK_KERNEL(train_kernels),
 };

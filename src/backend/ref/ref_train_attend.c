@@ -1,0 +1,136 @@
+/* ref_train_attend.c - attention over runs, forwards and backwards, one pair of query and key at a
+ * time.
+ *
+ * p(i, j) = exp(score(i, j) - sums(i)), score = q k / sqrt(width); drop() makes it p f; out(i) =
+ * sum of p f v(j). Backwards, with D(i) = d_out(i) out(i), the sum of p f d_out v over its keys:
+ * d_score = p (f d_out v - D). Nothing of size (queries, keys) is kept between the two. */
+#include <math.h>
+
+#include "backend/ref/ref_ops.h"
+#include "backend/ref/ref_train.h"
+
+typedef struct pairs { /* one head of one op; d_out and out only backwards */
+    pk_tensor           q, k, v, d_out, out;
+    const pk_attention *see;
+    pk_drop             drop;
+    const float        *sums; /* (queries, heads) */
+    int32_t             head, width;
+} pairs;
+
+/* rows of the same head of two tensors, multiplied */
+static double dot(const pairs *p, pk_tensor a, int32_t row_a, pk_tensor b, int32_t row_b) {
+    const float *x = pk_ref_at(a, row_a, p->head * p->width);
+    const float *y = pk_ref_at(b, row_b, p->head * p->width);
+    double       sum = 0;
+    for (int32_t c = 0; c < p->width; c++) sum += (double)x[c] * y[c];
+    return sum;
+}
+
+static double score(const pairs *p, int32_t query, int32_t key) {
+    return dot(p, p->q, query, p->k, key) / sqrt(p->width);
+}
+
+static bool sees(const pairs *p, int32_t query, int32_t key) {
+    const int32_t first = p->see->first[query];
+    return key >= first && key < first + p->see->count[query];
+}
+
+static double probability(const pairs *p, int32_t query, int32_t key) {
+    const float log_sum = p->sums[(size_t)query * (size_t)p->see->heads + (size_t)p->head];
+    return exp(score(p, query, key) - log_sum);
+}
+
+static double factor(const pairs *p, int32_t query, int32_t key) {
+    return pk_drop_factor(
+        p->drop, pk_drop_attention(query, p->see->heads, p->head, key - p->see->first[query]));
+}
+
+static double log_sum_of(const pairs *p, int32_t query) {
+    const int32_t first = p->see->first[query], end = first + p->see->count[query];
+    double        most = -INFINITY, sum = 0;
+    for (int32_t key = first; key < end; key++) most = fmax(most, score(p, query, key));
+    for (int32_t key = first; key < end; key++) sum += exp(score(p, query, key) - most);
+    return first < end ? most + log(sum) : -INFINITY;
+}
+
+/* weight (keys that it sees) is room for their probabilities */
+static void attend_query(const pairs *p, pk_tensor out, float *sums, int32_t query,
+                         double *weight) {
+    const int32_t first = p->see->first[query], count = p->see->count[query];
+    sums[(size_t)query * (size_t)p->see->heads + (size_t)p->head] = (float)log_sum_of(p, query);
+    for (int32_t j = 0; j < count; j++)
+        weight[j] = probability(p, query, first + j) * factor(p, query, first + j);
+    for (int32_t c = p->head * p->width; c < (p->head + 1) * p->width; c++) {
+        double sum = 0;
+        for (int32_t j = 0; j < count; j++) sum += weight[j] * *pk_ref_at(p->v, first + j, c);
+        *pk_ref_at(out, query, c) = (float)sum;
+    }
+}
+
+void pk_ref_attend_runs(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
+                        const pk_attention *see, pk_drop drop, float *sums) {
+    pairs   p = { .q = q, .k = k, .v = v, .see = see, .drop = drop, .sums = sums };
+    double *weight = (double *)(void *)pk_ref_scratch(self, 2 * (size_t)k.rows + 2);
+    if (!weight) return;
+    p.width = q.cols / see->heads;
+    for (p.head = 0; p.head < see->heads; p.head++)
+        for (int32_t query = see->query_run[0]; query < see->query_run[see->n_runs]; query++)
+            attend_query(&p, out, sums, query, weight);
+}
+
+static double d_score(const pairs *p, int32_t query, int32_t key) {
+    const double d_p = factor(p, query, key) * dot(p, p->d_out, query, p->v, key);
+    const double before = dot(p, p->d_out, query, p->out, query);
+    return probability(p, query, key) * (d_p - before) / sqrt(p->width);
+}
+
+static double d_value(const pairs *p, int32_t query, int32_t key) {
+    return probability(p, query, key) * factor(p, query, key);
+}
+
+/* to[query] = sum over its keys of weight times from[key] */
+static void gather_keys(const pairs *p, pk_tensor to, int32_t query, pk_tensor from,
+                        double *weight) {
+    const int32_t first = p->see->first[query], count = p->see->count[query];
+    for (int32_t j = 0; j < count; j++) weight[j] = d_score(p, query, first + j);
+    for (int32_t c = p->head * p->width; c < (p->head + 1) * p->width; c++) {
+        double sum = 0;
+        for (int32_t j = 0; j < count; j++) sum += weight[j] * *pk_ref_at(from, first + j, c);
+        *pk_ref_at(to, query, c) = (float)sum;
+    }
+}
+
+/* to[key] = sum over the queries of its run that see it of weight times from[query] */
+static void gather_queries(const pairs *p, pk_tensor to, int32_t key, pk_tensor from, int32_t run,
+                           double (*weigh)(const pairs *, int32_t, int32_t), double *weight) {
+    const int32_t first = p->see->query_run[run], end = p->see->query_run[run + 1];
+    for (int32_t i = first; i < end; i++) weight[i] = sees(p, i, key) ? weigh(p, i, key) : 0;
+    for (int32_t c = p->head * p->width; c < (p->head + 1) * p->width; c++) {
+        double sum = 0;
+        for (int32_t i = first; i < end; i++) sum += weight[i] * *pk_ref_at(from, i, c);
+        *pk_ref_at(to, key, c) = (float)sum;
+    }
+}
+
+static void back_through_run(const pairs *p, pk_tensor d_q, pk_tensor d_k, pk_tensor d_v,
+                             int32_t run, double *weight) {
+    const pk_attention *see = p->see;
+    for (int32_t i = see->query_run[run]; d_q.data && i < see->query_run[run + 1]; i++)
+        gather_keys(p, d_q, i, p->k, weight);
+    for (int32_t j = see->key_run[run]; j < see->key_run[run + 1]; j++) {
+        if (d_k.data) gather_queries(p, d_k, j, p->q, run, d_score, weight);
+        if (d_v.data) gather_queries(p, d_v, j, p->d_out, run, d_value, weight);
+    }
+}
+
+void pk_ref_attend_back(void *self, pk_tensor d_q, pk_tensor d_k, pk_tensor d_v, pk_tensor d_out,
+                        pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
+                        const pk_attention *see, pk_drop drop, const float *sums) {
+    const int32_t most = q.rows > k.rows ? q.rows : k.rows;
+    pairs         p = { q, k, v, d_out, out, see, drop, sums, 0, q.cols / see->heads };
+    double       *weight = (double *)(void *)pk_ref_scratch(self, 2 * (size_t)most + 2);
+    if (!weight) return;
+    for (p.head = 0; p.head < see->heads; p.head++)
+        for (int32_t run = 0; run < see->n_runs; run++)
+            back_through_run(&p, d_q, d_k, d_v, run, weight);
+}

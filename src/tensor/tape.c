@@ -1,0 +1,395 @@
+/* tape.c - records of a forward pass, and the walk back over them.
+ *
+ * Every value has a node: the tensor as it was computed, and its gradient once somebody has written
+ * to it. Views (columns) carry the node of the whole, so the gradient of a view is the same view of
+ * the gradient. The first to write a gradient sets it, later ones add. When a record has been
+ * walked over, nobody needs its output's gradient any more: that memory serves the next of its
+ * size. */
+#include "tensor/tape.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+typedef enum kind { EMBED, PRODUCT, ACTIVATE, JOIN, NORM, ATTEND, LOSS } kind;
+
+typedef struct record {
+    kind             kind;
+    pk_tensor        out, x;   /* ATTEND: x holds the queries */
+    pk_tensor        a, b;     /* ATTEND: keys, values; JOIN: residual, sum */
+    const pk_weight *w, *bias; /* JOIN, NORM: gain, shift; EMBED: table, positions */
+    const int32_t   *token, *pos;
+    float            number; /* EMBED: scale */
+    float           *kept;   /* moments or sums */
+    pk_act           act;
+    pk_drop          drop;
+    pk_attention     see;
+    size_t           reach; /* weights behind this one belong to later records */
+} record;
+
+typedef struct node {
+    pk_tensor value, grad; /* grad has no data until it is written to */
+    size_t    bytes;
+} node;
+
+typedef struct piece { /* gradient memory that can serve again */
+    void  *memory;
+    size_t bytes;
+} piece;
+
+struct pk_tape {
+    record      *record;
+    node        *node; /* from 1 */
+    piece       *spare;
+    size_t       n_records, record_room, n_nodes, node_room, n_spare, spare_room;
+    pk_gradients learned;
+    pk_dropout   dropout;
+    uint64_t     key;
+    bool         dry;
+    pk_arena     nothing; /* what a dry run takes from */
+    size_t       peak;
+};
+
+pk_status pk_tape_open(pk_tape **out) { return PK_TAKE(out, 1); }
+
+void pk_tape_close(pk_tape *t) {
+    if (!t) return;
+    pk_memory_give(t->record);
+    pk_memory_give(t->node);
+    pk_memory_give(t->spare);
+    pk_memory_give(t);
+}
+
+void pk_tape_begin(pk_tape *t, pk_run *r, const pk_backend *on, pk_arena *scratch,
+                   const pk_gradients *learned, const pk_dropout *dropout, uint64_t key, bool dry) {
+    t->nothing = (pk_arena){ .base = (char *)64, .size = SIZE_MAX / 2 }; /* never touched */
+    t->n_records = t->n_nodes = t->n_spare = t->peak = 0;
+    t->learned = *learned;
+    t->dropout = dropout ? *dropout : (pk_dropout){ 0 };
+    t->key = key;
+    t->dry = dry;
+    pk_run_begin(r, on, dry ? &t->nothing : scratch);
+    r->tape = t;
+    if (!on->train) pk_run_refuse(r, PK_UNSUPPORTED, "this device cannot train");
+}
+
+size_t pk_tape_peak(const pk_tape *t) { return t->peak; }
+
+/* ---- memory ---- */
+
+static bool grow(pk_run *r, void **list, size_t n, size_t *room, size_t size) {
+    if (n < *room) return true;
+    const size_t more = *room ? 2 * *room : 256;
+    if (pk_memory_grow(more, size, list) != PK_OK)
+        return pk_run_refuse(r, PK_NO_MEMORY, "out of memory for the tape");
+    *room = more;
+    return true;
+}
+
+static void *take(pk_run *r, size_t bytes) {
+    void *memory = pk_arena_take(r->scratch, bytes);
+    if (!memory)
+        pk_run_refuse(r, PK_NO_MEMORY, "a batch needs more memory than was planned for training");
+    if (r->scratch->used > r->tape->peak) r->tape->peak = r->scratch->used;
+    return memory;
+}
+
+static size_t tensor_bytes(const pk_run *r, int32_t rows, int32_t cols) {
+    return (size_t)rows * (size_t)cols * pk_dtype_bytes(r->on->activations);
+}
+
+static pk_tensor take_tensor(pk_run *r, int32_t rows, int32_t cols) {
+    return (pk_tensor){ .data = take(r, tensor_bytes(r, rows, cols)),
+                        .rows = rows,
+                        .cols = cols,
+                        .stride = cols,
+                        .type = r->on->activations };
+}
+
+static float *take_floats(pk_run *r, int32_t rows, int32_t cols) {
+    return take(r, (size_t)rows * (size_t)cols * sizeof(float));
+}
+
+/* gives a value a node of its own */
+static void name_value(pk_run *r, pk_tensor *value) {
+    pk_tape *t = r->tape;
+    value->node = 0;
+    if (!grow(r, (void **)&t->node, t->n_nodes + 1, &t->node_room, sizeof *t->node)) return;
+    value->node = (int32_t)++t->n_nodes;
+    t->node[value->node] =
+        (node){ .value = *value, .bytes = tensor_bytes(r, value->rows, value->cols) };
+}
+
+/* ---- gradients ---- */
+
+/* room for a gradient: memory that served another of that size, or fresh */
+static void *take_gradient(pk_run *r, size_t bytes) {
+    pk_tape *t = r->tape;
+    for (size_t i = t->n_spare; i-- > 0;) {
+        if (t->spare[i].bytes != bytes) continue;
+        void *memory = t->spare[i].memory;
+        t->spare[i] = t->spare[--t->n_spare];
+        return memory;
+    }
+    return take(r, bytes);
+}
+
+/* the gradient of a value or a view of one; *add: whether something is there already */
+static pk_tensor gradient(pk_run *r, pk_tensor of, bool *add) {
+    *add = false;
+    if (!of.node) return (pk_tensor){ 0 };
+    node *n = &r->tape->node[of.node];
+    *add = n->grad.data != NULL;
+    if (!*add) {
+        n->grad = n->value;
+        n->grad.data = take_gradient(r, n->bytes);
+        if (!n->grad.data) return (pk_tensor){ 0 };
+    }
+    of.data = (float *)(void *)((char *)n->grad.data + ((char *)of.data - (char *)n->value.data));
+    return of;
+}
+
+/* what was learned about the output of a record is not needed any more */
+static void give_gradient(pk_run *r, pk_tensor out) {
+    pk_tape *t = r->tape;
+    node    *n = &t->node[out.node];
+    if (!grow(r, (void **)&t->spare, t->n_spare, &t->spare_room, sizeof *t->spare)) return;
+    t->spare[t->n_spare++] = (piece){ n->grad.data, n->bytes };
+    n->grad.data = NULL;
+}
+
+/* where a weight lies among those that learn; false: it is a constant */
+static bool place_of(const pk_tape *t, const pk_weight *w, size_t *first) {
+    if (!w || !w->data) return false;
+    const uintptr_t at = (uintptr_t)w->data, base = (uintptr_t)t->learned.weights;
+    *first = (at - base) / pk_dtype_bytes(t->learned.type);
+    return at >= base && *first < t->learned.n;
+}
+
+static float *weight_gradient(const pk_tape *t, const pk_weight *w) {
+    size_t first;
+    return place_of(t, w, &first) ? t->learned.grad + first : NULL;
+}
+
+/* ---- forwards ---- */
+
+static bool live(const pk_run *r) { return r->status == PK_OK && !r->tape->dry; }
+
+static void note(pk_run *r, record what) {
+    pk_tape *t = r->tape;
+    if (!grow(r, (void **)&t->record, t->n_records, &t->record_room, sizeof *t->record)) return;
+    const pk_weight *const weights[] = { what.w, what.bias };
+    what.reach = t->n_records ? t->record[t->n_records - 1].reach : 0;
+    for (size_t i = 0, first; i < 2; i++) {
+        if (!place_of(t, weights[i], &first)) continue;
+        const size_t end = first + (size_t)weights[i]->rows * (size_t)weights[i]->cols;
+        if (end > what.reach) what.reach = end;
+    }
+    t->record[t->n_records++] = what;
+}
+
+/* dropout of the next record */
+static pk_drop drop_at(const pk_tape *t, float rate) {
+    return (pk_drop){ rate, pk_mix(t->key + (t->n_records + 1) * 0x9e3779b97f4a7c15u) };
+}
+
+pk_tensor pk_tape_embed(pk_run *r, const pk_weight *table, const int32_t *token, float scale,
+                        const pk_weight *position, const int32_t *pos, int32_t n) {
+    const pk_drop drop = drop_at(r->tape, r->tape->dropout.embedding);
+    pk_tensor     out = take_tensor(r, n, table->cols);
+    name_value(r, &out);
+    if (pk_run_fits(r, table->cols == position->cols, "embed") && live(r))
+        r->on->train->embed(r->on->self, out, table, token, scale, position, pos, drop);
+    note(r, (record){ .kind = EMBED,
+                      .out = out,
+                      .w = table,
+                      .bias = position,
+                      .token = token,
+                      .pos = pos,
+                      .number = scale,
+                      .drop = drop });
+    return out;
+}
+
+static pk_tensor product(pk_run *r, pk_tensor x, const pk_weight *w, const pk_weight *bias) {
+    pk_tensor out = take_tensor(r, x.rows, w->rows);
+    name_value(r, &out);
+    if (bias && !bias->data) bias = NULL; /* the network has none */
+    if (pk_run_fits(r, x.cols == w->cols, "product") && live(r))
+        r->on->train->product(r->on->self, out, x, w, bias);
+    note(r, (record){ .kind = PRODUCT, .out = out, .x = x, .w = w, .bias = bias });
+    return out;
+}
+
+static pk_tensor activate(pk_run *r, pk_tensor x, pk_act act) {
+    const pk_drop drop = drop_at(r->tape, r->tape->dropout.activation);
+    pk_tensor     out = take_tensor(r, x.rows, x.cols);
+    name_value(r, &out);
+    if (live(r)) r->on->train->activate(r->on->self, out, x, act, drop);
+    note(r, (record){ .kind = ACTIVATE, .out = out, .x = x, .act = act, .drop = drop });
+    return out;
+}
+
+/* The sum takes x's place: nothing needs x itself on the way back. */
+static pk_tensor join(pk_run *r, pk_tensor x, const pk_after *after) {
+    const pk_drop drop = drop_at(r->tape, r->tape->dropout.residual);
+    pk_tensor     sum = x, out = x;
+    float        *moments = NULL;
+    if (after->gain) {
+        out = take_tensor(r, x.rows, x.cols);
+        moments = take_floats(r, x.rows, 2);
+    }
+    name_value(r, &out);
+    const bool fits = x.cols == after->residual.cols && x.rows == after->residual.rows;
+    if (pk_run_fits(r, fits, "join") && live(r))
+        r->on->train->join(r->on->self, sum, out, x, after->residual, drop, after->gain,
+                           after->shift, after->epsilon, moments);
+    note(r, (record){ .kind = JOIN,
+                      .out = out,
+                      .x = x,
+                      .a = after->residual,
+                      .b = sum,
+                      .w = after->gain,
+                      .bias = after->shift,
+                      .kept = moments,
+                      .drop = drop });
+    return out;
+}
+
+pk_tensor pk_tape_norm(pk_run *r, pk_tensor x, const pk_weight *gain, const pk_weight *shift,
+                       float epsilon) {
+    pk_tensor out = take_tensor(r, x.rows, x.cols);
+    float    *moments = take_floats(r, x.rows, 2);
+    name_value(r, &out);
+    if (pk_run_fits(r, x.cols == gain->cols && x.cols == shift->cols, "norm") && live(r))
+        r->on->train->norm(r->on->self, out, x, gain, shift, epsilon, moments);
+    note(r,
+         (record){ .kind = NORM, .out = out, .x = x, .w = gain, .bias = shift, .kept = moments });
+    return out;
+}
+
+pk_tensor pk_tape_linear(pk_run *r, pk_tensor x, const pk_weight *w, const pk_after *after) {
+    pk_run_fits(r, !after->pool.data, "placing while training");
+    pk_tensor out = product(r, x, w, after->bias);
+    if (after->act != PK_LINEAR) out = activate(r, out, after->act);
+    if (after->residual.data) return join(r, out, after);
+    if (after->gain) out = pk_tape_norm(r, out, after->gain, after->shift, after->epsilon);
+    return out;
+}
+
+pk_tensor pk_tape_attend(pk_run *r, pk_tensor q, pk_tensor k, pk_tensor v,
+                         const pk_attention *see) {
+    const pk_drop drop = drop_at(r->tape, r->tape->dropout.attention);
+    pk_tensor     out = take_tensor(r, q.rows, q.cols);
+    float        *sums = take_floats(r, q.rows, see->heads);
+    name_value(r, &out);
+    const bool fits = q.cols == k.cols && k.cols == v.cols && q.cols % see->heads == 0 &&
+                      !see->index && see->query_run && see->key_run;
+    if (pk_run_fits(r, fits, "attend") && live(r))
+        r->on->train->attend(r->on->self, out, q, k, v, see, drop, sums);
+    note(r, (record){ .kind = ATTEND,
+                      .out = out,
+                      .x = q,
+                      .a = k,
+                      .b = v,
+                      .see = *see,
+                      .kept = sums,
+                      .drop = drop });
+    return out;
+}
+
+void pk_tape_loss(pk_run *r, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
+                  const pk_lesson_questions *q, pk_loss_sums *sums, int32_t *best, bool learn) {
+    const pk_tape     *t = r->tape;
+    const pk_training *train = r->on->train;
+    pk_tensor          d_hidden = { 0 };
+    bool               add = false;
+    if (!pk_run_fits(r, hidden.cols == table->cols && q->vocab <= table->rows, "loss")) return;
+    if (bias && !bias->data) bias = NULL;
+    if (learn) d_hidden = gradient(r, hidden, &add);
+    if (!pk_run_fits(r, !add, "a second loss of the same states")) return;
+    const size_t mark = r->scratch->used;
+    void        *work = take(r, train->loss_bytes(r->on->self, q->n, table->cols, table->rows));
+    if (live(r))
+        train->loss(r->on->self, hidden, table, bias, q, sums, best, d_hidden,
+                    learn ? weight_gradient(t, table) : NULL,
+                    learn ? weight_gradient(t, bias) : NULL, work);
+    r->scratch->used = mark;
+    note(r, (record){ .kind = LOSS, .w = table, .bias = bias });
+}
+
+/* ---- backwards ---- */
+
+static void embed_back(pk_run *r, const record *i, pk_tensor d_out) {
+    const pk_tape *t = r->tape;
+    if (live(r))
+        r->on->train->embed_back(r->on->self, d_out, weight_gradient(t, i->w), i->token, i->number,
+                                 weight_gradient(t, i->bias), i->pos, i->drop);
+}
+
+static void product_back(pk_run *r, const record *i, pk_tensor d_out) {
+    bool      add;
+    pk_tensor d_x = gradient(r, i->x, &add);
+    if (live(r))
+        r->on->train->product_back(r->on->self, d_x, add, weight_gradient(r->tape, i->w),
+                                   weight_gradient(r->tape, i->bias), d_out, i->x, i->w);
+}
+
+static void activate_back(pk_run *r, const record *i, pk_tensor d_out) {
+    bool      add;
+    pk_tensor d_x = gradient(r, i->x, &add);
+    if (pk_run_fits(r, !add, "activate backwards") && live(r))
+        r->on->train->activate_back(r->on->self, d_x, d_out, i->x, i->act, i->drop);
+}
+
+static void join_back(pk_run *r, const record *i, pk_tensor d_out) {
+    bool      add_x, add;
+    pk_tensor d_x = gradient(r, i->x, &add_x), d_residual = gradient(r, i->a, &add);
+    if (pk_run_fits(r, !add_x, "join backwards") && live(r))
+        r->on->train->join_back(r->on->self, d_x, d_residual, add, weight_gradient(r->tape, i->w),
+                                weight_gradient(r->tape, i->bias), d_out, i->b, i->w, i->kept,
+                                i->drop);
+}
+
+static void norm_back(pk_run *r, const record *i, pk_tensor d_out) {
+    bool      add;
+    pk_tensor d_x = gradient(r, i->x, &add);
+    if (live(r))
+        r->on->train->norm_back(r->on->self, d_x, add, weight_gradient(r->tape, i->w),
+                                weight_gradient(r->tape, i->bias), d_out, i->x, i->w, i->kept);
+}
+
+/* Queries, keys and values may be views of one value, which nobody else has looked at. */
+static void attend_back(pk_run *r, const record *i, pk_tensor d_out) {
+    bool      add[3];
+    pk_tensor d_q = gradient(r, i->x, &add[0]), d_k = gradient(r, i->a, &add[1]),
+              d_v = gradient(r, i->b, &add[2]);
+    const bool whole = i->a.node == i->x.node || !add[1];
+    if (pk_run_fits(r, !add[0] && whole, "attend backwards") && live(r))
+        r->on->train->attend_back(r->on->self, d_q, d_k, d_v, d_out, i->out, i->x, i->a, i->b,
+                                  &i->see, i->drop, i->kept);
+}
+
+static void walk_back(pk_run *r, const record *i) {
+    static void (*const back[])(pk_run *, const record *, pk_tensor) = {
+        [EMBED] = embed_back, [PRODUCT] = product_back, [ACTIVATE] = activate_back,
+        [JOIN] = join_back,   [NORM] = norm_back,       [ATTEND] = attend_back,
+    };
+    if (i->kind == LOSS) return; /* went back at once */
+    const pk_tensor d_out = r->tape->node[i->out.node].grad;
+    if (!d_out.data) return; /* nobody used it */
+    back[i->kind](r, i, d_out);
+    give_gradient(r, i->out);
+}
+
+void pk_tape_backward(pk_run *r, pk_tape_done *done, void *user) {
+    pk_tape *t = r->tape;
+    size_t   told = t->learned.n;
+    for (size_t i = t->n_records; i-- > 0 && r->status == PK_OK;) {
+        walk_back(r, &t->record[i]);
+        const size_t first = i ? t->record[i - 1].reach : 0;
+        if (!done || first >= told) continue;
+        told = first;
+        if (!t->dry) done(user, first);
+    }
+}
