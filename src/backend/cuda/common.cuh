@@ -22,6 +22,8 @@ extern "C" {
 
 struct pk_cuda_graphs;
 struct pk_cuda_memory;
+struct pk_cuda_products;
+struct pk_cuda_link;
 
 struct pk_cuda {
     cudaStream_t    stream;
@@ -41,6 +43,12 @@ struct pk_cuda {
     /* where adopt.cu puts the host's bytes; grows as needed, freed by close() */
     void  *staging;
     size_t staging_bytes;
+    /* cuBLASLt, once training was reserved for; train_product.cu */
+    pk_cuda_products *products;
+    /* the other ranks' GPUs, where there are any; nccl.cu */
+    pk_cuda_link *link;
+    /* places in the stream that the host may wait for, once they were marked; train.cu */
+    cudaEvent_t marks[4];
 };
 
 /* notes a failure; the first one sticks */

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "backend/cuda/parts.cuh"
+#include "backend/cuda/train.cuh"
 
 extern "C" {
 #include "backend/list.h"
@@ -95,7 +96,11 @@ static void close(void *self) {
     pk_cuda_use(c);
     if (c->stream) cudaStreamSynchronize(c->stream);
     pk_cuda_forget_graphs(c);
+    pk_cuda_close_products(c);
+    pk_cuda_close_link(c);
     pk_cuda_give_all(c);
+    for (cudaEvent_t event : c->marks)
+        if (event) cudaEventDestroy(event);
     if (c->stream) cudaStreamDestroy(c->stream);
     pk_memory_give(c);
 }
@@ -139,6 +144,7 @@ static pk_backend table_of(pk_cuda *c) {
     b.embed = pk_cuda_embed, b.linear = pk_cuda_linear, b.norm = pk_cuda_norm;
     b.attend = pk_cuda_attend, b.place = pk_cuda_place, b.answer = pk_cuda_answer;
     b.advance = pk_cuda_advance;
+    b.train = c->arithmetic == PK_F16 ? NULL : &pk_cuda_training;
     return b;
 }
 
