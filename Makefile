@@ -7,7 +7,7 @@ VERSION := $(shell sed -n 's/.*PK_VERSION_TEXT "\(.*\)".*/\1/p' include/pronk.h)
 SONAME  := libpronk.so.$(firstword $(subst ., ,$(VERSION)))
 CC      ?= cc
 CXX     ?= c++
-PKGS    := sentencepiece icu-uc icu-i18n jansson
+PKGS    := sentencepiece icu-uc icu-i18n jansson yaml-0.1 zlib liblzma libzstd
 
 WARN  := -Wall -Wextra -Wshadow -Wvla -Wno-missing-field-initializers -Werror
 CWARN := $(WARN) -Wstrict-prototypes -Wmissing-prototypes -Wconversion
@@ -16,7 +16,7 @@ SANF  := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-rec
 BASE  := $(if $(SAN),-O1,-O3) -g -fPIC -pthread -MMD -MP -Iinclude -Isrc -Itests/support -fno-math-errno -ffp-contract=fast \
          -fvisibility=hidden -D_GNU_SOURCE $(SANF) $(EXTRA)
 PKGC   = $(shell pkg-config --cflags $(PKGS) | sed 's/-I/-isystem /g')
-LIBS   = $(SANF) $(shell pkg-config --libs $(PKGS)) -lstdc++ -lm -pthread
+LIBS   = $(SANF) $(shell pkg-config --libs $(PKGS)) -lstdc++ -lm -ldl -pthread
 CFLAGS_   = -std=c11 $(BASE) $(CWARN) $(PKGC)
 CXXFLAGS_ = -std=c++17 $(BASE) $(WARN) $(PKGC)
 
@@ -51,7 +51,11 @@ TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/*/*_test.c))
 TESTLIB := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-all: $(BUILD)/pronk $(BUILD)/libpronk.a $(BUILD)/libpronk.so
+# MPI is a plugin, built where mpicc is and loaded when mpirun starts the program.
+MPICC ?= mpicc
+PLUGINS := $(if $(shell command -v $(MPICC) 2>/dev/null),$(BUILD)/pronk-mpi.so)
+
+all: $(BUILD)/pronk $(BUILD)/libpronk.a $(BUILD)/libpronk.so $(PLUGINS)
 
 $(BUILD)/pronk: $(CLIOBJ) $(BUILD)/libpronk.a
 	@$(CC) -o $@ $^ $(LIBS)
@@ -59,6 +63,10 @@ $(BUILD)/libpronk.a: $(OBJ)
 	@rm -f $@ && ar rcs $@ $^
 $(BUILD)/libpronk.so: $(OBJ)
 	@$(CC) -shared -Wl,-soname,$(SONAME) -o $@ $^ $(LIBS)
+$(BUILD)/pronk-mpi.so: plugin/pronk_mpi.c src/train/ranks_plugin.h
+	@mkdir -p $(@D)
+	@echo "  mpicc $<"
+	@$(MPICC) -std=c11 -O2 -g -fPIC -shared -fvisibility=hidden $(WARN) -Isrc -o $@ $<
 # says what to do where the libraries are not there yet
 ready:
 	@pkg-config --exists $(PKGS) || { echo "missing: pkg-config or one of $(PKGS); on Debian: make setup" >&2; exit 1; }
@@ -145,7 +153,7 @@ $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libpronk.a
 	@$(CC) -o $@ $^ $(LIBS)
 
 # ---- manual pages and installation ----
-VERBS := translate convert info score eval bench viz
+VERBS := translate convert info score eval bench viz train vocab average distill
 man: $(BUILD)/pronk
 	@mkdir -p $(BUILD)/man
 	@$(BUILD)/pronk help --man > $(BUILD)/man/pronk.1
@@ -159,6 +167,7 @@ install: all man
 	install -m 755 $(BUILD)/libpronk.so $(DESTDIR)$(PREFIX)/lib/libpronk.so.$(VERSION)
 	ln -sf libpronk.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/$(SONAME)
 	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libpronk.so
+	[ -z "$(PLUGINS)" ] || install -m 755 $(PLUGINS) $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 $(BUILD)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@PKGS@|$(PKGS)|' tools/pronk.pc.in \
 	  > $(DESTDIR)$(PREFIX)/lib/pkgconfig/pronk.pc

@@ -86,6 +86,10 @@ typedef struct pk_translator_options {
     int32_t     alignment;                      /* 1: also give word alignments */
     int32_t     scores;                         /* 1: also give scores (beam search always does) */
     int32_t     max_input;                      /* longest sentence in tokens; default: the model's */
+    int32_t     skip_long;                      /* 1: a text with a longer sentence gives "" and is counted;
+                                                   0: such a sentence is translated in parts */
+    const pk_model *const *ensemble;            /* more models of the same vocabulary, beside the first: */
+    size_t      n_ensemble;                     /*   their log-probabilities are averaged */
 } pk_translator_options;
 PK_API pk_status pk_translator_open(const pk_model *m, const pk_translator_options *opt,
                                     pk_translator **out);
@@ -159,6 +163,7 @@ typedef struct pk_stats {
     uint64_t decoder_weight_bytes;              /* read by one decoder pass */
     uint64_t device_bytes;                      /* memory taken on GPUs */
     uint64_t repaired, wrapped;                 /* texts with invalid UTF-8; sentences over the limit */
+    uint64_t skipped;                           /* texts left empty, see skip_long */
     double   seconds[PK_N_MODULES];             /* summed over workers */
 } pk_stats;
 PK_API void        pk_translator_stats(const pk_translator *t, pk_stats *out);
@@ -166,6 +171,94 @@ PK_API void        pk_translator_stats(const pk_translator *t, pk_stats *out);
 /* ---- Lists, for --help and documentation ---- */
 /* writes the list of decoding strategies and their options as text; caller frees */
 PK_API pk_status   pk_strategies_describe(char **text);
+
+/* ---- Training: a recipe (YAML, see docs/training.md) becomes a model ---- */
+typedef struct pk_trainer pk_trainer;
+typedef struct pk_trainer_options {
+    size_t             size;
+    const char *const *set;                     /* "key=value": wins over the recipe's */
+    size_t             n_set;
+    int32_t            resume;                  /* 1: go on from the last checkpoint in the output folder */
+    /* called while data is prepared, with what is being done and how much of it is done (0 to 1);
+       a value other than 0 cancels */
+    int              (*progress)(void *user, const char *what, double share);
+    void              *user;
+} pk_trainer_options;
+typedef struct pk_train_report {                /* after an update */
+    int64_t update, updates;                    /* so far; in all (0: no limit by updates) */
+    double  share;                              /* of the whole training that is done, 0 to 1; by time or
+                                                   updates, whichever ends first */
+    double  epoch, loss, nll, accuracy;         /* since the last report that said logged, per token:
+                                                   smoothed loss, plain loss, share that was right */
+    double  gradient, rate;                     /* norm of the last gradient; learning rate */
+    double  tokens_per_second;                  /* source and target */
+    double  seconds, seconds_left;              /* trained so far, over all runs; estimated */
+    int64_t skipped;                            /* updates with a gradient that was not finite */
+    int32_t logged, validated, saved, done;     /* what happened in this step */
+    double  valid_loss, valid_bleu, valid_chrf; /* of the last validation; NaN where there was none */
+} pk_train_report;
+PK_API pk_status   pk_trainer_open(const char *recipe, const pk_trainer_options *opt, pk_trainer **out);
+/* one update; with done = 1 the training is over and the finished model is OUTPUT/model.pronk */
+PK_API pk_status   pk_trainer_step(pk_trainer *t, pk_train_report *out);
+/* what data was read and dropped, parameters, memory: lines for people; owned by t */
+PK_API const char *pk_trainer_report_text(const pk_trainer *t);
+PK_API const char *pk_trainer_output(const pk_trainer *t);      /* the output folder; owned by t */
+PK_API pk_status   pk_trainer_save(pk_trainer *t);      /* a checkpoint now */
+/* which of the processes of an mpirun this is, from 0; alone: 0. One is enough to tell people things */
+PK_API int32_t     pk_trainer_rank(const pk_trainer *t);
+PK_API void        pk_trainer_close(pk_trainer *t);
+/* every key of a recipe with its default, what it may be and what it does; caller frees */
+PK_API pk_status   pk_recipe_text(char **out);
+/* the mean of the weights of n models of the same shape and vocabulary, written to `out`: .pronk files, folders, or
+   checkpoints of a training (.safetensors); type: "f32", "f16", "i8", or NULL: as the first */
+PK_API pk_status   pk_model_average(const char *const *paths, size_t n, const char *out, const char *type);
+
+/* ---- Vocabularies: text becomes a SentencePiece model ---- */
+typedef struct pk_vocab_train_options {
+    size_t             size;
+    const char *const *inputs;                  /* files, a sentence a line; plain, .gz, .xz or .zst */
+    size_t             n_inputs;
+    const char        *output;                  /* the model; appears when it is whole */
+    int32_t            vocab_size;              /* pieces, <unk> (0), <s> (1) and </s> (2) among them;
+                                                   default 16000 */
+    const char        *type;                    /* "unigram" (default) or "bpe" */
+    double             coverage;                /* share of characters that get a piece; default 0.9995 */
+    int64_t            max_lines;               /* to learn from, drawn from all lines alike; default
+                                                   1000000; -1: all */
+    int32_t            byte_fallback;           /* 1: rare characters become bytes, not <unk> */
+    int32_t            threads;                 /* default 16 on any machine: their number moves the
+                                                   last digits of the result */
+    uint64_t           seed;                    /* of the draw */
+    /* called now and then while text is read, which happens twice; lines_in_all is 0 while they are
+       being counted; a value other than 0 cancels */
+    int              (*progress)(void *user, size_t lines_done, size_t lines_in_all);
+    void              *user;
+} pk_vocab_train_options;
+PK_API pk_status pk_vocab_train(const pk_vocab_train_options *o);
+
+/* ---- Distillation: text as one or several models translate it, to train another on ---- */
+typedef struct pk_distill_report {
+    uint64_t lines, resumed, all;               /* written; of those, found there; in the source, 0: unknown */
+    uint64_t empty, too_long, untranslated;     /* sources whose line is empty: they were blank, had too many
+                                                   tokens, or the models had nothing to say */
+    uint64_t repaired;                          /* sources with invalid UTF-8 */
+    uint64_t source_tokens, target_tokens;
+} pk_distill_report;
+typedef struct pk_distill_options {
+    size_t                       size;
+    const pk_translator_options *translator;    /* how to decode, and more models; each line is one
+                                                   sentence and too long ones are skipped in any case */
+    const char                  *reference;     /* a file with a translation for each line: of n_best
+                                                   hypotheses the one most like it (chrF2) is written */
+    int32_t                      resume;        /* 1: go on behind the whole lines that target has */
+    /* called now and then; a value other than 0 cancels */
+    int                        (*progress)(void *user, const pk_distill_report *so_far);
+    void                        *user;
+} pk_distill_options;
+/* source: plain, .gz, .xz or .zst; target: plain, line by line; out may be NULL, and counts also when
+   this fails */
+PK_API pk_status pk_distill(const pk_model *m, const char *source, const char *target,
+                            const pk_distill_options *opt, pk_distill_report *out);
 
 /* ---- Evaluation: the figures of sacreBLEU, to the last digit ---- */
 typedef struct pk_eval_options {

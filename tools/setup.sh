@@ -4,7 +4,7 @@
 # counted as skipped. CHROMIUM= (a browser of your own, or empty for none) asks for no browser here.
 # usage: setup.sh [build|test|lint]
 set -eu
-build="gcc g++ make pkg-config libsentencepiece-dev libicu-dev libjansson-dev"
+build="gcc g++ make pkg-config libsentencepiece-dev libicu-dev libjansson-dev libyaml-dev zlib1g-dev liblzma-dev libzstd-dev"
 test="$build libcmocka-dev python3 mandoc"
 lint="$test clang clang-format libclang-rt-14-dev"
 extra=""

@@ -1,5 +1,4 @@
-/* spm.cc - the only C++ file: libsentencepiece, loaded on first use, its failures turned into
- * statuses.
+/* spm.cc - libsentencepiece in C++, loaded on first use, its failures turned into statuses.
  *
  * Every entry point runs in guarded(), which lets no exception out: no memory is PK_NO_MEMORY,
  * anything else is PK_FORMAT, since spm_check.c has let the model pass and only the model can be at
@@ -17,13 +16,18 @@ extern "C" {
 #include <memory>
 #include <mutex>
 #include <new>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
-/* The library logs to stderr. This switch of its own is in no header, so it may be missing. */
+/* The library logs to stderr, and draws from one generator per thread, seeded with the time. These
+ * of its functions are in no header, so they may be missing. */
 namespace sentencepiece::logging {
 __attribute__((weak)) void SetMinLogLevel(int level);
+}
+namespace sentencepiece::random {
+__attribute__((weak)) std::mt19937 *GetRandomGenerator();
 }
 
 using sentencepiece::ImmutableSentencePieceText;
@@ -96,14 +100,16 @@ void pk_spm_close(pk_spm *s) {
     pk_memory_give(s);
 }
 
-pk_status pk_spm_encode(pk_spm *s, const char *text, size_t size, pk_spm_visit visit, void *user) {
+/* segment: what fills the library's own object with pieces */
+template <typename Segment>
+static pk_status visit_pieces(pk_spm *s, size_t size, Segment segment, pk_spm_visit visit,
+                              void *user) {
     if (size > INT32_MAX) PK_FAIL(PK_ARGUMENT, "a sentence of %zu bytes is too long", size);
     return guarded([&]() -> pk_status {
         PK_TRY(load(s));
         need_room(ROOM_AT_LEAST + ROOM_PER_BYTE * size);
         ImmutableSentencePieceText found;
-        const std::string_view     view(text ? text : "", size);
-        PK_TRY(status_of(s->processor->Encode(view, found.mutable_proto()), "segment a text"));
+        PK_TRY(status_of(segment(found), "segment a text"));
         const size_t n = found.pieces_size();
         for (size_t i = 0; i < n; i++) {
             const auto         piece = found.pieces(static_cast<int>(i));
@@ -111,6 +117,38 @@ pk_status pk_spm_encode(pk_spm *s, const char *text, size_t size, pk_spm_visit v
             PK_TRY(visit(user, name.data(), name.size(), piece.begin()));
         }
         return PK_OK;
+    });
+}
+
+pk_status pk_spm_encode(pk_spm *s, const char *text, size_t size, pk_spm_visit visit, void *user) {
+    const std::string_view view(text ? text : "", size);
+    const auto             best = [&](ImmutableSentencePieceText &found) {
+        return s->processor->Encode(view, found.mutable_proto());
+    };
+    return visit_pieces(s, size, best, visit, user);
+}
+
+pk_status pk_spm_sample(pk_spm *s, const char *text, size_t size, float alpha, uint64_t seed,
+                        pk_spm_visit visit, void *user) {
+    if (!sentencepiece::random::GetRandomGenerator)
+        PK_FAIL(PK_UNSUPPORTED, "this libsentencepiece cannot sample reproducibly: set sampling 0");
+    const std::string_view view(text ? text : "", size);
+    const auto             drawn = [&](ImmutableSentencePieceText &found) {
+        sentencepiece::random::GetRandomGenerator()->seed(static_cast<uint32_t>(seed ^ seed >> 32));
+        return s->processor->SampleEncode(view, -1, alpha, found.mutable_proto());
+    };
+    return visit_pieces(s, size, drawn, visit, user);
+}
+
+pk_status pk_spm_pieces(pk_spm *s, pk_buffer *out) {
+    return guarded([&]() -> pk_status {
+        PK_TRY(load(s));
+        const int n = s->processor->GetPieceSize();
+        for (int id = 0; id < n; id++) {
+            const std::string &piece = s->processor->IdToPiece(id);
+            pk_buffer_add(out, piece.c_str(), piece.size() + 1);
+        }
+        return pk_buffer_status(out);
     });
 }
 

@@ -20,6 +20,7 @@ typedef struct side {
 
 struct pk_vocab {
     side          source, target;
+    pk_vocab_data data;
     pk_spm       *spm[2];    /* owned; the second only when it differs */
     pk_token_list tokens[2]; /* the same */
     int32_t       unk, eos;
@@ -76,6 +77,7 @@ pk_status pk_vocab_open(const pk_vocab_data *data, pk_vocab **out) {
     pk_vocab *v;
     *out = NULL;
     PK_TRY(PK_TAKE(&v, 1));
+    v->data = *data;
     const pk_status status = open_all(data, v);
     if (status != PK_OK) {
         pk_vocab_close(v);
@@ -115,6 +117,8 @@ typedef struct sink {
     pk_ids              *ids, *begin; /* begin may be NULL */
     size_t               offset;      /* of the segmented part in the text */
     int32_t              unk;
+    float                alpha; /* 0: the best segmentation; else one drawn with this seed */
+    uint64_t             seed;
 } sink;
 
 /* One piece from SentencePiece, or a tag: found in the list, or unknown. */
@@ -139,22 +143,51 @@ static size_t tag_size(const char *text, size_t n) {
 
 static pk_status encode(const side *from, const char *text, size_t n, sink *s) {
     s->tokens = from->tokens;
-    return pk_spm_encode(from->spm, text + s->offset, n - s->offset, take_piece, s);
+    text += s->offset, n -= s->offset;
+    if (s->alpha <= 0) return pk_spm_encode(from->spm, text, n, take_piece, s);
+    return pk_spm_sample(from->spm, text, n, s->alpha, s->seed, take_piece, s);
+}
+
+static pk_status encode_source(const pk_vocab *v, const char *text, size_t n, sink *s) {
+    if (n > INT32_MAX) PK_FAIL(PK_ARGUMENT, "a sentence of %zu bytes is too long", n);
+    s->tokens = v->source.tokens;
+    s->unk = v->unk;
+    const size_t tag = v->no_tags ? 0 : tag_size(text, n);
+    if (tag) PK_TRY(take_piece(s, text, tag, 0));
+    s->offset = tag;
+    return encode(&v->source, text, n, s);
 }
 
 pk_status pk_vocab_encode_source(const pk_vocab *v, const char *text, size_t n, pk_ids *out,
                                  pk_ids *begin) {
-    sink s = { .tokens = v->source.tokens, .ids = out, .begin = begin, .unk = v->unk };
-    if (n > INT32_MAX) PK_FAIL(PK_ARGUMENT, "a sentence of %zu bytes is too long", n);
-    const size_t tag = v->no_tags ? 0 : tag_size(text, n);
-    if (tag) PK_TRY(take_piece(&s, text, tag, 0));
-    s.offset = tag;
-    return encode(&v->source, text, n, &s);
+    return encode_source(v, text, n, &(sink){ .ids = out, .begin = begin });
+}
+
+pk_status pk_vocab_sample_source(const pk_vocab *v, const char *text, size_t n, float alpha,
+                                 uint64_t seed, pk_ids *out) {
+    return encode_source(v, text, n, &(sink){ .ids = out, .alpha = alpha, .seed = seed });
 }
 
 pk_status pk_vocab_encode_target(const pk_vocab *v, const char *text, size_t n, pk_ids *out) {
-    sink s = { .ids = out, .unk = v->unk };
+    return encode(&v->target, text, n, &(sink){ .ids = out, .unk = v->unk });
+}
+
+pk_status pk_vocab_sample_target(const pk_vocab *v, const char *text, size_t n, float alpha,
+                                 uint64_t seed, pk_ids *out) {
+    sink s = { .ids = out, .unk = v->unk, .alpha = alpha, .seed = seed };
     return encode(&v->target, text, n, &s);
+}
+
+uint64_t pk_vocab_fingerprint(const pk_vocab *v) {
+    const pk_vocab_data *d = &v->data;
+    const uint64_t       part[] = {
+              pk_token_hash(d->source_spm, d->source_spm_size),
+              pk_token_hash(d->target_spm, d->target_spm_size),
+              pk_token_hash(d->source_tokens, d->source_tokens_size),
+              pk_token_hash(d->target_tokens, d->target_tokens_size),
+              (uint64_t)(uint32_t)d->unk << 1 | d->no_tags,
+    };
+    return pk_token_hash(part, sizeof part);
 }
 
 /* Ids on their way to text. The end symbol says nothing; for an unknown, SentencePiece writes "

@@ -38,6 +38,13 @@ int32_t     pk_vocab_find_target(const pk_vocab *v, const char *token);
 pk_status pk_vocab_encode_source(const pk_vocab *v, const char *text, size_t n, pk_ids *out,
                                  pk_ids *begin);
 pk_status pk_vocab_encode_target(const pk_vocab *v, const char *text, size_t n, pk_ids *out);
+/* The same with a segmentation drawn at random (spm.h); the text and the seed decide which. */
+pk_status pk_vocab_sample_source(const pk_vocab *v, const char *text, size_t n, float alpha,
+                                 uint64_t seed, pk_ids *out);
+pk_status pk_vocab_sample_target(const pk_vocab *v, const char *text, size_t n, float alpha,
+                                 uint64_t seed, pk_ids *out);
+/* a hash of every byte that decides about ids */
+uint64_t pk_vocab_fingerprint(const pk_vocab *v);
 /* Appends the text of the ids. Control tokens (eos, pad, languages) must have been left out by the
  * caller. */
 pk_status pk_vocab_decode(const pk_vocab *v, const int32_t *id, size_t n, pk_buffer *out);

@@ -1,0 +1,130 @@
+/* average_files.c - the mean of models in files: .pronk files, model folders, and checkpoints as a
+ * training leaves them.
+ *
+ * A checkpoint holds weights and a recipe; shape and vocabulary come from that recipe. Where it has
+ * a moving average, that is what counts, as it does when a training writes its model. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "checkpoint/json.h"
+#include "model/average.h"
+#include "model/model_data.h"
+#include "train/recipe_parts.h"
+#include "train/start_model.h"
+
+/* ---- A checkpoint as a model ---- */
+
+typedef struct opened {
+    pk_model_data *model; /* n of each; a file is mapped only where it is a checkpoint */
+    pk_stored     *file;
+    size_t         n;
+} opened;
+
+/* the recipe that a checkpoint was made with; its paths are absolute */
+static pk_status read_recipe(const pk_stored *file, pk_recipe *out) {
+    json_t          *metadata = NULL;
+    char             root[] = "/";
+    const char      *text = file->metadata ? file->metadata : "{}";
+    pk_recipe_reader reader = { .recipe = out, .file = "its recipe", .folder = root };
+    PK_TRY(pk_recipe_read(NULL, NULL, 0, out));
+    pk_status   status = pk_json_parse(text, strlen(text), "metadata", &metadata);
+    const char *yaml = json_string_value(json_object_get(metadata, "recipe"));
+    if (status == PK_OK && !yaml)
+        status = pk_fail_with(PK_FORMAT, "neither a model nor a checkpoint of a training");
+    if (status == PK_OK) status = pk_recipe_read_yaml(&reader, yaml, strlen(yaml));
+    json_decref(metadata);
+    if (status != PK_OK) pk_recipe_free(out);
+    return status;
+}
+
+static pk_status bind_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
+                             bool matrix) {
+    const pk_stored *file = user;
+    char             full[128];
+    (void)matrix;
+    snprintf(full, sizeof full, "average.%s", name);
+    const pk_stored_tensor *t = pk_stored_find(file, full);
+    snprintf(full, sizeof full, "weight.%s", name);
+    if (!t) t = pk_stored_find(file, full);
+    if (!t || t->type != PK_STORED_F32 || t->n_dims != 2 || t->dim[0] != rows || t->dim[1] != cols)
+        PK_FAIL(PK_FORMAT, "\"%s\" is missing, or not of the shape that its recipe says", full);
+    *w = (pk_weight){ .data = t->data, .rows = rows, .cols = cols, .type = PK_F32, .plain = true };
+    return PK_OK;
+}
+
+/* shape and vocabulary from the recipe, weights from the file */
+static pk_status fill_model(const pk_recipe *r, const pk_stored *file, pk_model_data *m) {
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(r->task, ":"), r->task);
+    const pk_task *task = pk_task_find(name);
+    if (!task) PK_FAIL(PK_UNSUPPORTED, "it was made by a task that is not known here, %s", name);
+    PK_TRY(pk_start_model_open(r, task, m));
+    m->type = (pk_dtype)r->save_type; /* the recipe's choices are in the order of the types */
+    if (!m->network.encoder) PK_TRY(pk_network_init(&m->network));
+    PK_TRY(pk_network_walk(&m->network, bind_weight, (void *)file));
+    pk_network_share(&m->network);
+    return PK_OK;
+}
+
+static pk_status open_checkpoint(const char *path, pk_stored *file, pk_model_data *m) {
+    pk_recipe r;
+    PK_TRY(pk_safetensors_open(path, file));
+    pk_status status = read_recipe(file, &r);
+    if (status == PK_OK) {
+        status = fill_model(&r, file, m);
+        pk_recipe_free(&r);
+    }
+    if (status != PK_OK && strncmp(pk_last_error(), path, strlen(path)) != 0)
+        pk_fail_context("%s", path);
+    return status;
+}
+
+/* ---- All files ---- */
+
+static bool is_checkpoint(const char *path) {
+    static const char ending[] = ".safetensors";
+    const size_t      n = strlen(path), end = sizeof ending - 1;
+    return n > end && !strcmp(path + n - end, ending);
+}
+
+static pk_status open_all(const char *const *paths, opened *o) {
+    PK_TRY(PK_TAKE(&o->model, o->n));
+    PK_TRY(PK_TAKE(&o->file, o->n));
+    for (size_t i = 0; i < o->n; i++) {
+        if (is_checkpoint(paths[i]))
+            PK_TRY(open_checkpoint(paths[i], &o->file[i], &o->model[i]));
+        else
+            PK_TRY(pk_model_data_open(paths[i], -1, &o->model[i]));
+    }
+    return PK_OK;
+}
+
+static void close_all(opened *o) {
+    for (size_t i = 0; o->model && i < o->n; i++) pk_model_data_close(&o->model[i]);
+    for (size_t i = 0; o->file && i < o->n; i++) pk_stored_close(&o->file[i]);
+    pk_memory_give(o->model);
+    pk_memory_give(o->file);
+}
+
+static pk_status parse_type(const char *text, int *out) {
+    *out = -1;
+    if (!text) return PK_OK;
+    for (int type = PK_F32; type <= PK_I8; type++)
+        if (!strcmp(text, pk_dtype_name((pk_dtype)type))) *out = type;
+    if (*out < 0) PK_FAIL(PK_ARGUMENT, "type must be f32, f16 or i8, not '%.20s'", text);
+    return PK_OK;
+}
+
+pk_status pk_model_average(const char *const *paths, size_t n, const char *out, const char *type) {
+    opened o = { .n = n };
+    int    stored;
+    if (!paths || n == 0 || !out) PK_FAIL(PK_ARGUMENT, "average needs models and a file to write");
+    PK_TRY(parse_type(type, &stored));
+    pk_status status = open_all(paths, &o);
+    if (status == PK_OK)
+        status = pk_model_data_average(o.model, paths, n,
+                                       stored < 0 ? o.model[0].type : (pk_dtype)stored, out);
+    close_all(&o);
+    return status;
+}

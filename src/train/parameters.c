@@ -1,0 +1,214 @@
+/* parameters.c - where the weights of a learning network lie, and moving them.
+ *
+ * The network's own walk gives the list; each weight begins at a multiple of 64 numbers, so that
+ * rows are aligned in any type. The gaps hold zeros and learn nothing: no op writes there. */
+#include "train/parameters.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "train/initial.h"
+
+enum { ALIGN = 64 };
+
+static size_t round_up(size_t n) { return (n + ALIGN - 1) / ALIGN * ALIGN; }
+
+/* ---- memory on the device ---- */
+
+pk_status pk_device_take(const pk_backend *on, size_t bytes, void **out) {
+    if (on->remote) return on->take(on->self, bytes, false, out);
+    return pk_memory_take(bytes, 1, out);
+}
+
+void pk_device_give(const pk_backend *on, void *memory) {
+    if (!on->remote) pk_memory_give(memory);
+}
+
+pk_status pk_parameters_get(const pk_parameters *p, const float *from, float *to, size_t n) {
+    if (!p->on->remote) {
+        memcpy(to, from, n * sizeof *to);
+        return PK_OK;
+    }
+    p->on->get(p->on->self, to, from, n * sizeof *to);
+    return p->on->status(p->on->self);
+}
+
+pk_status pk_parameters_put(pk_parameters *p, float *to, const float *from, size_t n) {
+    if (!p->on->remote) {
+        memcpy(to, from, n * sizeof *to);
+        return PK_OK;
+    }
+    p->on->put(p->on->self, to, from, n * sizeof *to);
+    return p->on->status(p->on->self); /* `from` may go after this */
+}
+
+void pk_parameters_round(pk_parameters *p) {
+    if (p->weights != (void *)p->master)
+        p->on->train->round_weights(p->on->self, p->weights, p->master, p->n_all);
+}
+
+/* ---- the list ---- */
+
+typedef struct listing {
+    pk_parameters               *p;
+    const pk_parameters_options *o;
+    size_t                       room, at;
+} listing;
+
+/* the (V, D) tables are matrices that products read row by row: whole 64 rows suit them */
+static bool is_table(const char *name) {
+    return strcmp(name, "source_embed") == 0 || strcmp(name, "target_embed") == 0 ||
+           strcmp(name, "output") == 0;
+}
+
+static bool is_learned(const listing *l, const char *name) {
+    if (!l->o->learn_positions && strstr(name, "_positions")) return false;
+    if (!l->o->learn_output_bias && strcmp(name, "output_bias") == 0) return false;
+    for (size_t i = 0; i < l->o->n_freeze; i++)
+        if (fnmatch(l->o->freeze[i], name, 0) == 0) return false;
+    return true;
+}
+
+static pk_status list_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
+                             bool matrix) {
+    listing       *l = user;
+    pk_parameters *p = l->p;
+    (void)w;
+    if (p->n_list == l->room) {
+        PK_TRY(PK_GROW(&p->list, l->room + 64));
+        l->room += 64;
+    }
+    pk_parameter *one = &p->list[p->n_list++];
+    *one = (pk_parameter){ .rows = rows, .cols = cols, .room_rows = rows, .matrix = matrix };
+    if (is_table(name)) one->room_rows = (int32_t)round_up((size_t)rows);
+    snprintf(one->name, sizeof one->name, "%s", name);
+    one->learned = is_learned(l, name);
+    return PK_OK;
+}
+
+/* places those that learn, then the others */
+static void place_all(pk_parameters *p) {
+    size_t at = 0;
+    for (int learned = 1; learned >= 0; learned--) {
+        for (size_t i = 0; i < p->n_list; i++) {
+            pk_parameter *one = &p->list[i];
+            if (one->learned != learned) continue;
+            one->first = at;
+            at += round_up((size_t)one->room_rows * (size_t)one->cols);
+        }
+        if (learned) p->n = at;
+    }
+    p->n_all = at;
+}
+
+/* a name that freezes nothing is a mistake worth telling */
+static pk_status check_patterns(const pk_parameters *p, const pk_parameters_options *o) {
+    for (size_t k = 0; k < o->n_freeze; k++) {
+        bool found = false;
+        for (size_t i = 0; i < p->n_list && !found; i++)
+            found = fnmatch(o->freeze[k], p->list[i].name, 0) == 0;
+        if (!found)
+            PK_FAIL(PK_ARGUMENT,
+                    "freeze: no weight is named \"%s\"; names are like source_embed, "
+                    "encoder.0.qkv.w, decoder.*",
+                    o->freeze[k]);
+    }
+    if (p->n == 0) PK_FAIL(PK_ARGUMENT, "freeze: nothing is left to learn");
+    return PK_OK;
+}
+
+static pk_status bind_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
+                             bool matrix) {
+    listing            *l = user;
+    const pk_parameter *one = &l->p->list[l->at++];
+    const pk_dtype      type = l->p->on->activations;
+    (void)name, (void)rows, (void)matrix;
+    *w = (pk_weight){ .data = (char *)l->p->weights + one->first * pk_dtype_bytes(type),
+                      .rows = one->room_rows,
+                      .cols = cols,
+                      .type = type,
+                      .plain = true };
+    return PK_OK;
+}
+
+/* ---- opening ---- */
+
+static pk_status take_floats(const pk_backend *on, size_t n, float **out) {
+    void           *block = NULL;
+    const pk_status status = pk_device_take(on, n * sizeof(float), &block);
+    *out = block;
+    return status;
+}
+
+static pk_status take_memory(pk_parameters *p, bool average) {
+    const pk_dtype type = p->on->activations;
+    PK_TRY(take_floats(p->on, p->n_all, &p->master));
+    p->weights = p->master;
+    if (type != PK_F32) {
+        p->weights = NULL;
+        PK_TRY(pk_device_take(p->on, p->n_all * pk_dtype_bytes(type), &p->weights));
+    }
+    PK_TRY(take_floats(p->on, p->n, &p->grad));
+    PK_TRY(take_floats(p->on, p->n, &p->m));
+    PK_TRY(take_floats(p->on, p->n, &p->v));
+    if (average) PK_TRY(take_floats(p->on, p->n, &p->average));
+    p->learned = (pk_gradients){ .weights = p->weights, .grad = p->grad, .n = p->n, .type = type };
+    return PK_OK;
+}
+
+static pk_status set_first_weights(pk_parameters *p, const pk_parameters_options *o) {
+    float *host;
+    PK_TRY(PK_TAKE(&host, p->n_all));
+    for (size_t i = 0; i < p->n_list; i++)
+        pk_initial_weights(&p->list[i], &p->net.config, o->seed, host + p->list[i].first);
+    const pk_status status = pk_parameters_begin(p, host);
+    pk_memory_give(host);
+    return status;
+}
+
+static pk_status open_parts(pk_parameters *p, const pk_parameters_options *o) {
+    listing l = { .p = p, .o = o };
+    if (!p->on->train) PK_FAIL(PK_UNSUPPORTED, "the device \"%s\" cannot train", p->on->name);
+    PK_TRY(pk_config_check(&p->net.config));
+    PK_TRY(pk_network_init(&p->net));
+    PK_TRY(pk_network_walk(&p->net, list_weight, &l));
+    place_all(p);
+    PK_TRY(check_patterns(p, o));
+    PK_TRY(take_memory(p, o->average));
+    PK_TRY(pk_network_walk(&p->net, bind_weight, &l));
+    pk_network_share(&p->net);
+    return set_first_weights(p, o);
+}
+
+pk_status pk_parameters_open(const pk_backend *on, const pk_config *config,
+                             const pk_parameters_options *o, pk_parameters *out) {
+    *out = (pk_parameters){ .on = on, .net = { .config = *config } };
+    const pk_status status = open_parts(out, o);
+    if (status != PK_OK) pk_parameters_close(out);
+    return status;
+}
+
+void pk_parameters_close(pk_parameters *p) {
+    void *const blocks[] = { p->grad, p->m, p->v, p->average, p->master };
+    for (size_t i = 0; p->on && i < sizeof blocks / sizeof *blocks; i++)
+        pk_device_give(p->on, blocks[i]);
+    if (p->on && p->weights != (void *)p->master) pk_device_give(p->on, p->weights);
+    pk_memory_give(p->list);
+    pk_network_free(&p->net);
+    *p = (pk_parameters){ 0 };
+}
+
+/* ---- all weights at once ---- */
+
+pk_status pk_parameters_begin(pk_parameters *p, const float *host) {
+    const pk_training *train = p->on->train;
+    PK_TRY(pk_parameters_put(p, p->master, host, p->n_all));
+    pk_parameters_round(p);
+    if (p->average) PK_TRY(pk_parameters_put(p, p->average, host, p->n));
+    train->clear(p->on->self, p->m, p->n * sizeof *p->m);
+    train->clear(p->on->self, p->v, p->n * sizeof *p->v);
+    train->clear(p->on->self, p->grad, p->n * sizeof *p->grad);
+    return p->on->status(p->on->self);
+}

@@ -1,0 +1,27 @@
+/* schedule.h - the learning rate of each update: a straight rise, a fall, and a last cool-down.
+ *
+ * The end of the training is known by updates or by minutes, whichever comes first; the rate
+ * depends on how much of it is done, so both kinds of limit are served by one formula. */
+#ifndef PK_TRAIN_SCHEDULE_H
+#define PK_TRAIN_SCHEDULE_H
+#include "train/recipe.h"
+
+typedef enum pk_fall { PK_INVERSE_SQRT, PK_LINEAR_FALL, PK_COSINE, PK_CONSTANT } pk_fall;
+
+typedef struct pk_schedule {
+    pk_fall fall;
+    double  rate;       /* highest */
+    double  final_rate; /* where falls that end do so, as a share of the highest */
+    double  cooldown;   /* last share of the training, in which the rate also falls to that */
+    int64_t warmup;     /* updates until the highest rate is reached */
+    int64_t updates;    /* of the whole training; 0: no limit */
+    double  minutes;    /* the same in time; 0: no limit */
+} pk_schedule;
+
+/* a fall to the end needs an end: pk_recipe_check() sees to that */
+pk_schedule pk_schedule_of(const pk_recipe *r);
+/* how much of the training is done after so many updates and minutes, 0 to 1 */
+double pk_schedule_share(const pk_schedule *s, int64_t updates, double minutes);
+/* the rate of update number `update`, from 1, that begins after so many minutes */
+double pk_schedule_rate(const pk_schedule *s, int64_t update, double minutes);
+#endif

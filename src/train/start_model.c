@@ -1,0 +1,193 @@
+/* start_model.c - a fresh model's configuration and vocabulary, or a loaded model's.
+ *
+ * A fresh vocabulary's token list is that of the SentencePiece model, with a mask behind it where
+ * the task needs one. The start symbol is a row of zeros, so no token is spent on it. */
+#include "train/start_model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file_map.h"
+#include "model/model_data.h"
+#include "vocab/spm.h"
+#include "vocab/token_list.h"
+
+/* ---- vocabulary ---- */
+
+static pk_status keep_bytes(pk_model_data *m, const void *data, size_t size, pk_blob *out) {
+    void *block;
+    PK_TRY(pk_model_data_take(m, size, &block));
+    memcpy(block, data, size);
+    *out = (pk_blob){ block, size };
+    return PK_OK;
+}
+
+static pk_status list_pieces(pk_model_data *m, pk_blob spm, bool mask, pk_blob *tokens) {
+    pk_spm   *s;
+    pk_buffer names = { 0 };
+    PK_TRY(pk_spm_open(spm.data, spm.size, &s));
+    pk_status status = pk_spm_pieces(s, &names);
+    if (status == PK_OK && mask) {
+        pk_buffer_add(&names, PK_MASK_TOKEN, sizeof PK_MASK_TOKEN); /* with its NUL */
+        status = pk_buffer_status(&names);
+    }
+    if (status == PK_OK) status = keep_bytes(m, names.data, names.size, tokens);
+    pk_buffer_free(&names);
+    pk_spm_close(s);
+    return status;
+}
+
+static pk_status read_spm(pk_model_data *m, const char *path, bool mask, pk_blob *spm,
+                          pk_blob *tokens) {
+    pk_file_map map;
+    PK_TRY(pk_file_map_open(path, &map));
+    pk_status status = map.size ? keep_bytes(m, map.data, map.size, spm)
+                                : pk_fail_with(PK_FORMAT, "the file is empty");
+    pk_file_map_close(&map);
+    if (status == PK_OK) status = list_pieces(m, *spm, mask, tokens);
+    if (status == PK_FORMAT) pk_fail_context("%s", path);
+    return status;
+}
+
+static pk_status find_token(pk_blob tokens, const char *name, int32_t *id) {
+    pk_token_list list;
+    PK_TRY(pk_token_list_open(tokens.data, tokens.size, &list));
+    *id = pk_token_list_find(&list, name, strlen(name));
+    pk_token_list_close(&list);
+    return PK_OK;
+}
+
+/* one id must serve both sides: the end symbol closes source and target alike */
+static pk_status find_symbol(const pk_model_data *m, const char *name, int32_t *id) {
+    int32_t other;
+    PK_TRY(find_token(m->source_tokens, name, id));
+    if (*id < 0) PK_FAIL(PK_FORMAT, "the vocabulary has no %s: make one with `pronk vocab`", name);
+    if (m->target_tokens.size == 0) return PK_OK;
+    PK_TRY(find_token(m->target_tokens, name, &other));
+    if (other != *id)
+        PK_FAIL(
+            PK_FORMAT,
+            "%s is token %d of vocab and token %d of vocab_target: make both with `pronk vocab`",
+            name, *id, other);
+    return PK_OK;
+}
+
+static pk_status read_vocabulary(const pk_recipe *r, const pk_task *task, pk_model_data *m) {
+    pk_config *c = &m->network.config;
+    if (!*r->vocab) PK_FAIL(PK_ARGUMENT, "no vocabulary: give vocab (or init) in the recipe");
+    PK_TRY(read_spm(m, r->vocab, task->masks, &m->source_spm, &m->source_tokens));
+    if (*r->target_vocab)
+        PK_TRY(read_spm(m, r->target_vocab, task->masks, &m->target_spm, &m->target_tokens));
+    PK_TRY(find_symbol(m, "</s>", &c->eos));
+    PK_TRY(find_symbol(m, "<unk>", &c->unk));
+    c->source_vocab = (int32_t)pk_token_count(m->source_tokens);
+    c->target_vocab =
+        *r->target_vocab ? (int32_t)pk_token_count(m->target_tokens) : c->source_vocab;
+    return PK_OK;
+}
+
+/* ---- configuration ---- */
+
+enum { TIE_ALL, TIE_DECODER, TIE_NONE };
+
+static pk_status copy_language(const char *code, char *out, size_t room) {
+    if (strlen(code) >= room) PK_FAIL(PK_ARGUMENT, "\"%.40s\" is no language code", code);
+    memcpy(out, code, strlen(code) + 1);
+    return PK_OK;
+}
+
+static pk_status fill_config(const pk_recipe *r, pk_config *c) {
+    if (r->tie == TIE_ALL && *r->target_vocab)
+        PK_FAIL(PK_ARGUMENT,
+                "two vocabularies cannot share a table: set model.tie to decoder or none");
+    c->dim = (int32_t)r->dim;
+    c->encoder_layers = (int32_t)r->encoder_layers;
+    c->decoder_layers = (int32_t)r->decoder_layers;
+    c->encoder_heads = c->decoder_heads = (int32_t)r->heads;
+    c->encoder_ffn = c->decoder_ffn = (int32_t)r->ffn;
+    if (r->decoder_ffn) c->decoder_ffn = (int32_t)r->decoder_ffn;
+    c->act = r->act;
+    c->pre_norm = c->final_norm = r->norm;
+    c->share_embeddings = r->tie == TIE_ALL;
+    c->tie_output = r->tie != TIE_NONE;
+    c->embed_scale = sqrtf((float)r->dim);
+    c->max_source = c->max_target = (int32_t)r->max_positions;
+    PK_TRY(copy_language(r->source_language, c->source_language, sizeof c->source_language));
+    return copy_language(r->target_language, c->target_language, sizeof c->target_language);
+}
+
+static pk_status make_fresh(const pk_recipe *r, const pk_task *task, pk_model_data *m) {
+    pk_config_defaults(&m->network.config);
+    PK_TRY(read_vocabulary(r, task, m));
+    PK_TRY(fill_config(r, &m->network.config));
+    return pk_config_check(&m->network.config);
+}
+
+/* ---- the whole ---- */
+
+static pk_status check_mask(const pk_model_data *m, const pk_task *task, const char *path) {
+    int32_t id;
+    if (!task->masks) return PK_OK;
+    PK_TRY(find_token(m->target_tokens.size ? m->target_tokens : m->source_tokens, PK_MASK_TOKEN,
+                      &id));
+    if (id < 0)
+        PK_FAIL(PK_UNSUPPORTED,
+                "%s: the task %s needs a token " PK_MASK_TOKEN ", and this model has none", path,
+                task->name);
+    return PK_OK;
+}
+
+pk_status pk_start_model_open(const pk_recipe *r, const pk_task *task, pk_model_data *out) {
+    *out = (pk_model_data){ 0 };
+    pk_status status = *r->init ? pk_model_data_open(r->init, -1, out) : make_fresh(r, task, out);
+    if (status == PK_OK) status = check_mask(out, task, r->init);
+    out->network.config.right_to_left = task->backwards;
+    if (status != PK_OK) pk_model_data_close(out);
+    return status;
+}
+
+pk_status pk_start_vocab_open(const pk_model_data *m, pk_vocab **out) {
+    const pk_config    *c = &m->network.config;
+    const pk_vocab_data data = {
+        .source_spm = m->source_spm.data,
+        .source_spm_size = m->source_spm.size,
+        .target_spm = m->target_spm.data,
+        .target_spm_size = m->target_spm.size,
+        .source_tokens = m->source_tokens.data,
+        .source_tokens_size = m->source_tokens.size,
+        .target_tokens = m->target_tokens.data,
+        .target_tokens_size = m->target_tokens.size,
+        .unk = c->unk,
+        .eos = c->eos,
+        .no_tags = c->family != PK_MARIAN,
+    };
+    return pk_vocab_open(&data, out);
+}
+
+/* "en" names the token "en_XX", as "en_XX" does; "en" alone may be an ordinary piece */
+static int32_t find_language(const pk_vocab *v, const char *code) {
+    const size_t n = strlen(code);
+    if (n > 3) return pk_vocab_find_target(v, code);
+    for (int32_t id = pk_vocab_target_size(v) - 1; n && id >= 0; id--) { /* they are the last */
+        const char *name = pk_vocab_target_token(v, id);
+        if (strncmp(name, code, n) == 0 && name[n] == '_' && strlen(name) == n + 3) return id;
+    }
+    return -1;
+}
+
+pk_status pk_start_tags(const pk_model_data *m, const pk_vocab *v, const pk_recipe *r,
+                        int32_t *source, int32_t *target) {
+    char tag[32];
+    *source = *target = -1;
+    if (m->network.config.family == PK_MARIAN) { /* one of several targets is named in the source */
+        snprintf(tag, sizeof tag, ">>%.20s<<", r->target_language);
+        *source = pk_vocab_find_source(v, tag);
+        return PK_OK;
+    }
+    *source = find_language(v, r->source_language);
+    *target = find_language(v, r->target_language);
+    if (*source < 0 || *target < 0)
+        PK_FAIL(PK_ARGUMENT, "this model knows several languages: give from and to, as en_XX");
+    return PK_OK;
+}

@@ -1,0 +1,20 @@
+/* start_model.h - what a training begins with: configuration and vocabulary, from the recipe or
+ * from a model to go on from, and then also weights. */
+#ifndef PK_TRAIN_START_MODEL_H
+#define PK_TRAIN_START_MODEL_H
+#include "model/model_file.h"
+#include "train/recipe.h"
+#include "train/task.h"
+#include "vocab/vocab.h"
+
+#define PK_MASK_TOKEN "<mask>"
+
+/* With `init` in the recipe everything comes from that model. Else only configuration and
+ * vocabulary are there: weights come from pk_parameters_open(). */
+pk_status pk_start_model_open(const pk_recipe *r, const pk_task *task, pk_model_data *out);
+/* the vocabulary of a model; it borrows from the model */
+pk_status pk_start_vocab_open(const pk_model_data *m, pk_vocab **out);
+/* the tokens that tell a model of several languages which they are; -1 where it needs none */
+pk_status pk_start_tags(const pk_model_data *m, const pk_vocab *v, const pk_recipe *r,
+                        int32_t *source, int32_t *target);
+#endif

@@ -1,0 +1,45 @@
+/* task_at.c - one token after the other, from left to right, and its twin from right to left.
+ *
+ * Decoder inputs are the start symbol and the target's tokens at positions 0 .. n; each sees those
+ * before it and is asked for the one after it, the last one for the end symbol. */
+#include "train/task_list.h"
+
+static pk_status add_source(pk_lesson *l, const pk_pair *pair) {
+    PK_TRY(pk_lesson_source(l, pair->source, pair->n_source));
+    return pk_lesson_source(l, &pair->eos, 1);
+}
+
+static pk_status add_target(pk_lesson *l, const pk_pair *pair, bool backwards) {
+    const int32_t n = pair->n_target;
+    int32_t       before = pair->start;
+    for (int32_t i = 0; i <= n; i++) {
+        const int32_t next = i == n ? pair->eos : pair->target[backwards ? n - 1 - i : i];
+        PK_TRY(pk_lesson_input(l, before, i, 0, i + 1, NULL));
+        PK_TRY(pk_lesson_ask(l, i, next, 1));
+        before = next;
+    }
+    return PK_OK;
+}
+
+static pk_status teach(pk_lesson *l, pk_pair *pair) {
+    PK_TRY(add_source(l, pair));
+    return add_target(l, pair, false);
+}
+
+static pk_status teach_backwards(pk_lesson *l, pk_pair *pair) {
+    PK_TRY(add_source(l, pair));
+    return add_target(l, pair, true);
+}
+
+const pk_task pk_task_left_to_right = {
+    .name = "at",
+    .help = "one token after the other, from left to right",
+    .teach = teach,
+};
+
+const pk_task pk_task_right_to_left = {
+    .name = "at-rl",
+    .help = "the same from right to left",
+    .backwards = true,
+    .teach = teach_backwards,
+};

@@ -1,0 +1,196 @@
+/* train_log.c - log.jsonl: a line for each report that says something, readable by any tool.
+ *
+ * A line is written with one call and is either whole or taken back, so that what is in the file
+ * can always be read. The points of the plot are kept in memory, and read back from the log when a
+ * training goes on. */
+#include "train/train_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file_map.h"
+#include "base/memory.h"
+#include "checkpoint/json.h"
+
+struct pk_train_log {
+    int             file;
+    off_t           size; /* of the lines that count */
+    char           *path, *plot;
+    pk_train_point *point;
+    size_t          n, room;
+};
+
+static pk_status add_point(pk_train_log *l, pk_train_point p) {
+    if (l->n == l->room) {
+        const size_t room = l->room ? 2 * l->room : 256;
+        PK_TRY(PK_GROW(&l->point, room));
+        l->room = room;
+    }
+    l->point[l->n++] = p;
+    return PK_OK;
+}
+
+/* ---- Going on ---- */
+
+static double number_of(const json_t *line, const char *name) {
+    const json_t *value = json_object_get(line, name);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* keep is false where this line and all after it are to go */
+static pk_status read_line(pk_train_log *l, const char *text, size_t size, int64_t update,
+                           bool *keep) {
+    json_t         *line;
+    const pk_status status = pk_json_parse(text, size, "log", &line);
+    *keep = false;
+    if (status == PK_NO_MEMORY) return status;
+    if (status != PK_OK) return PK_OK; /* cut off in the middle, or not ours */
+    const pk_train_point p = { number_of(line, "update"), number_of(line, "loss"),
+                               number_of(line, "valid_loss"), number_of(line, "valid_bleu") };
+    json_decref(line);
+    *keep = p.update <= (double)update; /* false for NaN */
+    return *keep ? add_point(l, p) : PK_OK;
+}
+
+static pk_status read_lines(pk_train_log *l, const char *text, size_t size, int64_t update) {
+    size_t at = 0;
+    bool   keep = true;
+    while (at < size) {
+        const char *end = memchr(text + at, '\n', size - at);
+        if (!end) break;
+        const size_t n = (size_t)(end - text) - at;
+        PK_TRY(read_line(l, text + at, n, update, &keep));
+        if (!keep) break;
+        at += n + 1;
+    }
+    l->size = (off_t)at;
+    return PK_OK;
+}
+
+/* reads what is there and cuts off what comes after `update` */
+static pk_status go_on(pk_train_log *l, int64_t update) {
+    pk_file_map map = { 0 };
+    if (update > 0) PK_TRY(pk_file_map_open(l->path, &map));
+    const pk_status status =
+        read_lines(l, map.data ? (const char *)map.data : "", map.size, update);
+    pk_file_map_close(&map);
+    PK_TRY(status);
+    if (ftruncate(l->file, l->size) != 0)
+        PK_FAIL(PK_IO, "%s: cannot cut it: %s", l->path, strerror(errno));
+    return PK_OK;
+}
+
+static pk_status join(const char *folder, const char *name, char **out) {
+    const size_t n = strlen(folder) + strlen(name) + 2;
+    PK_TRY(PK_TAKE(out, n));
+    snprintf(*out, n, "%s/%s", folder, name);
+    return PK_OK;
+}
+
+static pk_status open_log(pk_train_log *l, const char *folder, int64_t update) {
+    l->file = -1;
+    PK_TRY(join(folder, "log.jsonl", &l->path));
+    PK_TRY(join(folder, "plot.svg", &l->plot));
+    l->file = open(l->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (l->file < 0) PK_FAIL(PK_IO, "%s: cannot write: %s", l->path, strerror(errno));
+    return go_on(l, update);
+}
+
+pk_status pk_train_log_open(const char *folder, int64_t update, pk_train_log **out) {
+    *out = NULL;
+    PK_TRY(PK_TAKE(out, 1));
+    const pk_status status = open_log(*out, folder, update);
+    if (status == PK_OK) return PK_OK;
+    pk_train_log_close(*out);
+    *out = NULL;
+    return status;
+}
+
+void pk_train_log_close(pk_train_log *l) {
+    if (!l) return;
+    if (l->file >= 0) close(l->file);
+    pk_memory_give(l->path);
+    pk_memory_give(l->plot);
+    pk_memory_give(l->point);
+    pk_memory_give(l);
+}
+
+/* ---- Lines ---- */
+
+/* JSON has no word for what is not finite: such figures are left out */
+static void add_number(pk_buffer *line, const char *name, double value) {
+    if (isfinite(value)) pk_buffer_print(line, ",\"%s\":%.7g", name, value);
+}
+
+static void print_line(pk_buffer *line, const pk_train_report *r) {
+    pk_buffer_print(line, "{\"update\":%lld", (long long)r->update);
+    pk_buffer_print(line, ",\"epoch\":%.5f,\"seconds\":%.2f", r->epoch, r->seconds);
+    if (r->logged) {
+        add_number(line, "loss", r->loss);
+        add_number(line, "nll", r->nll);
+        add_number(line, "accuracy", r->accuracy);
+        add_number(line, "gradient", r->gradient);
+        add_number(line, "rate", r->rate);
+        add_number(line, "tokens_per_second", r->tokens_per_second);
+        pk_buffer_print(line, ",\"skipped\":%lld", (long long)r->skipped);
+    }
+    if (r->validated) {
+        add_number(line, "valid_loss", r->valid_loss);
+        add_number(line, "valid_bleu", r->valid_bleu);
+        add_number(line, "valid_chrf", r->valid_chrf);
+    }
+    if (r->saved) pk_buffer_add_text(line, ",\"saved\":true");
+    if (r->done) pk_buffer_add_text(line, ",\"done\":true");
+    pk_buffer_add_text(line, "}\n");
+}
+
+/* whole or not at all */
+static pk_status write_line(pk_train_log *l, const char *text, size_t size) {
+    ssize_t done;
+    do done = write(l->file, text, size);
+    while (done < 0 && errno == EINTR);
+    if (done == (ssize_t)size) {
+        l->size += done;
+        return PK_OK;
+    }
+    const int why = done < 0 ? errno : ENOSPC;
+    if (ftruncate(l->file, l->size) != 0) l->size += done > 0 ? done : 0;
+    PK_FAIL(PK_IO, "%s: cannot write: %s", l->path, strerror(why));
+}
+
+pk_status pk_train_log_add(pk_train_log *l, const pk_train_report *r) {
+    pk_buffer line = { 0 };
+    if (!r->logged && !r->validated && !r->saved && !r->done) return PK_OK;
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* decimal points, not commas */
+    locale_t before = uselocale(plain);
+    print_line(&line, r);
+    uselocale(before);
+    if (plain) freelocale(plain);
+    pk_status status = pk_buffer_status(&line);
+    if (status == PK_OK) status = write_line(l, line.data, line.size);
+    pk_buffer_free(&line);
+    PK_TRY(status);
+    return add_point(l, (pk_train_point){ (double)r->update, r->logged ? r->loss : NAN,
+                                          r->validated ? r->valid_loss : NAN,
+                                          r->validated ? r->valid_bleu : NAN });
+}
+
+pk_status pk_train_log_plot(pk_train_log *l) {
+    pk_buffer      svg = { 0 };
+    pk_file_writer w;
+    pk_train_plot_svg(l->point, l->n, &svg);
+    pk_status status = pk_buffer_status(&svg);
+    if (status == PK_OK) status = pk_file_writer_open(l->plot, &w);
+    if (status == PK_OK) {
+        pk_file_writer_add(&w, svg.data, svg.size);
+        status = pk_file_writer_finish(&w);
+    }
+    pk_buffer_free(&svg);
+    return status;
+}

@@ -1,0 +1,226 @@
+/* train_pass.c - a lesson on the device: sent, run through the network, and back.
+ *
+ * Memory is planned by a dry run of the largest lesson and taken once. */
+#include "train/train_pass.h"
+
+#include <string.h>
+
+#include "model/forward.h"
+
+pk_status pk_device_get(const pk_backend *on, void *to, const void *from, size_t bytes) {
+    if (!on->remote) {
+        memcpy(to, from, bytes);
+        return PK_OK;
+    }
+    on->get(on->self, to, from, bytes);
+    return on->status(on->self);
+}
+
+pk_status pk_device_put(const pk_backend *on, void *to, const void *from, size_t bytes) {
+    if (!on->remote) {
+        memcpy(to, from, bytes);
+        return PK_OK;
+    }
+    on->put(on->self, to, from, bytes);
+    return on->status(on->self);
+}
+
+/* ---- through the network ---- */
+
+/* Encoder, decoder, loss, and all the way back. A dry run only counts memory. */
+static pk_status run(pk_train_pass *t, const pk_lesson_there *l, const pk_pass_options *o,
+                     bool dry) {
+    const pk_network *net = &t->p->net;
+    pk_run            r;
+    pk_tape_begin(t->tape, &r, t->on, &t->scratch, &t->p->learned, o->dropout, o->key, dry);
+    pk_tensor       source = pk_encode(&r, net, l->source_token, l->source_pos, l->n_source,
+                                       &l->source_self); /* (source rows, D) */
+    const pk_target target = { .n = l->n_target,
+                               .token = l->token,
+                               .pos = l->pos,
+                               .self = &l->self,
+                               .cross = &l->cross,
+                               .source = source };
+    pk_tensor       hidden = pk_decode(&r, net, &target); /* (target rows, D) */
+    const pk_lesson_questions q = { .n = l->n_questions,
+                                    .row = l->question_row,
+                                    .target = l->target,
+                                    .weight = l->weight,
+                                    .smoothing = o->smoothing,
+                                    .vocab = net->config.target_vocab,
+                                    .never = o->never };
+    pk_tape_loss(&r, hidden, &net->output, &net->output_bias, &q,
+                 o->measure ? &t->valid->sums : &t->train->sums, o->answers ? t->best : NULL,
+                 !o->measure);
+    if (!o->measure) pk_tape_backward(&r, o->done, o->user);
+    return r.status;
+}
+
+/* ---- memory ---- */
+
+/* The largest lesson there can be, as far as memory goes: arrays are not looked at. Memory that
+ * serves again serves only its own size, so where both sides are equally long less is needed than
+ * where they differ: hence one row more. */
+static pk_lesson_there largest(const pk_train_pass *t) {
+    static const int32_t nothing[1];
+    const pk_config     *c = &t->p->net.config;
+    const pk_attention   see = { .heads = c->encoder_heads,
+                                 .n_runs = t->most.sentences,
+                                 .longest_run = t->most.longest_run,
+                                 .query_run = nothing,
+                                 .key_run = nothing };
+    pk_lesson_there      l = { .n_source = t->most.source_rows + 1,
+                               .n_target = t->most.target_rows,
+                               .n_questions = t->most.target_rows,
+                               .source_self = see,
+                               .self = see,
+                               .cross = see };
+    l.self.heads = l.cross.heads = c->decoder_heads;
+    return l;
+}
+
+static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
+
+static pk_status reserve(pk_train_pass *t) {
+    const pk_config *c = &t->p->net.config;
+    const int32_t    ffn = larger(c->encoder_ffn, c->decoder_ffn);
+    int32_t          rows = larger(larger(t->most.source_rows, t->most.target_rows), ffn);
+    rows = larger(larger(rows, 3 * c->dim), t->p->net.output.rows);
+    if (!t->on->train->reserve) return PK_OK;
+    return t->on->train->reserve(t->on->self, rows, larger(3 * c->dim, ffn), t->most.longest_run);
+}
+
+static pk_status take(pk_train_pass *t, size_t bytes, void **out) {
+    t->bytes += bytes;
+    return pk_device_take(t->on, bytes, out);
+}
+
+static pk_status take_scratch(pk_train_pass *t) {
+    const pk_lesson_there l = largest(t);
+    const pk_pass_options o = { .dropout = NULL };
+    void                 *base = NULL;
+    PK_TRY(run(t, &l, &o, true));
+    t->scratch.size = pk_tape_peak(t->tape);
+    const pk_status status = take(t, t->scratch.size, &base);
+    if (status != PK_OK)
+        pk_fail_context("a batch needs %.1f GiB of memory: lower data.batch_tokens",
+                        (double)t->scratch.size / (double)(1u << 30));
+    t->scratch.base = base;
+    return status;
+}
+
+/* a device apart has copies of its own, and as many blocks as it has marks */
+static pk_status take_blocks(pk_train_pass *t) {
+    const pk_backend *on = t->on;
+    t->block_bytes =
+        pk_lesson_bytes_most(t->most.source_rows, t->most.target_rows, t->most.sentences);
+    t->n_blocks = on->remote ? PK_MARKS : 1;
+    for (int32_t i = 0; i < t->n_blocks; i++) {
+        pk_lesson_block *b = &t->block[i];
+        void            *read = NULL;
+        PK_TRY(take(t, t->block_bytes, &b->device));
+        b->host = b->device;
+        if (!on->remote) continue;
+        PK_TRY(on->take(on->self, t->block_bytes, true, &b->host));
+        PK_TRY(on->take(on->self, sizeof *b->read, true, &read));
+        b->read = read;
+    }
+    return PK_OK;
+}
+
+static pk_status open_parts(pk_train_pass *t, bool glances) {
+    const size_t answers = (size_t)t->most.target_rows * sizeof *t->best;
+    void        *block = NULL;
+    PK_TRY(pk_tape_open(&t->tape));
+    PK_TRY(take(t, sizeof *t->train, &block));
+    t->train = block, block = NULL;
+    PK_TRY(take(t, sizeof *t->valid, &block));
+    t->valid = block, block = NULL;
+    PK_TRY(reserve(t));
+    PK_TRY(take_scratch(t));
+    PK_TRY(take_blocks(t));
+    if (!glances) return PK_OK;
+    PK_TRY(PK_TAKE(&t->best_here, (size_t)t->most.target_rows));
+    PK_TRY(take(t, answers, &block));
+    t->best = block;
+    return PK_OK;
+}
+
+pk_status pk_train_pass_open(const pk_backend *on, pk_parameters *p, const pk_pass_limits *most,
+                             bool glances, pk_train_pass *out) {
+    *out = (pk_train_pass){ .on = on, .p = p, .most = *most };
+    const pk_status status = open_parts(out, glances);
+    if (status != PK_OK) pk_train_pass_close(out);
+    return status;
+}
+
+void pk_train_pass_close(pk_train_pass *t) {
+    if (!t->on) return;
+    for (int32_t i = 0; i < t->n_blocks; i++) pk_device_give(t->on, t->block[i].device);
+    pk_device_give(t->on, t->scratch.base);
+    pk_device_give(t->on, t->train);
+    pk_device_give(t->on, t->valid);
+    pk_device_give(t->on, t->best);
+    pk_memory_give(t->best_here);
+    pk_tape_close(t->tape);
+    *t = (pk_train_pass){ 0 };
+}
+
+/* ---- one lesson ---- */
+
+static pk_status check_size(const pk_train_pass *t, const pk_lesson *l) {
+    if (l->source_token.n > (size_t)t->most.source_rows ||
+        l->token.n > (size_t)t->most.target_rows || l->run.n - 1 > (size_t)t->most.sentences)
+        PK_FAIL(PK_ARGUMENT,
+                "a lesson of %zu and %zu rows, but memory was planned for %d and %d: the task must "
+                "say how many it makes of a sentence",
+                l->source_token.n, l->token.n, t->most.source_rows, t->most.target_rows);
+    return PK_OK;
+}
+
+pk_status pk_train_pass_ready(pk_train_pass *t, pk_readings_seen *seen, void *user) {
+    const pk_backend *on = t->on;
+    pk_lesson_block  *b = &t->block[t->next];
+    if (!on->remote) return PK_OK;
+    if (on->train->wait)
+        on->train->wait(on->self, t->next);
+    else if (t->next == 0)
+        PK_TRY(on->status(on->self));
+    const int64_t update = b->update;
+    b->update = 0;
+    return update && seen ? seen(user, b->read, update) : PK_OK;
+}
+
+pk_status pk_train_pass_drain(pk_train_pass *t, pk_readings_seen *seen, void *user) {
+    for (int32_t i = 0; i < t->n_blocks; i++) {
+        pk_lesson_block *b = &t->block[(t->next + i) % t->n_blocks];
+        const int64_t    update = b->update;
+        b->update = 0;
+        if (update) PK_TRY(seen(user, b->read, update));
+    }
+    return PK_OK;
+}
+
+pk_status pk_train_pass_run(pk_train_pass *t, const pk_lesson *l, const pk_pass_options *o) {
+    const pk_backend *on = t->on;
+    const pk_config  *c = &t->p->net.config;
+    pk_lesson_block  *b = &t->block[t->next];
+    pk_lesson_there   there;
+    PK_TRY(check_size(t, l));
+    pk_lesson_pack(l, c->encoder_heads, c->decoder_heads, b->host, b->device, &there);
+    if (on->remote) on->put(on->self, b->device, b->host, pk_lesson_bytes(l));
+    PK_TRY(run(t, &there, o, false));
+    if (on->remote && on->train->mark) on->train->mark(on->self, t->next);
+    t->next = (t->next + 1) % t->n_blocks;
+    if (!o->answers) return PK_OK;
+    return pk_device_get(on, t->best_here, t->best, l->target.n * sizeof *t->best);
+}
+
+void pk_train_pass_note(pk_train_pass *t, int64_t update) {
+    const pk_backend *on = t->on;
+    const int32_t     last = (t->next + t->n_blocks - 1) % t->n_blocks;
+    if (!on->remote) return;
+    on->get(on->self, t->block[last].read, t->train, sizeof *t->train);
+    if (on->train->mark) on->train->mark(on->self, last);
+    t->block[last].update = update;
+}

@@ -1,0 +1,137 @@
+/* trained_model.c - the model as it is by now, in a file, with the story of how it came to be.
+ *
+ * The story names files without their folders: a model travels, and where its makers keep their
+ * data is nobody's business. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "checkpoint/json.h"
+#include "train/recipe_parts.h"
+#include "train/trainer.h"
+
+pk_status pk_trainer_path(const pk_trainer *t, const char *name, char **out) {
+    const size_t n = strlen(t->recipe.output) + strlen(name) + 2;
+    PK_TRY(PK_TAKE(out, n));
+    snprintf(*out, n, "%s/%s", t->recipe.output, name);
+    return PK_OK;
+}
+
+pk_dtype pk_trainer_save_type(const pk_trainer *t) {
+    static const pk_dtype types[] = { PK_F32, PK_F16, PK_I8 }; /* as the recipe lists them */
+    return types[t->recipe.save_type];
+}
+
+/* ---- provenance ---- */
+
+static char *last_part(char *path) {
+    char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The recipe with files named by their last part. `view` borrows every text from the recipe; lists
+ * of files are its own and given back with free_view(). */
+static void free_view(pk_recipe *view) {
+    for (const pk_recipe_key *k = pk_recipe_keys; k->name; k++)
+        if (k->kind == PK_RECIPE_PATHS)
+            pk_memory_give(((pk_texts *)(void *)((char *)view + k->offset))->item);
+}
+
+static pk_status shorten_list(pk_texts *list, pk_status status) {
+    char **item = NULL;
+    if (status == PK_OK) status = PK_TAKE(&item, list->n);
+    for (size_t i = 0; status == PK_OK && i < list->n; i++) item[i] = last_part(list->item[i]);
+    list->item = item; /* never the recipe's: free_view() gives it back */
+    return status;
+}
+
+static pk_status view_without_folders(const pk_recipe *r, pk_recipe *view) {
+    pk_status status = PK_OK;
+    *view = *r;
+    for (const pk_recipe_key *k = pk_recipe_keys; k->name; k++) {
+        void *field = (char *)view + k->offset;
+        if (k->kind == PK_RECIPE_PATH) *(char **)field = last_part(*(char **)field);
+        if (k->kind == PK_RECIPE_PATHS) status = shorten_list(field, status);
+    }
+    if (status != PK_OK) free_view(view);
+    return status;
+}
+
+static pk_status add_recipe(pk_buffer *json, const pk_recipe *r) {
+    pk_recipe view;
+    pk_buffer yaml = { 0 };
+    PK_TRY(view_without_folders(r, &view));
+    pk_recipe_write(&view, &yaml);
+    pk_buffer_add_text(json, ",\"recipe\":");
+    pk_json_add_string(json, yaml.data ? yaml.data : "");
+    const pk_status status = pk_buffer_status(&yaml);
+    pk_buffer_free(&yaml);
+    free_view(&view);
+    return status;
+}
+
+/* what was read, with the folders left out of every word */
+static pk_status add_data(pk_buffer *json, const char *report) {
+    pk_buffer text = { 0 };
+    for (const char *at = report; at && *at;) {
+        const size_t space = strspn(at, " \n"), word = strcspn(at + space, " \n");
+        const char  *slash = memrchr(at + space, '/', word);
+        const char  *from = slash ? slash + 1 : at + space;
+        pk_buffer_add(&text, at, space);
+        pk_buffer_add(&text, from, (size_t)(at + space + word - from));
+        at += space + word;
+    }
+    pk_buffer_add_text(json, ",\"data\":");
+    pk_json_add_string(json, text.data ? text.data : "");
+    const pk_status status = pk_buffer_status(&text);
+    pk_buffer_free(&text);
+    return status;
+}
+
+static void add_number(pk_buffer *json, const char *name, double value) {
+    pk_buffer_print(json, ",\"%s\":", name);
+    pk_json_add_float(json, (float)value);
+}
+
+/* a JSON object */
+static pk_status build_story(const pk_trainer *t, pk_buffer *json) {
+    const pk_standing *s = &t->standing;
+    pk_buffer_add_text(json, "{\"trained_by\":\"pronk " PK_VERSION_TEXT "\"");
+    pk_buffer_print(json, ",\"updates\":%lld,\"batches\":%lld", (long long)s->update,
+                    (long long)s->batches);
+    add_number(json, "seconds", s->seconds);
+    if (s->validations) add_number(json, "valid_loss", s->valid_loss);
+    if (s->validations && t->recipe.valid_bleu) {
+        add_number(json, "valid_bleu", s->valid_bleu);
+        add_number(json, "valid_chrf", s->valid_chrf);
+    }
+    PK_TRY(add_recipe(json, &t->recipe));
+    PK_TRY(add_data(json, pk_loader_report(t->loader)));
+    if (t->start.provenance) pk_buffer_print(json, ",\"began_with\":%s", t->start.provenance);
+    pk_buffer_add_text(json, "}");
+    return pk_buffer_status(json);
+}
+
+static pk_status write_provenance(const pk_trainer *t, pk_model_data *m) {
+    pk_buffer json = { 0 };
+    pk_memory_give(m->provenance);
+    m->provenance = NULL;
+    pk_status status = build_story(t, &json);
+    if (status == PK_OK) status = pk_buffer_take(&json, &m->provenance, NULL);
+    pk_buffer_free(&json);
+    return status;
+}
+
+pk_status pk_trainer_write_model(pk_trainer *t, const char *name, pk_dtype type) {
+    pk_model_data m;
+    char         *path;
+    PK_TRY(pk_trainer_path(t, name, &path));
+    pk_status status = pk_parameters_model(&t->p, &t->start, true, type, &m);
+    if (status == PK_OK) {
+        status = write_provenance(t, &m);
+        if (status == PK_OK) status = pk_model_data_save(&m, path);
+        pk_model_data_close(&m);
+    }
+    pk_memory_give(path);
+    return status;
+}

@@ -1,0 +1,62 @@
+/* trainer.h - within the trainer: a recipe at work. The public face is in pronk.h. */
+#ifndef PK_TRAIN_TRAINER_H
+#define PK_TRAIN_TRAINER_H
+#include "train/checkpoint.h"
+#include "train/loader.h"
+#include "train/ranks.h"
+#include "train/schedule.h"
+#include "train/start_model.h"
+#include "train/train_log.h"
+#include "train/train_pass.h"
+
+struct pk_trainer {
+    pk_recipe          recipe;
+    pk_trainer_options opt;
+    pk_schedule        schedule;
+    pk_ranks           ranks;
+    pk_backend         on;
+    char               device[32];
+    int32_t            threads;
+
+    const pk_task  *task;
+    void           *task_options;
+    pk_model_data   start; /* vocabulary and configuration */
+    pk_vocab       *vocab;
+    pk_loader      *loader, *valid; /* valid: NULL where there is no validation */
+    pk_lesson_maker maker;
+    pk_lesson       lesson;
+    pk_parameters   p;
+    pk_train_pass   pass;
+    pk_dropout      dropout;
+    int32_t         never; /* token that is no answer */
+
+    pk_standing   standing;
+    double        since; /* the clock when seconds were last added; 0: time does not count now */
+    int64_t       tokens;
+    double        tokens_since; /* seconds trained when tokens were 0 */
+    double        total;        /* weight of the last update's questions */
+    pk_train_log *log;          /* of rank 0 */
+    pk_buffer     text;         /* report for people */
+    bool          over;         /* no update is left; known to all ranks alike */
+    bool          done;         /* and the model is written */
+    bool          failed;       /* here: other ranks must not wait for us */
+
+    pk_train_report last; /* what was last told */
+};
+
+/* trainer_update.c: one update, and what the device counted meanwhile */
+pk_status pk_trainer_update(pk_trainer *t);
+void      pk_trainer_count_time(pk_trainer *t);
+/* brings the device's sums to the standing; waits. begin: tells them, and they start anew */
+pk_status pk_trainer_read(pk_trainer *t, bool begin);
+/* a key for all randomness of a part of an update; what: 0 dropout, 1 task */
+uint64_t pk_trainer_key(const pk_trainer *t, int64_t update, int64_t part, int what);
+
+/* validation.c: loss and, if asked for, BLEU and chrF of the model as it is; sets the standing */
+pk_status pk_trainer_validate(pk_trainer *t);
+/* trained_model.c: the model as it is, in a file of the output folder, with its provenance */
+pk_status pk_trainer_write_model(pk_trainer *t, const char *name, pk_dtype type);
+/* OUTPUT/name; given back with pk_memory_give */
+pk_status pk_trainer_path(const pk_trainer *t, const char *name, char **out);
+pk_dtype  pk_trainer_save_type(const pk_trainer *t);
+#endif

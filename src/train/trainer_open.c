@@ -1,0 +1,302 @@
+/* trainer_open.c - everything a training needs, taken before its first update: data, device,
+ * weights, memory, and the place where an earlier run left off. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/list.h"
+#include "base/memory.h"
+#include "train/recipe_parts.h"
+#include "train/task_list.h"
+#include "train/trainer.h"
+
+/* ---- the device ---- */
+
+enum { TYPE_AUTO, TYPE_F32, TYPE_BF16 };
+
+/* several ranks on one machine have a GPU each */
+static void name_device(pk_trainer *t) {
+    const char *name = t->recipe.device;
+    if (strcmp(name, "cuda") == 0 && t->ranks.n > 1)
+        snprintf(t->device, sizeof t->device, "cuda:%d", t->ranks.local);
+    else
+        snprintf(t->device, sizeof t->device, "%s", name);
+}
+
+static pk_status open_device(pk_trainer *t) {
+    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+    name_device(t);
+    const bool     gpu = strncmp(t->device, "cuda", 4) == 0;
+    const bool     half = t->recipe.type == TYPE_BF16 || (t->recipe.type == TYPE_AUTO && gpu);
+    const pk_dtype type = half ? PK_BF16 : PK_F32;
+    t->threads = t->recipe.threads   ? (int32_t)t->recipe.threads
+                 : n > 0 && n < 1024 ? (int32_t)n
+                                     : 1;
+    PK_TRY(pk_backend_open(t->device, t->threads, type, &t->on));
+    if (!t->on.train) PK_FAIL(PK_UNSUPPORTED, "the device \"%s\" cannot train", t->device);
+    return pk_ranks_attach(&t->ranks, &t->on);
+}
+
+/* ---- data ---- */
+
+static int tell_progress(void *user, const char *file, size_t lines) {
+    pk_trainer *t = user;
+    char        what[256];
+    snprintf(what, sizeof what, "reading %.200s: %zu lines", file, lines);
+    return t->opt.progress(t->opt.user, what, -1);
+}
+
+static pk_loader_options loader_options(pk_trainer *t, const char *cache) {
+    const pk_recipe *r = &t->recipe;
+    return (pk_loader_options){ .cache = cache,
+                                .source_language = r->source_language,
+                                .target_language = r->target_language,
+                                .max_length = (int32_t)r->max_length,
+                                .max_ratio = r->max_ratio,
+                                .drop_duplicates = r->drop_duplicates,
+                                .check_language = r->check_language,
+                                .sampling = (float)r->sampling,
+                                .batch_tokens = (int32_t)r->batch_tokens,
+                                .seed = (uint64_t)r->seed,
+                                .first = (uint64_t)t->ranks.rank,
+                                .step = (uint64_t)t->ranks.n,
+                                .threads = t->threads,
+                                .progress = t->opt.progress ? tell_progress : NULL,
+                                .user = t };
+}
+
+static pk_status open_training_text(pk_trainer *t, const char *cache) {
+    const pk_recipe  *r = &t->recipe;
+    pk_loader_options o = loader_options(t, cache);
+    pk_corpus_files  *files;
+    PK_TRY(PK_TAKE(&files, r->source.n));
+    for (size_t i = 0; i < r->source.n; i++) {
+        files[i] = (pk_corpus_files){ r->source.item[i], r->target.item[i], 1 };
+        if (r->weight.n) pk_recipe_number(r->weight.item[i], &files[i].weight);
+    }
+    o.corpus = files, o.n_corpora = r->source.n;
+    const pk_status status = pk_loader_open(&o, t->vocab, &t->loader);
+    pk_memory_give(files);
+    return status;
+}
+
+/* what we validate on is taken as it is, and by rank 0 alone */
+static pk_status open_validation_text(pk_trainer *t, const char *cache) {
+    const pk_recipe      *r = &t->recipe;
+    const pk_corpus_files files = { r->valid_source, r->valid_target, 1 };
+    pk_loader_options     o = loader_options(t, cache);
+    if (!*r->valid_source || t->ranks.rank > 0) return PK_OK;
+    o.corpus = &files, o.n_corpora = 1;
+    o.in_order = true;
+    o.drop_duplicates = o.check_language = false;
+    o.max_ratio = 1000;
+    o.sampling = 0;
+    o.first = 0, o.step = 1;
+    return pk_loader_open(&o, t->vocab, &t->valid);
+}
+
+static pk_status open_text(pk_trainer *t) {
+    char *cache = NULL;
+    if (*t->recipe.cache)
+        PK_TRY(pk_memory_copy_text(t->recipe.cache, strlen(t->recipe.cache), &cache));
+    else
+        PK_TRY(pk_trainer_path(t, "cache", &cache));
+    pk_status status = open_training_text(t, cache);
+    if (status == PK_OK) status = open_validation_text(t, cache);
+    pk_memory_give(cache);
+    return status;
+}
+
+/* the first rank makes the cache, the others find it */
+static pk_status open_text_in_turn(pk_trainer *t) {
+    pk_status status = t->ranks.rank == 0 ? open_text(t) : PK_OK;
+    double    failed = status != PK_OK;
+    PK_TRY(pk_ranks_share(&t->ranks, &failed, 1));
+    if (t->ranks.rank == 0) return status;
+    if (failed != 0) PK_FAIL(PK_CANCELLED, "rank 0 could not read the data");
+    return open_text(t);
+}
+
+/* ---- model ---- */
+
+/* A token that suppressed tokens make impossible is no class for the loss either, where the model's
+ * conventions leave it out of the sums. */
+static int32_t never_of(const pk_config *c) {
+    return c->renormalise && c->n_suppressed == 1 ? c->suppressed[0] : -1;
+}
+
+static pk_status open_start(pk_trainer *t) {
+    const pk_config *c = &t->start.network.config;
+    PK_TRY(pk_start_model_open(&t->recipe, t->task, &t->start));
+    PK_TRY(pk_start_vocab_open(&t->start, &t->vocab));
+    t->maker = (pk_lesson_maker){ .task = t->task,
+                                  .options = t->task_options,
+                                  .eos = c->eos,
+                                  .start = c->start,
+                                  .mask = pk_vocab_find_target(t->vocab, PK_MASK_TOKEN),
+                                  .max_source = c->max_source,
+                                  .max_target = c->max_target };
+    t->never = never_of(c);
+    PK_TRY(
+        pk_start_tags(&t->start, t->vocab, &t->recipe, &t->maker.source_tag, &t->maker.target_tag));
+    const int32_t besides = 1 + (t->maker.source_tag >= 0); /* end symbol and language */
+    const int32_t most = c->max_source < c->max_target ? c->max_source : c->max_target;
+    if (t->recipe.max_length + besides > most)
+        PK_FAIL(PK_ARGUMENT, "data.max_length is %lld, but the model has positions for %d tokens",
+                (long long)t->recipe.max_length, most - besides);
+    return PK_OK;
+}
+
+enum { LEARNED_POSITIONS = 1 };
+
+static pk_status open_parameters(pk_trainer *t) {
+    const pk_recipe            *r = &t->recipe;
+    const pk_parameters_options o = { .freeze = (const char *const *)r->freeze.item,
+                                      .n_freeze = r->freeze.n,
+                                      .learn_positions = r->positions == LEARNED_POSITIONS,
+                                      .learn_output_bias = r->output_bias,
+                                      .average = r->average > 0,
+                                      .seed = (uint64_t)r->seed };
+    PK_TRY(pk_parameters_open(&t->on, &t->start.network.config, &o, &t->p));
+    if (*r->init) PK_TRY(pk_parameters_load(&t->p, &t->start));
+    t->dropout = (pk_dropout){ .embedding = (float)r->dropout,
+                               .residual = (float)r->dropout,
+                               .attention = (float)r->attention_dropout,
+                               .activation = (float)r->activation_dropout };
+    return PK_OK;
+}
+
+static pk_status open_pass(pk_trainer *t) {
+    pk_pass_limits most;
+    int32_t        per_token = 1, per_sentence = 0;
+    const int32_t  tag = t->maker.source_tag >= 0;
+    pk_loader_most(t->loader, &most.source_rows, &most.target_rows, &most.sentences);
+    if (t->task->most) t->task->most(t->task_options, &per_token, &per_sentence);
+    most.longest_run = ((int32_t)t->recipe.max_length + 1 + tag) * per_token + per_sentence;
+    most.source_rows += tag * most.sentences;
+    most.target_rows =
+        (most.target_rows + tag * most.sentences) * per_token + per_sentence * most.sentences;
+    return pk_train_pass_open(&t->on, &t->p, &most, t->task->glances, &t->pass);
+}
+
+/* ---- where we are ---- */
+
+static pk_status make_folder(const char *path) {
+    char *copy;
+    PK_TRY(pk_memory_copy_text(path, strlen(path), &copy));
+    int failed = 0;
+    for (char *at = copy + 1; !failed && *at; at++) {
+        if (*at != '/') continue;
+        *at = '\0';
+        failed = mkdir(copy, 0777) != 0 && errno != EEXIST;
+        *at = '/';
+    }
+    failed = failed || (mkdir(copy, 0777) != 0 && errno != EEXIST);
+    pk_memory_give(copy);
+    if (failed) PK_FAIL(PK_IO, "%s: cannot make this folder: %s", path, strerror(errno));
+    return PK_OK;
+}
+
+/* counters of the device as they were; sums of all ranks are with the first */
+static pk_status restore(pk_trainer *t) {
+    const pk_standing *s = &t->standing;
+    const bool         first = t->ranks.rank == 0;
+    const pk_readings  here = { .sums = { s->loss, s->nll, s->weight, s->correct },
+                                .skipped = s->skipped };
+    const pk_readings  other = { .skipped = s->skipped };
+    const int64_t      ranks = t->ranks.n;
+    if (s->batches % ranks)
+        PK_FAIL(PK_ARGUMENT, "%lld batches cannot be shared by %lld ranks: go on with fewer",
+                (long long)s->batches, (long long)ranks);
+    PK_TRY(pk_device_put(&t->on, t->pass.train, first ? &here : &other, sizeof here));
+    return pk_loader_seek(t->loader, (uint64_t)(s->batches / ranks));
+}
+
+static pk_status find_place(pk_trainer *t) {
+    const char *output = t->recipe.output;
+    size_t      n;
+    bool        found = false;
+    PK_TRY(pk_checkpoint_count(output, &n));
+    if (n && !t->opt.resume)
+        PK_FAIL(PK_ARGUMENT,
+                "%s holds checkpoints of an earlier training: go on with --resume, or give another "
+                "output folder",
+                output);
+    if (t->opt.resume)
+        PK_TRY(pk_checkpoint_resume(output, &t->p, &t->standing, &t->recipe, &found, &t->text));
+    if (t->opt.resume && !found)
+        pk_buffer_print(&t->text, "no checkpoint in %s yet: from the beginning\n", output);
+    return found ? restore(t) : PK_OK;
+}
+
+static void describe(pk_trainer *t) {
+    const pk_parameters *p = &t->p;
+    const double         mib = 1 << 20;
+    const double         held = t->on.held
+                                    ? (double)t->on.held(t->on.self)
+                                    : (double)(t->pass.bytes + (p->n_all + 3 * p->n) * sizeof(float) +
+                                       (p->average ? p->n * sizeof(float) : 0));
+    pk_buffer_add_text(&t->text, pk_loader_report(t->loader));
+    if (t->valid) pk_buffer_add_text(&t->text, pk_loader_report(t->valid));
+    pk_buffer_print(&t->text, "%.2f million weights, %.2f million of them learn; %s, %.0f MiB\n",
+                    (double)p->n_all / 1e6, (double)p->n / 1e6, t->device, held / mib);
+    if (t->ranks.how) pk_buffer_print(&t->text, "%d ranks; %s\n", t->ranks.n, t->ranks.how);
+}
+
+static pk_status open_parts(pk_trainer *t) {
+    PK_TRY(pk_recipe_check(&t->recipe));
+    t->schedule = pk_schedule_of(&t->recipe);
+    PK_TRY(pk_task_parse(t->recipe.task, &t->task, &t->task_options));
+    PK_TRY(open_start(t));
+    PK_TRY(pk_ranks_open(&t->ranks));
+    PK_TRY(make_folder(t->recipe.output));
+    PK_TRY(open_device(t));
+    PK_TRY(open_text_in_turn(t));
+    PK_TRY(open_parameters(t));
+    PK_TRY(open_pass(t));
+    PK_TRY(find_place(t));
+    if (t->ranks.rank == 0)
+        PK_TRY(pk_train_log_open(t->recipe.output, t->standing.update, &t->log));
+    describe(t);
+    t->tokens_since = t->standing.seconds;
+    t->over = pk_schedule_share(&t->schedule, t->standing.update, t->standing.seconds / 60) >= 1;
+    t->last.loss = t->last.nll = t->last.accuracy = t->last.gradient = NAN;
+    return pk_buffer_status(&t->text);
+}
+
+pk_status pk_trainer_open(const char *recipe, const pk_trainer_options *opt, pk_trainer **out) {
+    pk_trainer *t;
+    *out = NULL;
+    PK_TRY(PK_TAKE(&t, 1));
+    if (opt) memcpy(&t->opt, opt, opt->size < sizeof t->opt ? opt->size : sizeof t->opt);
+    pk_status status = pk_recipe_read(recipe, t->opt.set, t->opt.n_set, &t->recipe);
+    if (status == PK_OK) status = open_parts(t);
+    t->failed = status != PK_OK;
+    if (t->failed)
+        pk_trainer_close(t);
+    else
+        *out = t;
+    return status;
+}
+
+/* the log and all that computes first, then what they look at */
+void pk_trainer_close(pk_trainer *t) {
+    if (!t) return;
+    pk_train_log_close(t->log);
+    pk_train_pass_close(&t->pass);
+    pk_parameters_close(&t->p);
+    pk_ranks_close(&t->ranks, !t->failed);
+    pk_backend_close(&t->on);
+    pk_loader_close(t->loader);
+    pk_loader_close(t->valid);
+    pk_lesson_free(&t->lesson);
+    pk_vocab_close(t->vocab);
+    pk_model_data_close(&t->start);
+    pk_memory_give(t->task_options);
+    pk_recipe_free(&t->recipe);
+    pk_buffer_free(&t->text);
+    pk_memory_give(t);
+}

@@ -1,0 +1,211 @@
+/* validation.c - how good the model is by now: its loss on text it does not learn from, and BLEU
+ * and chrF of what the real decoder makes of it.
+ *
+ * Where a moving average is kept, it takes the place of the weights meanwhile. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/text_reader.h"
+#include "train/trainer.h"
+
+#define VALID_MODEL "valid.pronk"
+
+/* ---- loss ---- */
+
+/* The average in the weights' place. Where weights are rounded copies of the master weights, those
+ * stay untouched; where they are the same memory, `kept` holds them meanwhile. */
+static pk_status show_average(pk_trainer *t, float **kept) {
+    pk_parameters *p = &t->p;
+    *kept = NULL;
+    if (!p->average) return PK_OK;
+    if (p->weights != (void *)p->master) {
+        t->on.train->round_weights(t->on.self, p->weights, p->average, p->n);
+        return PK_OK;
+    }
+    PK_TRY(PK_TAKE(kept, 2 * p->n));
+    PK_TRY(pk_parameters_get(p, p->master, *kept, p->n));
+    PK_TRY(pk_parameters_get(p, p->average, *kept + p->n, p->n));
+    return pk_parameters_put(p, p->master, *kept + p->n, p->n);
+}
+
+static pk_status hide_average(pk_trainer *t, float *kept) {
+    pk_parameters *p = &t->p;
+    if (!p->average) return PK_OK;
+    if (p->weights != (void *)p->master) {
+        pk_parameters_round(p);
+        return PK_OK;
+    }
+    const pk_status status = kept ? pk_parameters_put(p, p->master, kept, p->n) : PK_OK;
+    pk_memory_give(kept);
+    return status;
+}
+
+static pk_status run_all(pk_trainer *t) {
+    const pk_pass_options o = { .smoothing = (float)t->recipe.smoothing,
+                                .never = t->never,
+                                .measure = true };
+    pk_batch              batch;
+    pk_status             status;
+    t->maker.key = pk_trainer_key(t, 0, 0, 1); /* the same lessons every time */
+    PK_TRY(pk_loader_seek(t->valid, 0));
+    while ((status = pk_loader_next(t->valid, &batch)) == PK_OK) {
+        PK_TRY(pk_lesson_make(&t->lesson, &t->maker, &batch, NULL));
+        PK_TRY(pk_train_pass_ready(&t->pass, NULL, NULL));
+        PK_TRY(pk_train_pass_run(&t->pass, &t->lesson, &o));
+    }
+    return status == PK_CANCELLED ? PK_OK : status; /* that is the end of the text */
+}
+
+static pk_status measure_loss(pk_trainer *t) {
+    pk_readings here;
+    float      *kept;
+    t->on.train->clear(t->on.self, t->pass.valid, sizeof *t->pass.valid);
+    pk_status status = show_average(t, &kept);
+    if (status == PK_OK) status = run_all(t);
+    const pk_status back = hide_average(t, kept);
+    PK_TRY(status);
+    PK_TRY(back);
+    PK_TRY(pk_device_get(&t->on, &here, t->pass.valid, sizeof here));
+    if (here.sums.weight <= 0) PK_FAIL(PK_FORMAT, "nothing is left of the validation text");
+    t->standing.valid_loss = here.sums.nll / here.sums.weight;
+    return PK_OK;
+}
+
+/* ---- BLEU and chrF ---- */
+
+typedef struct lines {
+    pk_text *text;
+    size_t   n, room;
+} lines;
+
+static void free_lines(lines *l) {
+    for (size_t i = 0; i < l->n; i++) pk_memory_give((char *)l->text[i].data);
+    pk_memory_give(l->text);
+}
+
+static pk_status add_line(lines *l, const char *line, size_t size) {
+    char *copy;
+    if (l->n == l->room) {
+        const size_t room = l->room ? 2 * l->room : 1024;
+        PK_TRY(PK_GROW(&l->text, room));
+        l->room = room;
+    }
+    PK_TRY(pk_memory_copy_text(line, size, &copy));
+    l->text[l->n++] = (pk_text){ copy, size };
+    return PK_OK;
+}
+
+static pk_status read_lines(const char *path, lines *out) {
+    pk_text_reader *r;
+    const char     *line;
+    size_t          size;
+    PK_TRY(pk_text_reader_open(path, &r));
+    pk_status status = pk_text_reader_next(r, &line, &size);
+    while (status == PK_OK && line) {
+        status = add_line(out, line, size);
+        if (status == PK_OK) status = pk_text_reader_next(r, &line, &size);
+    }
+    pk_text_reader_close(r);
+    return status;
+}
+
+static pk_status evaluate(const pk_result *r, const lines *reference, pk_eval_scores *scores) {
+    pk_text *system;
+    PK_TRY(PK_TAKE(&system, reference->n));
+    for (size_t i = 0; i < reference->n; i++) {
+        const char *text = pk_result_text(r, i);
+        system[i] = (pk_text){ text, strlen(text) };
+    }
+    const pk_text *const systems[] = { system };
+    const pk_status status = pk_evaluate(reference->text, systems, 1, reference->n, NULL, scores);
+    pk_memory_give(system);
+    return status;
+}
+
+static pk_status translate(const pk_trainer *t, const char *path, const lines *source,
+                           pk_result **out) {
+    pk_model      *m;
+    pk_translator *translator = NULL;
+    PK_TRY(pk_model_open(path, NULL, &m));
+    pk_status status = pk_translator_open(
+        m,
+        PK_OPTIONS(
+            pk_translator_options, .decode = t->recipe.valid_decode,
+            .from = t->start.network.config.family == PK_MBART ? t->recipe.source_language : NULL,
+            .to = t->start.network.config.family == PK_MBART ? t->recipe.target_language : NULL,
+            .device = t->device, .threads = t->threads, .one_sentence = 1),
+        &translator);
+    if (status == PK_OK) status = pk_translate(translator, source->text, source->n, NULL, out);
+    pk_translator_close(translator);
+    pk_model_close(m);
+    return status;
+}
+
+static pk_status score_translations(pk_trainer *t, const char *path, const lines *source,
+                                    const lines *target) {
+    pk_result     *r = NULL;
+    pk_eval_scores scores;
+    if (source->n != target->n)
+        PK_FAIL(PK_FORMAT, "valid.source has %zu lines and valid.target has %zu", source->n,
+                target->n);
+    PK_TRY(translate(t, path, source, &r));
+    const pk_status status = evaluate(r, target, &scores);
+    pk_result_free(r);
+    PK_TRY(status);
+    t->standing.valid_bleu = scores.bleu;
+    t->standing.valid_chrf = scores.chrf2;
+    return PK_OK;
+}
+
+/* through a file, as everybody would: what is measured is what will be used */
+static pk_status measure_bleu(pk_trainer *t) {
+    lines          source = { 0 }, target = { 0 };
+    const pk_dtype type = pk_trainer_save_type(t);
+    char          *path;
+    PK_TRY(pk_trainer_path(t, VALID_MODEL, &path));
+    pk_status status = pk_trainer_write_model(t, VALID_MODEL, type == PK_I8 ? PK_F16 : type);
+    if (status == PK_OK) status = read_lines(t->recipe.valid_source, &source);
+    if (status == PK_OK) status = read_lines(t->recipe.valid_target, &target);
+    if (status == PK_OK) status = score_translations(t, path, &source, &target);
+    unlink(path);
+    pk_memory_give(path);
+    free_lines(&source);
+    free_lines(&target);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+enum { BY_LOSS, BY_BLEU };
+
+/* rank 0 measures, everyone learns the outcome */
+static pk_status share_outcome(pk_trainer *t, pk_status status) {
+    pk_standing    *s = &t->standing;
+    double          x[4] = { status != PK_OK, s->valid_loss, s->valid_bleu, s->valid_chrf };
+    const pk_status shared = pk_ranks_share(&t->ranks, x, 4);
+    PK_TRY(status);
+    PK_TRY(shared);
+    if (x[0] != 0) PK_FAIL(PK_CANCELLED, "rank 0 could not validate");
+    s->valid_loss = x[1], s->valid_bleu = x[2], s->valid_chrf = x[3];
+    return PK_OK;
+}
+
+pk_status pk_trainer_validate(pk_trainer *t) {
+    pk_standing *s = &t->standing;
+    pk_status    status = PK_OK;
+    if (t->ranks.rank == 0) {
+        status = measure_loss(t);
+        if (status == PK_OK && t->recipe.valid_bleu) status = measure_bleu(t);
+    }
+    PK_TRY(share_outcome(t, status));
+    s->validations++;
+    const double score = t->recipe.valid_metric == BY_BLEU ? -s->valid_bleu : s->valid_loss;
+    const bool   better = s->best_update == 0 || score < s->best;
+    s->worse = better ? 0 : s->worse + 1;
+    if (!better) return PK_OK;
+    s->best = score;
+    s->best_update = s->update;
+    if (t->ranks.rank != 0) return PK_OK;
+    return pk_trainer_write_model(t, "best.pronk", pk_trainer_save_type(t));
+}

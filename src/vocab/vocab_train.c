@@ -1,0 +1,156 @@
+/* vocab_train.c - text files become a SentencePiece model: pk_vocab_train().
+ *
+ * Where there are more lines than wanted, a first reading counts them and a second picks just so
+ * many, every line with the same chance (Knuth's algorithm S): only the picked lines are ever
+ * in memory. Lines that are empty or not UTF-8 are passed over. Invariant: which lines are picked
+ * depends on the text, max_lines and the seed alone. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file_map.h"
+#include "base/memory.h"
+#include "base/text_reader.h"
+#include "text/utf8.h"
+#include "vocab/spm_train.h"
+
+enum { SIZE = 16000, LINES = 1000000, THREADS = 16, REPORT_EVERY = 10000 };
+enum { SMALLEST = 8, LARGEST = 1 << 20, MOST_THREADS = 1024 };
+
+typedef struct lines {
+    const pk_vocab_train_options *o;
+    size_t                        file; /* being read */
+    pk_text_reader               *reader;
+    size_t                        done, all; /* good lines read, and in all (0: not counted) */
+    size_t                        picked, wanted;
+} lines;
+
+/* splitmix64's finisher: line i's share of chance */
+static uint64_t mix(uint64_t x) {
+    x ^= x >> 30, x *= 0xbf58476d1ce4e5b9u;
+    x ^= x >> 27, x *= 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+static void rewind_lines(lines *l) {
+    pk_text_reader_close(l->reader);
+    l->reader = NULL;
+    l->file = l->done = l->picked = 0;
+}
+
+static pk_status report(const lines *l) {
+    if (l->o->progress && l->o->progress(l->o->user, l->done, l->all) != 0)
+        PK_FAIL(PK_CANCELLED, "cancelled while reading %s", l->o->inputs[l->file]);
+    return PK_OK;
+}
+
+/* the next good line of all files; NULL behind the last */
+static pk_status next_line(lines *l, const char **line, size_t *size) {
+    *line = NULL;
+    while (l->file < l->o->n_inputs) {
+        if (!l->reader) PK_TRY(pk_text_reader_open(l->o->inputs[l->file], &l->reader));
+        PK_TRY(pk_text_reader_next(l->reader, line, size));
+        if (*line && *size && pk_utf8_valid(*line, *size)) {
+            if (++l->done % REPORT_EVERY == 0) PK_TRY(report(l));
+            return PK_OK;
+        }
+        if (*line) continue;
+        pk_text_reader_close(l->reader);
+        l->reader = NULL;
+        l->file++;
+    }
+    return PK_OK;
+}
+
+/* the next line that is picked: line i with the chance of (still wanted) / (still to come) */
+static pk_status next_picked(void *user, const char **line, size_t *size) {
+    lines *l = user;
+    for (;;) {
+        *line = NULL;
+        if (l->picked == l->wanted) return PK_OK;
+        PK_TRY(next_line(l, line, size));
+        if (!*line) return PK_OK;
+        const uint64_t dice = mix(l->o->seed + (uint64_t)l->done * 0x9e3779b97f4a7c15u) >> 32;
+        const size_t   left = l->all + 1 - l->done; /* this one among them */
+        if (l->all <= l->wanted || (dice * left >> 32) < l->wanted - l->picked) break;
+    }
+    l->picked++;
+    return PK_OK;
+}
+
+static pk_status count_lines(lines *l) {
+    const char *line;
+    size_t      size;
+    do PK_TRY(next_line(l, &line, &size));
+    while (line);
+    const size_t all = l->done;
+    rewind_lines(l);
+    l->all = all;
+    if (all == 0)
+        PK_FAIL(PK_FORMAT, "%s%s: no text", l->o->inputs[0], l->o->n_inputs > 1 ? " ..." : "");
+    return PK_OK;
+}
+
+static pk_status train(lines *l, const pk_spm_train_options *settings) {
+    pk_buffer      model = { 0 };
+    pk_file_writer file;
+    PK_TRY(count_lines(l));
+    l->wanted = l->o->max_lines < 0 ? SIZE_MAX : (size_t)l->o->max_lines;
+    /* a place that cannot be written to is found now, not after minutes of work */
+    PK_TRY(pk_file_writer_open(l->o->output, &file));
+    pk_status status = pk_spm_train(settings, &model);
+    if (status == PK_OK) {
+        pk_file_writer_add(&file, model.data, model.size);
+        status = pk_file_writer_finish(&file);
+    }
+    pk_file_writer_abandon(&file);
+    pk_buffer_free(&model);
+    return status;
+}
+
+static pk_status check_options(const pk_vocab_train_options *o) {
+    if (o->n_inputs == 0) PK_FAIL(PK_ARGUMENT, "no text to learn a vocabulary from: give inputs");
+    for (size_t i = 0; i < o->n_inputs; i++) { /* they are read twice */
+        struct stat info;
+        if (stat(o->inputs[i], &info) != 0) PK_FAIL(PK_IO, "%s: %s", o->inputs[i], strerror(errno));
+        if (!S_ISREG(info.st_mode)) PK_FAIL(PK_IO, "%s: not a regular file", o->inputs[i]);
+    }
+    if (!o->output || !o->output[0]) PK_FAIL(PK_ARGUMENT, "say where the vocabulary goes: output");
+    if (o->vocab_size < SMALLEST || o->vocab_size > LARGEST)
+        PK_FAIL(PK_ARGUMENT, "a vocabulary of %d pieces: give %d to %d", o->vocab_size, SMALLEST,
+                LARGEST);
+    if (strcmp(o->type, "unigram") != 0 && strcmp(o->type, "bpe") != 0)
+        PK_FAIL(PK_ARGUMENT, "no vocabulary type \"%s\": give unigram or bpe", o->type);
+    if (!(o->coverage >= 0.9 && o->coverage <= 1))
+        PK_FAIL(PK_ARGUMENT, "character coverage %g: give 0.9 to 1", o->coverage);
+    if (o->max_lines < -1)
+        PK_FAIL(PK_ARGUMENT, "learn from %lld lines: give a number, or -1 for all",
+                (long long)o->max_lines);
+    if (o->threads < 1 || o->threads > MOST_THREADS)
+        PK_FAIL(PK_ARGUMENT, "%d threads: give 1 to %d", o->threads, MOST_THREADS);
+    return PK_OK;
+}
+
+pk_status pk_vocab_train(const pk_vocab_train_options *given) {
+    pk_vocab_train_options o = { 0 };
+    if (!given || given->size < sizeof given->size)
+        PK_FAIL(PK_ARGUMENT, "pk_vocab_train_options: set size (PK_OPTIONS does)");
+    memcpy(&o, given, given->size < sizeof o ? given->size : sizeof o);
+    if (o.vocab_size == 0) o.vocab_size = SIZE;
+    if (!o.type) o.type = "unigram";
+    if (o.coverage == 0) o.coverage = 0.9995;
+    if (o.max_lines == 0) o.max_lines = LINES;
+    if (o.threads == 0) o.threads = THREADS;
+    PK_TRY(check_options(&o));
+    lines                      l = { .o = &o };
+    const pk_spm_train_options settings = { .type = o.type,
+                                            .size = o.vocab_size,
+                                            .threads = o.threads,
+                                            .coverage = o.coverage,
+                                            .byte_fallback = o.byte_fallback != 0,
+                                            .next = next_picked,
+                                            .user = &l };
+    const pk_status            status = train(&l, &settings);
+    pk_text_reader_close(l.reader);
+    return status;
+}
