@@ -23,10 +23,15 @@ typedef struct pk_cli {
     const char               *model, *from, *to, *type, *device, *decode;
     const char               *input, *output, *prefix, *draft, *reference, *tokenize, *format;
     pk_cli_list               decodes, drafts; /* bench: one case each; one for each or for all */
+    pk_cli_list               models; /* several decode together; where a verb takes them */
     int64_t                   threads, workers, batch, batch_tokens, max_input, n_best;
     int64_t                   bootstrap, seed, limit, repeat, warm_up;
     bool                      no_split, scores, word_scores, alignment, lowercase, json, quiet;
     bool                      interleave, man, help, version;
+    pk_cli_list               inputs, sets; /* vocab: files; train: keys of the recipe */
+    int64_t                   vocab_size, lines;
+    double                    coverage;
+    bool                      resume, byte_fallback;
 } pk_cli;
 
 /* one line on stderr, "pronk VERB: ..."; the value is the exit code to return */
@@ -43,6 +48,18 @@ void *pk_cli_grow(void *block, size_t n, size_t each);
 int pk_cli_open_model(const pk_cli *c, pk_model **model);
 int pk_cli_open_translator(const pk_cli *c, const pk_model *model, const char *decode,
                            pk_translator **out);
+/* the same for the models of c->models, which decode together */
+typedef struct pk_cli_models {
+    pk_model **model;
+    size_t     n;
+} pk_cli_models;
+int  pk_cli_open_models(const pk_cli *c, pk_cli_models *out);
+void pk_cli_close_models(pk_cli_models *models);
+int  pk_cli_open_ensemble(const pk_cli *c, const pk_cli_models *models, const char *decode,
+                          pk_translator **out);
+/* the options of a translator as they were given; models borrowed, or NULL */
+pk_translator_options pk_cli_translator_options(const pk_cli *c, const pk_cli_models *models,
+                                                const char *decode);
 /* says once what became of input that was not as it should be */
 void pk_cli_warn_stats(const pk_cli *c, const pk_translator *translator);
 
@@ -52,7 +69,11 @@ int pk_cli_convert(pk_cli *c);
 int pk_cli_info(pk_cli *c);
 int pk_cli_score(pk_cli *c);
 int pk_cli_eval(pk_cli *c);
+int pk_cli_distill(pk_cli *c);
 int pk_cli_bench(pk_cli *c);
 int pk_cli_viz(pk_cli *c);
+int pk_cli_vocab(pk_cli *c);
+int pk_cli_train(pk_cli *c);
+int pk_cli_average(pk_cli *c);
 int pk_cli_help(pk_cli *c);
 #endif

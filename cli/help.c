@@ -66,6 +66,14 @@ static void print_strategies(FILE *out) {
     pk_free(text);
 }
 
+static void print_recipe(FILE *out) {
+    char *text = NULL;
+    if (pk_recipe_text(&text) != PK_OK) return;
+    fprintf(out, "\nKeys of a recipe, what they take, and what they are if not given:\n");
+    print_indented(out, text);
+    pk_free(text);
+}
+
 static void print_usage(FILE *out, const pk_cli_verb *verb) {
     bool program = verb == &pk_cli_program;
     fprintf(out, "Usage: pronk%s%s", program ? "" : " ", program ? "" : verb->name);
@@ -82,7 +90,8 @@ void pk_cli_print_help(FILE *out, const pk_cli_verb *verb) {
     if (verb == &pk_cli_program) print_verbs(out);
     fprintf(out, "\nOptions:\n");
     for (const pk_cli_option *o = verb->options; o->name; o++) print_option(out, o);
-    if (verb->strategies) print_strategies(out);
+    if (verb->lists == PK_CLI_STRATEGIES) print_strategies(out);
+    if (verb->lists == PK_CLI_RECIPE) print_recipe(out);
     fprintf(out, "\nExamples:\n");
     print_indented(out, verb->examples);
 }

@@ -119,6 +119,16 @@ static void print_strategies(FILE *out) {
     pk_free(text);
 }
 
+static void print_recipe(FILE *out) {
+    char *text = NULL;
+    if (pk_recipe_text(&text) != PK_OK) return;
+    fputs(".Ss Keys of a recipe\n", out);
+    print_text(out, "Keys stand in sections, or whole with a dot. "
+                    "Behind each is what it takes, and in brackets what it is if not given.");
+    print_literal(out, text);
+    pk_free(text);
+}
+
 /* the pages of all verbs, in the order of the alphabet, as mandoc wants them */
 static void print_references(FILE *out) {
     const char *last = "";
@@ -162,6 +172,7 @@ void pk_cli_print_manual(FILE *out, const pk_cli_verb *verb) {
     if (program) print_verbs(out);
     fputs(".Pp\n", out);
     print_options(out, verb);
-    if (verb->strategies) print_strategies(out);
+    if (verb->lists == PK_CLI_STRATEGIES) print_strategies(out);
+    if (verb->lists == PK_CLI_RECIPE) print_recipe(out);
     print_end(out, verb);
 }

@@ -1,5 +1,6 @@
 /* open.c - from options to an open model and translator; what translate, score and bench share. */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "cli.h"
 
@@ -9,8 +10,26 @@ int pk_cli_open_model(const pk_cli *c, pk_model **model) {
     return status == PK_OK ? 0 : pk_cli_fail_status(c, status);
 }
 
-int pk_cli_open_translator(const pk_cli *c, const pk_model *model, const char *decode,
-                           pk_translator **out) {
+int pk_cli_open_models(const pk_cli *c, pk_cli_models *out) {
+    pk_model_options options = { .size = sizeof options, .type = c->type };
+    *out = (pk_cli_models){ 0 };
+    for (size_t i = 0; i < c->models.n; i++) {
+        out->model = pk_cli_grow(out->model, i + 1, sizeof *out->model);
+        pk_status status = pk_model_open(c->models.item[i], &options, &out->model[i]);
+        if (status != PK_OK) return pk_cli_fail_status(c, status);
+        out->n++;
+    }
+    return 0;
+}
+
+void pk_cli_close_models(pk_cli_models *models) {
+    for (size_t i = 0; i < models->n; i++) pk_model_close(models->model[i]);
+    free(models->model);
+    *models = (pk_cli_models){ 0 };
+}
+
+pk_translator_options pk_cli_translator_options(const pk_cli *c, const pk_cli_models *models,
+                                                const char *decode) {
     pk_translator_options options = {
         .size = sizeof options,
         .decode = decode,
@@ -27,8 +46,29 @@ int pk_cli_open_translator(const pk_cli *c, const pk_model *model, const char *d
         .scores = c->scores || c->word_scores || c->n_best,
         .max_input = (int32_t)c->max_input,
     };
-    pk_status status = pk_translator_open(model, &options, out);
+    if (models && models->n > 1) {
+        options.ensemble = (const pk_model *const *)models->model + 1;
+        options.n_ensemble = models->n - 1;
+    }
+    return options;
+}
+
+static int open_translator(const pk_cli *c, const pk_model *model,
+                           const pk_translator_options *options, pk_translator **out) {
+    pk_status status = pk_translator_open(model, options, out);
     return status == PK_OK ? 0 : pk_cli_fail_status(c, status);
+}
+
+int pk_cli_open_translator(const pk_cli *c, const pk_model *model, const char *decode,
+                           pk_translator **out) {
+    pk_translator_options options = pk_cli_translator_options(c, NULL, decode);
+    return open_translator(c, model, &options, out);
+}
+
+int pk_cli_open_ensemble(const pk_cli *c, const pk_cli_models *models, const char *decode,
+                         pk_translator **out) {
+    pk_translator_options options = pk_cli_translator_options(c, models, decode);
+    return open_translator(c, models->model[0], &options, out);
 }
 
 void pk_cli_warn_stats(const pk_cli *c, const pk_translator *translator) {

@@ -81,9 +81,22 @@ static int set_int(parser *p, const pk_cli_option *o, const char *value) {
     return 0;
 }
 
+/* the program never sets a locale: numbers have points */
+static int set_float(parser *p, const pk_cli_option *o, const char *value) {
+    char  *end;
+    double number = strtod(value, &end);
+    bool   text = *end || end == value || strspn(value, "0123456789.eE+-") != strlen(value);
+    if (text || !(number >= (double)o->lowest && number <= (double)o->highest))
+        return pk_cli_usage(p->c, "--%s takes a number from %" PRId64 " to %" PRId64 ", not '%s'",
+                            o->name, o->lowest, o->highest, value);
+    *(double *)field(p->c, o) = number;
+    return 0;
+}
+
 static int set(parser *p, const pk_cli_option *o, const char *value) {
     p->seen |= (uint64_t)1 << (o - p->verb->options);
     if (o->kind == PK_CLI_INT) return set_int(p, o, value);
+    if (o->kind == PK_CLI_FLOAT) return set_float(p, o, value);
     if (o->kind == PK_CLI_CHOICE && !is_choice(o->choices, value))
         return pk_cli_usage(p->c, "--%s takes %s, not '%s'", o->name, o->choices, value);
     if (o->kind == PK_CLI_FLAG)
@@ -191,4 +204,8 @@ int pk_cli_parse(pk_cli *c, const pk_cli_verb *verb, int n, char *const *argumen
 void pk_cli_free(pk_cli *c) {
     free(c->operand.item);
     free(c->decodes.item);
+    free(c->drafts.item);
+    free(c->models.item);
+    free(c->inputs.item);
+    free(c->sets.item);
 }

@@ -19,6 +19,10 @@
     { name, 0, choices, PK_CLI_CHOICE, AT(field), 0, 0, choices, normal, NULL, help }
 #define LIST(name, letter, argument, field, normal, help) \
     { name, letter, argument, PK_CLI_LIST, AT(field), 0, 0, NULL, normal, NULL, help }
+#define NEEDED_LIST(name, letter, argument, field, missing, help) \
+    { name, letter, argument, PK_CLI_LIST, AT(field), 0, 0, NULL, NULL, missing, help }
+#define FLOAT(name, field, lowest, highest, normal, help) \
+    { name, 0, "X", PK_CLI_FLOAT, AT(field), lowest, highest, NULL, normal, NULL, help }
 #define END \
     { .name = NULL }
 
@@ -30,6 +34,13 @@
            "no model: give one with -m MODEL, a .pronk file (made by `pronk convert`) or a " \
            "MarianMT or mBART-50 folder as downloaded from Hugging Face",                    \
            "a .pronk file, or a MarianMT or mBART-50 folder as downloaded from Hugging Face")
+#define MODELS_OPTION                                                                             \
+    NEEDED_LIST("model", 'm', "MODEL", models,                                                    \
+                "no model: give one with -m MODEL, a .pronk file (made by `pronk convert`) or a " \
+                "MarianMT or mBART-50 folder as downloaded from Hugging Face",                    \
+                "a .pronk file, or a MarianMT or mBART-50 folder as downloaded from Hugging "     \
+                "Face; several decode together, if they have one vocabulary: their "              \
+                "log-probabilities are averaged")
 #define LANGUAGE_OPTIONS                                                                        \
     TEXT("from", 0, "LANG", from, NULL, "language of the input, for models that know several"), \
         TEXT("to", 0, "LANG", to, NULL, "language to translate to, for models that know several")
@@ -54,6 +65,9 @@
 #define MAX_INPUT_OPTION                                         \
     INT("max-input", max_input, 1, 1 << 20, "the model's limit", \
         "longest sentence in tokens; a longer one is translated in parts, never cut")
+#define MAX_INPUT_SKIP_OPTION                                    \
+    INT("max-input", max_input, 1, 1 << 20, "the model's limit", \
+        "longest sentence in tokens; a longer one gives an empty line and is counted")
 #define QUIET_OPTION FLAG("quiet", 'q', quiet, "no progress and no warnings on standard error")
 #define JSON_OPTION  FLAG("json", 0, json, "print JSON, for programs")
 #define HELP_OPTION  FLAG("help", 'h', help, "print this help and stop")
@@ -69,7 +83,7 @@ static const pk_cli_option program_options[] = {
 };
 
 static const pk_cli_option translate_options[] = {
-    MODEL_OPTION,
+    MODELS_OPTION,
     INPUT_OPTION("what to translate, UTF-8 text; - is standard input"),
     OUTPUT_OPTION,
     LANGUAGE_OPTIONS,
@@ -110,7 +124,7 @@ static const pk_cli_option info_options[] = {
 };
 
 static const pk_cli_option score_options[] = {
-    MODEL_OPTION,
+    MODELS_OPTION,
     INPUT_OPTION("source sentences, one a line; - is standard input"),
     NEEDED("reference", 'r', "FILE", reference,
            "no translations to score: give them with -r FILE, one a line",
@@ -138,6 +152,32 @@ static const pk_cli_option eval_options[] = {
         "to the first HYP"),
     INT("seed", seed, 0, INT64_MAX, "12345", "seed of the bootstrap"),
     JSON_OPTION,
+    HELP_OPTION,
+    END
+};
+
+static const pk_cli_option distill_options[] = {
+    MODELS_OPTION,
+    NEEDED("input", 'i', "FILE", input,
+           "nothing to translate: give it with -i FILE, one sentence a line",
+           "source sentences, one a line; plain, .gz, .xz or .zst"),
+    NEEDED("output", 'o', "FILE", output,
+           "nowhere to write: give a file with -o FILE",
+           "their translations, line by line; a file that is there already is only touched with --resume"),
+    FLAG("resume", 0, resume,
+         "go on with an output that is half done: its whole lines are kept and not translated again"),
+    LANGUAGE_OPTIONS,
+    TEXT("decode", 'd', "SPEC", decode, "beam:size=4", DECODE_HELP),
+    TEXT("reference", 'r', "FILE", reference, NULL,
+         "the corpus's own translations, one for each line: of the N best the one most like them is "
+         "written (by chrF2 of the sentence; sequence-level interpolation)"),
+    INT("n-best", n_best, 2, 256, "4, with --reference",
+        "how many the reference chooses from; the beam must be as wide"),
+    MAX_INPUT_SKIP_OPTION,
+    TYPE_OPTION,
+    SPEED_OPTIONS,
+    DEVICE_OPTION,
+    QUIET_OPTION,
     HELP_OPTION,
     END
 };
@@ -181,6 +221,44 @@ static const pk_cli_option viz_options[] = {
     END
 };
 
+static const pk_cli_option train_options[] = {
+    LIST("set", 0, "KEY=VALUE", sets, NULL,
+         "sets a key, whatever the recipe says; items of a list are separated by commas; may be given "
+         "several times"),
+    FLAG("resume", 0, resume, "go on from the last checkpoint in the output folder"),
+    QUIET_OPTION,
+    HELP_OPTION,
+    END
+};
+
+static const pk_cli_option vocab_options[] = {
+    NEEDED_LIST("input", 'i', "FILE", inputs,
+                "no text: give files with -i FILE, those of both languages for a joint vocabulary",
+                "text to learn from, a sentence a line; plain, .gz, .xz or .zst; more files may follow, or "
+                "give it several times"),
+    NEEDED("output", 'o', "FILE", output, "no file to write: name one with -o FILE, joint.spm say",
+           "where to write the SentencePiece model"),
+    INT("size", vocab_size, 16, 1000000, "16000", "pieces of the vocabulary"),
+    CHOICE("type", type, "unigram|bpe", "unigram", "how pieces are found"),
+    FLOAT("coverage", coverage, 0, 1, "0.9995", "share of the text's characters that get pieces of their own"),
+    FLAG("byte-fallback", 0, byte_fallback, "write characters without a piece as bytes, not as unknown"),
+    INT("lines", lines, 1, INT64_MAX, "1000000", "most lines to learn from, drawn from all alike"),
+    INT("threads", threads, 1, MOST_THREADS, "16",
+        "threads; the same number gives the same vocabulary on any machine"),
+    QUIET_OPTION,
+    HELP_OPTION,
+    END
+};
+
+static const pk_cli_option average_options[] = {
+    NEEDED("output", 'o', "FILE", output, "no file to write: name one with -o FILE, model.pronk say",
+           "where to write the model"),
+    CHOICE("type", type, "f32|f16|i8", "as the first", "numbers to store"),
+    QUIET_OPTION,
+    HELP_OPTION,
+    END
+};
+
 static const pk_cli_option help_options[] = {
     FLAG("man", 0, man, "print the manual page, as source for man(1)"),
     HELP_OPTION,
@@ -188,18 +266,19 @@ static const pk_cli_option help_options[] = {
 };
 
 const pk_cli_verb pk_cli_program = {
-    "pronk", "VERB [OPTION ...]", 0, 0, NULL, program_options, false,
+    "pronk", "VERB [OPTION ...]", 0, 0, NULL, program_options, PK_CLI_NO_LIST,
     "neural machine translation",
     "Pronk translates text on the CPU with models people already have.\n"
     "A MODEL is a .pronk file, or a MarianMT (OPUS-MT) or mBART-50 folder as downloaded from "
     "Hugging Face.",
     "echo \"Hello, world.\" | pronk translate -m opus-mt-en-de\n"
     "pronk convert opus-mt-en-de en-de.pronk --type i8\n"
+    "pronk train recipes/tiny.yml\n"
     "pronk help translate"
 };
 
 const pk_cli_verb pk_cli_verbs[] = {
-    { "translate", "", 0, 0, pk_cli_translate, translate_options, true,
+    { "translate", "", 0, 0, pk_cli_translate, translate_options, PK_CLI_STRATEGIES,
       "translate text, line by line",
       "Reads lines and writes one translated line for each, in order. A line may hold several "
       "sentences. Blank lines, line ends and a missing last newline are kept.\n"
@@ -207,28 +286,38 @@ const pk_cli_verb pk_cli_verbs[] = {
       "Memory does not grow with the length of the input.",
       "pronk translate -m en-de.pronk -i news.en -o news.de\n"
       "pronk translate -m en-de.pronk --decode beam:size=4 --n-best 4 --no-split -i news.en" },
-    { "convert", "FOLDER MODEL", 2, 2, pk_cli_convert, convert_options, false,
+    { "convert", "FOLDER MODEL", 2, 2, pk_cli_convert, convert_options, PK_CLI_NO_LIST,
       "make a .pronk file from a model folder",
       "Writes weights, configuration and vocabulary of a Hugging Face folder as one safetensors "
       "file, which is mapped when opened and translates exactly as the folder does.",
       "pronk convert opus-mt-en-de en-de.pronk --type i8" },
-    { "info", "MODEL", 1, 1, pk_cli_info, info_options, false,
+    { "info", "MODEL", 1, 1, pk_cli_info, info_options, PK_CLI_NO_LIST,
       "describe a model",
       "Prints what a model is: its network, languages, vocabulary and where it came from.",
       "pronk info en-de.pronk" },
-    { "score", "", 0, 0, pk_cli_score, score_options, false,
+    { "score", "", 0, 0, pk_cli_score, score_options, PK_CLI_NO_LIST,
       "give the log-probability of translations",
       "Prints one natural logarithm a line: the probability that the model gives to the whole "
       "translation, end of sentence included. Both files must have the same number of lines.",
       "pronk score -m en-de.pronk -i news.en -r news.de" },
-    { "eval", "[HYP ...]", 0, SIZE_MAX, pk_cli_eval, eval_options, false,
+    { "eval", "[HYP ...]", 0, SIZE_MAX, pk_cli_eval, eval_options, PK_CLI_NO_LIST,
       "compare translations with a reference: BLEU, chrF2, chrF2++",
       "Prints the figures of sacreBLEU, with its signature, and the token repetition rate (TRR), "
       "the percentage of tokens equal to the one before. "
       "Without HYP, or where it is -, translations come from standard input.",
       "pronk eval -r news.de output.de\n"
       "pronk eval -r news.de --bootstrap 1000 greedy.de beam.de" },
-    { "bench", "", 0, 0, pk_cli_bench, bench_options, true,
+    { "distill", "", 0, 0, pk_cli_distill, distill_options, PK_CLI_STRATEGIES,
+      "translate a corpus with teachers, to train a student on",
+      "Writes one line for each line of the source, which is taken as one sentence. Lines that are "
+      "blank or too long give an empty line, so that both files stay aligned; they are counted and "
+      "reported at the end.\n"
+      "Work that was interrupted goes on with --resume and the same options. Memory does not grow "
+      "with the corpus. Several teachers of one vocabulary decode together.",
+      "pronk distill -m teacher.pronk -i train.en.gz -o train.distilled.de\n"
+      "pronk distill -m a.pronk -m b.pronk -i train.en -o train.distilled.de --device cuda --resume\n"
+      "pronk distill -m teacher.pronk -i train.en -r train.de --n-best 4 -o train.distilled.de" },
+    { "bench", "", 0, 0, pk_cli_bench, bench_options, PK_CLI_STRATEGIES,
       "measure speed, latency and where the time goes",
       "Each line is taken as one sentence. With --batch 1 every line is a call of its own, and its "
       "latency is the time of that call. With larger batches all lines are given in one call, and "
@@ -241,7 +330,7 @@ const pk_cli_verb pk_cli_verbs[] = {
       "presumes (pj: the length) and are not counted among them. "
       "A strategy that remembers the document (jacobi) knows the lines of the warm-up and of earlier runs.",
       "pronk bench -m en-de.pronk -i news.en --batch 1 --decode greedy --decode beam:size=4" },
-    { "viz", "[SENTENCE]", 0, 1, pk_cli_viz, viz_options, true,
+    { "viz", "[SENTENCE]", 0, 1, pk_cli_viz, viz_options, PK_CLI_STRATEGIES,
       "show how a sentence is decoded, pass by pass",
       "Translates one sentence, the first line of standard input if none is given, and writes a page "
       "that shows which tokens became certain in which pass, how probable they were, and which "
@@ -250,7 +339,29 @@ const pk_cli_verb pk_cli_verbs[] = {
       "all passes; DOT is the dependency graph.",
       "pronk viz -m en-de.pronk -o page.html \"The house is small.\"\n"
       "pronk viz -m en-de.pronk --decode pj --format dot \"Hello.\" | dot -Tpng -o graph.png" },
-    { "help", "[VERB]", 0, 1, pk_cli_help, help_options, false,
+    { "vocab", "[FILE ...]", 0, SIZE_MAX, pk_cli_vocab, vocab_options, PK_CLI_NO_LIST,
+      "learn a vocabulary from text",
+      "Trains a SentencePiece model, which cuts words into pieces. Give the text of both languages for a "
+      "joint vocabulary, as most models have: source and target then share one table of embeddings.",
+      "pronk vocab -i corpus.en corpus.de --size 16000 -o joint.spm" },
+    { "train", "RECIPE", 1, 1, pk_cli_train, train_options, PK_CLI_RECIPE,
+      "train a model by a recipe",
+      "A recipe is a YAML file that says what is learned from which text, by what network, how and for how "
+      "long; every key is listed below. The output folder gets checkpoints, the log (log.jsonl), a plot of it "
+      "(plot.svg) and at the end the finished model, model.pronk.\n"
+      "Ctrl-C, or a TERM signal, saves a checkpoint and stops; --resume goes on from the last checkpoint as "
+      "if nothing had happened, also after a crash.",
+      "pronk train recipes/tiny.yml\n"
+      "pronk train recipes/base.yml --set device=cuda --set train.minutes=14\n"
+      "pronk train recipes/base.yml --resume" },
+    { "average", "MODEL ...", 1, SIZE_MAX, pk_cli_average, average_options, PK_CLI_NO_LIST,
+      "average the weights of several models",
+      "Writes a model whose weights are the means of those of models of the same shape and vocabulary, or of "
+      "checkpoints of a training: the last ones together are often better than each alone. Of a checkpoint with a "
+      "moving average, that counts.",
+      "pronk average run/checkpoint-*.safetensors -o model.pronk --type f16\n"
+      "pronk average one.pronk two.pronk -o mean.pronk" },
+    { "help", "[VERB]", 0, 1, pk_cli_help, help_options, PK_CLI_NO_LIST,
       "print help, of the program or of a verb",
       "Prints the same as `pronk VERB --help`.",
       "pronk help translate\npronk help --man translate | man -l -" },

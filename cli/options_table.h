@@ -10,6 +10,7 @@
 typedef enum pk_cli_kind {
     PK_CLI_FLAG,   /* bool: given or not */
     PK_CLI_INT,    /* int64_t from lowest to highest */
+    PK_CLI_FLOAT,  /* double, the same */
     PK_CLI_TEXT,   /* const char *; the last one given counts */
     PK_CLI_CHOICE, /* const char *, one of those in `choices` */
     PK_CLI_LIST,   /* pk_cli_list: each one given is added */
@@ -21,22 +22,29 @@ typedef struct pk_cli_option { /* a table ends with a NULL name */
     const char *argument;      /* its name in help; NULL for a FLAG */
     pk_cli_kind kind;
     size_t      offset;          /* of the field in pk_cli */
-    int64_t     lowest, highest; /* INT */
+    int64_t     lowest, highest; /* INT, FLOAT */
     const char *choices;         /* CHOICE: "f32|i8" */
     const char *normal;          /* default, as help says it; INT: set if a number */
     const char *missing;         /* if not NULL the option must be given; says why */
     const char *help;
 } pk_cli_option;
 
+/* what help adds from the library's own lists */
+typedef enum pk_cli_lists {
+    PK_CLI_NO_LIST,
+    PK_CLI_STRATEGIES, /* ways of decoding */
+    PK_CLI_RECIPE      /* keys of a recipe */
+} pk_cli_lists;
+
 typedef struct pk_cli_verb {     /* the table ends with a NULL name */
     const char *name, *operands; /* "eval", "HYP ..." */
     size_t      least, most;     /* how many operands */
     int (*run)(pk_cli *c);
     const pk_cli_option *options;
-    bool                 strategies; /* help lists the decoding strategies */
-    const char          *summary;    /* one line, no full stop */
-    const char          *details;    /* paragraphs, separated by newlines */
-    const char          *examples;   /* command lines, separated by newlines */
+    pk_cli_lists         lists;
+    const char          *summary;  /* one line, no full stop */
+    const char          *details;  /* paragraphs, separated by newlines */
+    const char          *examples; /* command lines, separated by newlines */
 } pk_cli_verb;
 
 extern const pk_cli_verb pk_cli_verbs[]; /* as listed by `pronk --help` */

@@ -10,7 +10,7 @@
 
 typedef struct job {
     pk_cli        *c;
-    pk_model      *model;
+    pk_cli_models  models;
     pk_translator *translator;
     pk_line_reader source, target;
     pk_line_writer output;
@@ -63,14 +63,14 @@ int pk_cli_score(pk_cli *c) {
     job j = { .c = c, .source.file = -1, .target.file = -1, .output.file = -1 };
     c->no_split = c->scores = true; /* a pair of lines is a pair of sentences */
     int code = read_all(&j);
-    if (!code) code = pk_cli_open_model(c, &j.model);
-    if (!code) code = pk_cli_open_translator(c, j.model, NULL, &j.translator);
+    if (!code) code = pk_cli_open_models(c, &j.models);
+    if (!code) code = pk_cli_open_ensemble(c, &j.models, NULL, &j.translator);
     if (!code) code = pk_writer_open(c, c->output, &j.source, &j.output);
     if (!code) code = run(&j);
     code = pk_writer_close(c, &j.output, code);
     if (j.translator) pk_cli_warn_stats(c, j.translator);
     pk_translator_close(j.translator);
-    pk_model_close(j.model);
+    pk_cli_close_models(&j.models);
     pk_lines_close(&j.source);
     pk_lines_close(&j.target);
     return code;

@@ -10,7 +10,7 @@
 
 typedef struct job {
     pk_cli        *c;
-    pk_model      *model;
+    pk_cli_models  models;
     pk_translator *translator;
     pk_line_reader input, prefix, draft;
     pk_line_writer output;
@@ -37,8 +37,8 @@ static int open_all(job *j) {
     if (!code && c->prefix) code = pk_lines_open(c, c->prefix, &j->prefix);
     if (!code && c->draft) code = pk_lines_open(c, c->draft, &j->draft);
     if (!code) code = check_counts(j);
-    if (!code) code = pk_cli_open_model(c, &j->model);
-    if (!code) code = pk_cli_open_translator(c, j->model, c->decode, &j->translator);
+    if (!code) code = pk_cli_open_models(c, &j->models);
+    if (!code) code = pk_cli_open_ensemble(c, &j->models, c->decode, &j->translator);
     if (!code) code = pk_writer_open(c, c->output, &j->input, &j->output);
     return code;
 }
@@ -46,7 +46,7 @@ static int open_all(job *j) {
 static int close_all(job *j, int code) {
     code = pk_writer_close(j->c, &j->output, code);
     pk_translator_close(j->translator);
-    pk_model_close(j->model);
+    pk_cli_close_models(&j->models);
     pk_lines_close(&j->draft);
     pk_lines_close(&j->prefix);
     pk_lines_close(&j->input);

@@ -123,12 +123,17 @@ pk_status pk_document_read(pk_document *d, const pk_reader *r, pk_text text) {
     }
     PK_TRY(pk_split(r->splitter, d->text, d->size, r->one_sentence, &d->pieces));
     PK_TRY(cut_long_sentences(d, r));
+    d->skipped = r->skip_long && d->n_wrapped;
+    if (d->skipped) d->pieces.n = 0;
     return make_jobs(d, r);
 }
 
 pk_status pk_document_set_prefix(pk_document *d, const pk_reader *r, pk_text prefix) {
     const pk_config *c = &r->model->data.network.config;
     if (prefix.size == 0 || d->n_jobs == 0) return PK_OK;
+    if (c->right_to_left)
+        PK_FAIL(PK_UNSUPPORTED, "this model writes from right to left: it cannot be given the "
+                                "beginning of its output");
     pk_job *job = &d->job[0];
     PK_TRY(pk_vocab_encode_target(r->model->vocab, prefix.data, prefix.size, &job->prefix));
     if ((int64_t)job->prefix.n > c->max_target - 1)
@@ -138,7 +143,9 @@ pk_status pk_document_set_prefix(pk_document *d, const pk_reader *r, pk_text pre
 }
 
 static pk_status add_draft(pk_job *job, const pk_reader *r, const char *text, size_t size) {
-    return pk_vocab_encode_target(r->model->vocab, text, size, &job->draft);
+    PK_TRY(pk_vocab_encode_target(r->model->vocab, text, size, &job->draft));
+    pk_job_turn(&r->model->data.network.config, job->draft.id, job->draft.n);
+    return PK_OK;
 }
 
 pk_status pk_document_set_draft(pk_document *d, const pk_reader *r, pk_text draft) {
@@ -169,7 +176,10 @@ pk_status pk_document_set_forced(pk_document *d, const pk_reader *r, pk_text tar
         PK_FAIL(PK_ARGUMENT, "a source of more than %d tokens or one line cannot be scored",
                 r->max_source);
     if (r->language.target_token >= 0) PK_TRY(pk_ids_add(&job->forced, r->language.target_token));
+    const size_t first = job->forced.n;
     PK_TRY(pk_vocab_encode_target(r->model->vocab, target.data, target.size, &job->forced));
+    if (job->forced.n > first) /* the list may not be there yet */
+        pk_job_turn(c, job->forced.id + first, job->forced.n - first);
     PK_TRY(pk_ids_add(&job->forced, c->eos));
     if ((int64_t)job->forced.n > c->max_target)
         PK_FAIL(PK_ARGUMENT, "a target of %zu tokens, but the model's output has at most %d",

@@ -2,7 +2,7 @@
  *
  * The text is split into pieces: sentences become jobs, what stands between them is copied. A
  * sentence too long for the model becomes several jobs, cut at the best boundary; nothing is ever
- * left out. */
+ * left out, unless the reader says so. */
 #ifndef PK_ENGINE_DOCUMENT_H
 #define PK_ENGINE_DOCUMENT_H
 #include "engine/job.h"
@@ -17,6 +17,7 @@ typedef struct pk_document {
     pk_job     *job; /* one per sentence piece, in order */
     size_t      n_jobs;
     size_t      n_wrapped; /* sentences that had to be cut */
+    bool        skipped;   /* it had such a sentence, and the reader skips those */
 } pk_document;
 
 typedef struct pk_reader { /* what reading needs to know */
@@ -25,6 +26,7 @@ typedef struct pk_reader { /* what reading needs to know */
     pk_splitter    *splitter;
     int32_t         max_source; /* tokens of one job */
     bool            one_sentence;
+    bool            skip_long; /* a text with a sentence that is too long has no jobs */
 } pk_reader;
 
 pk_status pk_document_read(pk_document *d, const pk_reader *r, pk_text text);

@@ -40,11 +40,37 @@ static pk_status keep(pk_job_hypothesis *h, const pk_hypothesis *found, int32_t 
     return PK_OK;
 }
 
-pk_status pk_job_finish(pk_job *job, const pk_hypothesis *found, int32_t n) {
+void pk_job_turn(const pk_config *c, int32_t *token, size_t n) {
+    for (size_t i = 0; c->right_to_left && i < n / 2; i++) {
+        const int32_t other = token[n - 1 - i];
+        token[n - 1 - i] = token[i];
+        token[i] = other;
+    }
+}
+
+static void turn_scores(float *x, size_t n) {
+    for (size_t i = 0; i < n / 2; i++) {
+        const float other = x[n - 1 - i];
+        x[n - 1 - i] = x[i];
+        x[i] = other;
+    }
+}
+
+static void turn(pk_job_hypothesis *h, const pk_config *c, int32_t n_free_prefix) {
+    if (!c->right_to_left || h->n <= n_free_prefix) return;
+    const bool   ended = h->token[h->n - 1] == c->eos;
+    const size_t first = (size_t)n_free_prefix, n = (size_t)h->n - first - ended;
+    pk_job_turn(c, h->token + first, n);
+    turn_scores(h->logp + first, n);
+    if (h->looks_at) pk_job_turn(c, h->looks_at + first, n);
+}
+
+pk_status pk_job_finish(pk_job *job, const pk_hypothesis *found, int32_t n, const pk_config *c) {
     PK_TRY(PK_TAKE(&job->hypothesis, (size_t)n));
     for (int32_t i = 0; i < n; i++) {
         job->n_hypotheses = i + 1; /* so that a half-kept one is given back too */
         PK_TRY(keep(&job->hypothesis[i], &found[i], (int32_t)job->source.n));
+        turn(&job->hypothesis[i], c, job->n_free_prefix);
     }
     return PK_OK;
 }

@@ -3,6 +3,7 @@
 #define PK_ENGINE_JOB_H
 #include "base/ids.h"
 #include "decode/strategy.h"
+#include "model/config.h"
 
 typedef struct pk_job_hypothesis {
     int32_t *token;    /* [n] end symbol included when it was met */
@@ -24,6 +25,9 @@ typedef struct pk_job {
 } pk_job;
 
 void pk_job_free(pk_job *job);
-/* copies what a strategy found, best first */
-pk_status pk_job_finish(pk_job *job, const pk_hypothesis *found, int32_t n);
+/* Copies what a strategy found, best first, in reading order: a model that writes from right to
+ * left has its tokens turned round, language and end symbol staying where they are. */
+pk_status pk_job_finish(pk_job *job, const pk_hypothesis *found, int32_t n, const pk_config *c);
+/* a target in the order in which the model writes it */
+void pk_job_turn(const pk_config *c, int32_t *token, size_t n);
 #endif

@@ -2,6 +2,7 @@
  */
 #ifndef PK_ENGINE_MODEL_H
 #define PK_ENGINE_MODEL_H
+#include "model/ensemble.h"
 #include "model/model_file.h"
 #include "vocab/vocab.h"
 
@@ -19,4 +20,7 @@ typedef struct pk_language {
 } pk_language;
 /* from, to: ISO codes or the model's own names, or NULL. Refuses what the model does not know. */
 pk_status pk_language_choose(const pk_model *m, const char *from, const char *to, pk_language *out);
+/* several models as one; refuses those that read or write other tokens than the first */
+pk_status pk_models_join(const pk_model *first, const pk_model *const *more, size_t n_more,
+                         pk_ensemble *out);
 #endif

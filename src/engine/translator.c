@@ -14,14 +14,15 @@
 #include "engine/worker.h"
 
 struct pk_translator {
-    const pk_model *model;
+    const pk_model *model; /* the first, where there are several */
+    pk_ensemble     all;
     pk_reader       reader;
     pk_plan         plan, scoring;
     void           *options, *scoring_options; /* strategies' fresh states */
     int32_t         n_best, n_workers, threads, threads_each;
     bool            may_join; /* worker 0 may have all threads when it serves alone */
     pk_worker      *worker;   /* [n_workers] */
-    uint64_t        texts, repaired, wrapped;
+    uint64_t        texts, repaired, wrapped, skipped;
 };
 
 /* ---- opening ---- */
@@ -97,8 +98,20 @@ static int32_t share_threads(pk_translator *t, size_t n_jobs) {
     return n;
 }
 
+/* what all models can be computed with: in F32 if one of them would be */
+static pk_dtype arithmetic_of(const pk_translator *t, const pk_translator_options *o,
+                              const pk_devices *devices) {
+    const pk_model *m = t->model;
+    const pk_dtype  first = pk_devices_arithmetic(devices, m->asked_type, m->data.type);
+    for (size_t i = 0; i < o->n_ensemble; i++) {
+        m = o->ensemble[i];
+        if (pk_devices_arithmetic(devices, m->asked_type, m->data.type) == PK_F32) return PK_F32;
+    }
+    return first;
+}
+
 static pk_status open_workers(pk_translator *t, const pk_translator_options *o) {
-    const pk_config *c = &t->model->data.network.config;
+    const pk_config *c = &t->all.config;
     const int32_t    threads = or_default(o->threads, cores());
     pk_devices       devices;
     PK_TRY(pk_devices_parse(o->device, &devices));
@@ -106,7 +119,7 @@ static pk_status open_workers(pk_translator *t, const pk_translator_options *o) 
                             .batch_tokens = or_default(o->batch_tokens, devices.gpu ? 32768 : 4096),
                             .plan = t->plan,
                             .scoring = t->scoring };
-    w.arithmetic = pk_devices_arithmetic(&devices, t->model->asked_type, t->model->data.type);
+    w.arithmetic = arithmetic_of(t, o, &devices);
     w.max_source = o->max_input && o->max_input < c->max_source ? o->max_input : c->max_source;
     t->reader.max_source = w.max_source;
     if (devices.gpu)
@@ -117,7 +130,7 @@ static pk_status open_workers(pk_translator *t, const pk_translator_options *o) 
     for (int32_t i = 0; i < t->n_workers; i++) {
         w.backend = devices.name[i % devices.n];
         w.threads = i == 0 && t->may_join ? threads : t->threads_each;
-        PK_TRY(pk_worker_open(&t->worker[i], &t->model->data.network, &w));
+        PK_TRY(pk_worker_open(&t->worker[i], &t->all, &w));
         t->worker[i].reports = i == 0;
     }
     return PK_OK;
@@ -128,6 +141,8 @@ static pk_status open_parts(pk_translator *t, const pk_translator_options *o) {
     t->n_best = or_default(o->n_best, 1);
     t->reader.model = t->model;
     t->reader.one_sentence = o->one_sentence;
+    t->reader.skip_long = o->skip_long;
+    PK_TRY(pk_models_join(t->model, o->ensemble, o->n_ensemble, &t->all));
     PK_TRY(pk_language_choose(t->model, o->from, o->to, &t->reader.language));
     const char *code = t->reader.language.source_code;
     PK_TRY(pk_splitter_open(*code ? code : NULL, &t->reader.splitter));
@@ -158,6 +173,7 @@ void pk_translator_close(pk_translator *t) {
     pk_memory_give(t->options);
     pk_memory_give(t->scoring_options);
     pk_splitter_close(t->reader.splitter);
+    pk_ensemble_close(&t->all);
     pk_memory_give(t);
 }
 
@@ -184,7 +200,8 @@ static pk_status read_one(call *k, size_t i, const pk_text *text, const pk_call_
     k->n_jobs += d->n_jobs;
     t->texts++;
     t->repaired += d->repaired.size > 0;
-    t->wrapped += d->n_wrapped;
+    t->wrapped += d->skipped ? 0 : d->n_wrapped;
+    t->skipped += d->skipped;
     return PK_OK;
 }
 
@@ -304,7 +321,8 @@ void pk_translator_stats(const pk_translator *t, pk_stats *out) {
     *out = (pk_stats){ .texts = t->texts,
                        .repaired = t->repaired,
                        .wrapped = t->wrapped,
-                       .decoder_weight_bytes = pk_decoder_bytes(&t->model->data.network) };
+                       .skipped = t->skipped,
+                       .decoder_weight_bytes = pk_ensemble_decoder_bytes(&t->all) };
     for (int32_t i = 0; i < t->n_workers; i++) {
         const pk_worker *w = &t->worker[i];
         const double    *seconds = pk_session_seconds(w->session);

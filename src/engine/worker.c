@@ -96,9 +96,9 @@ static pk_status take_live(pk_worker *w, reach worst, size_t state_size) {
     return PK_OK;
 }
 
-pk_status pk_worker_open(pk_worker *w, const pk_network *net, const pk_worker_options *opt) {
-    const pk_config *c = &net->config;
-    *w = (pk_worker){ .net = net, .opt = *opt };
+pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_options *opt) {
+    const pk_config *c = &all->config;
+    *w = (pk_worker){ .config = *c, .opt = *opt };
     const reach  usual = plan_reach(&opt->plan, c, opt->max_source, 0, 0);
     const reach  prefixed = plan_reach(&opt->plan, c, opt->max_source, c->max_target - 1, 0);
     const reach  scored = plan_reach(&opt->scoring, c, opt->max_source, 0, c->max_target);
@@ -108,7 +108,7 @@ pk_status pk_worker_open(pk_worker *w, const pk_network *net, const pk_worker_op
     const pk_session_limits limits = plan_session(opt, c, usual, worst, w->on.remote);
     PK_TRY(pk_ngrams_open(PK_NGRAMS_BITS, &w->ngrams));
     PK_TRY(take_live(w, worst, a > b ? a : b));
-    return pk_session_open(net, &w->on, &limits, &w->session);
+    return pk_session_open_ensemble(all, &w->on, &limits, &w->session);
 }
 
 void pk_worker_close(pk_worker *w) {
@@ -124,7 +124,7 @@ void pk_worker_close(pk_worker *w) {
 /* ---- sentences come ---- */
 
 static pk_source source_of(const pk_worker *w, const pk_job *job) {
-    const pk_config *c = &w->net->config;
+    const pk_config *c = &w->config;
     const int32_t    n = (int32_t)job->source.n;
     int32_t          most = 3 * n + 32; /* longer is a loop, not a translation */
     if (c->max_output && most > c->max_output) most = c->max_output;
@@ -231,7 +231,7 @@ static void remove_live(pk_worker *w, int32_t i) {
 static pk_status finish(pk_worker *w, pk_queue *q, int32_t i) {
     pk_live      *l = &w->live[i];
     const int32_t n = w->plan->strategy->result(l->state, w->found, larger(w->plan->n_best, 1));
-    PK_TRY(pk_job_finish(l->job, w->found, n));
+    PK_TRY(pk_job_finish(l->job, w->found, n, &w->config));
     if (n) w->stats.target_tokens += (uint64_t)l->job->hypothesis[0].n;
     w->stats.sentences++;
     remove_live(w, i);
@@ -245,7 +245,7 @@ static pk_status finish(pk_worker *w, pk_queue *q, int32_t i) {
  * others, those that are done should soon make room. Who looks on wants to see every pass. */
 static int32_t steps_at_once(const pk_worker *w, const pk_queue *q) {
     if (q->trace) return 0;
-    return w->opt.batch == 1 && w->on.follow ? w->net->config.max_target : w->on.follow;
+    return w->opt.batch == 1 && w->on.follow ? w->config.max_target : w->on.follow;
 }
 
 static void propose(pk_worker *w, const pk_queue *q) {
@@ -278,7 +278,7 @@ static int32_t group(pk_worker *w, int32_t first) {
     int64_t                  asks = 0, listed = 0;
     for (int32_t i = first; i < w->n_live; i++) {
         asks += w->live[i].pass.n;
-        listed += tokens_listed(&w->live[i].pass, w->net->config.n_suppressed);
+        listed += tokens_listed(&w->live[i].pass, w->config.n_suppressed);
         if (asks > max->asks || asks > pk_session_free_slots(w->session) || listed > max->listed)
             break;
         w->request[n++] = (pk_request){ w->live[i].sentence, &w->live[i].pass };

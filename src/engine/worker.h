@@ -42,7 +42,7 @@ typedef struct pk_worker_options {
 
 typedef struct pk_live pk_live;
 typedef struct pk_worker {
-    const pk_network *net;
+    pk_config         config; /* of all networks */
     pk_backend        on;
     pk_session       *session;
     pk_worker_options opt;
@@ -66,7 +66,8 @@ typedef struct pk_worker {
     char              error[512];
 } pk_worker;
 
-pk_status pk_worker_open(pk_worker *w, const pk_network *net, const pk_worker_options *opt);
+/* all: one network or several, borrowed */
+pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_options *opt);
 void      pk_worker_close(pk_worker *w);
 /* decodes until the queue is empty or stopped; the outcome is in w->status and w->error */
 void pk_worker_run(pk_worker *w, pk_queue *q, const pk_plan *plan);

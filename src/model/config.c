@@ -80,6 +80,7 @@ static pk_status check_conventions(const pk_config *c) {
           RANGE(no_repeat_ngram, 0, MAX_POSITIONS),
           RANGE(max_output, 0, MAX_POSITIONS),
           RANGE(n_suppressed, 0, PK_MAX_SUPPRESSED),
+          RANGE(right_to_left, 0, 1),
     };
     PK_TRY(check_ranges(r, sizeof r / sizeof *r));
     for (int32_t i = 0; i < c->n_suppressed; i++)
@@ -117,15 +118,24 @@ pk_status pk_config_check(const pk_config *c) {
 
 /* ---- JSON out ---- */
 
-static void write_INT(pk_buffer *out, int32_t value) { pk_buffer_print(out, "%d", value); }
-static void write_FLOAT(pk_buffer *out, float value) { pk_json_add_float(out, value); }
+static void write_INT(pk_buffer *out, const char *name, int32_t value) {
+    pk_buffer_print(out, "\"%s\":%d,", name, value);
+}
+
+static void write_FLOAT(pk_buffer *out, const char *name, float value) {
+    pk_buffer_print(out, "\"%s\":", name);
+    pk_json_add_float(out, value);
+    pk_buffer_add_text(out, ",");
+}
+
+/* not said where it says nothing new: earlier versions can still read the file then */
+static void write_LATER(pk_buffer *out, const char *name, int32_t value) {
+    if (value) write_INT(out, name, value);
+}
 
 void pk_config_write(const pk_config *c, pk_buffer *json) {
     pk_buffer_add_text(json, "{");
-#define WRITE(kind, field, normal)               \
-    pk_buffer_add_text(json, "\"" #field "\":"); \
-    write_##kind(json, c->field);                \
-    pk_buffer_add_text(json, ",");
+#define WRITE(kind, field, normal) write_##kind(json, #field, c->field);
     PK_CONFIG_MAP(WRITE)
 #undef WRITE
     pk_buffer_add_text(json, "\"suppressed\":[");
@@ -148,6 +158,10 @@ static pk_status read_INT(const json_t *value, const char *name, int32_t *out) {
     if (n < INT32_MIN || n > INT32_MAX) PK_FAIL(PK_FORMAT, "configuration: %s is too large", name);
     *out = (int32_t)n;
     return PK_OK;
+}
+
+static pk_status read_LATER(const json_t *value, const char *name, int32_t *out) {
+    return value ? read_INT(value, name, out) : PK_OK;
 }
 
 static pk_status read_FLOAT(const json_t *value, const char *name, float *out) {
@@ -177,12 +191,12 @@ static pk_status read_suppressed(const json_t *list, pk_config *c) {
     return PK_OK;
 }
 
-/* Every field of the list must be there, and nothing else. */
+/* Every field of the list must be there, those that came later excepted, and nothing else. */
 static pk_status read_object(const json_t *object, pk_config *c) {
     size_t n_fields = 3; /* suppressed and the two languages */
 #define READ(kind, field, normal)                                            \
     PK_TRY(read_##kind(json_object_get(object, #field), #field, &c->field)); \
-    n_fields++;
+    n_fields += json_object_get(object, #field) != NULL;
     PK_CONFIG_MAP(READ)
 #undef READ
     PK_TRY(read_suppressed(json_object_get(object, "suppressed"), c));

@@ -44,10 +44,12 @@ typedef enum pk_family { PK_MARIAN, PK_MBART } pk_family;
     X(INT, early_stopping, 0)   /* 0 no, 1 yes, 2 never */                                         \
     X(INT, max_output, 0)       /* most tokens of a translation, end included; 0: no word on it */ \
     X(INT, no_repeat_ngram, 0)                                                                     \
-    X(FLOAT, repetition_penalty, 1)
+    X(FLOAT, repetition_penalty, 1)                                                                \
+    X(LATER, right_to_left, 0)  /* writes the last token first */
 
 #define PK_CONFIG_INT int32_t
 #define PK_CONFIG_FLOAT float
+#define PK_CONFIG_LATER int32_t  /* came later: files may lack it, and do where it is 0 */
 #define PK_CONFIG_FIELD(kind, field, normal) PK_CONFIG_##kind field;
 enum { PK_MAX_SUPPRESSED = 16 };
 typedef struct pk_config {

@@ -24,7 +24,7 @@ int32_t pk_session_count_questions(const pk_request *request, int32_t n) {
 }
 
 static pk_question question_for(pk_session *s, const pk_ask *a, int32_t row) {
-    const pk_config *c = &s->net->config;
+    const pk_config *c = &s->config;
     pk_question      q = { .row = row,
                            .top_k = a->top_k,
                            .n_ban = a->n_ban + c->n_suppressed,
@@ -37,6 +37,13 @@ static pk_question question_for(pk_session *s, const pk_ask *a, int32_t row) {
     return q;
 }
 
+/* of several members each sums for itself, and the sum of their logits is asked about as one */
+static void set_sums_apart(pk_session *s, int32_t q) {
+    s->summing[q] = s->question[q];
+    s->summing[q].top_k = s->summing[q].n_target = 0;
+    s->question[q].log_sum = false;
+}
+
 void pk_session_question(pk_session *s, const pk_request *request, int32_t n) {
     int32_t questions = 0, row = 0;
     s->any_log_sum = s->any_target = false;
@@ -46,7 +53,9 @@ void pk_session_question(pk_session *s, const pk_request *request, int32_t n) {
         for (int32_t j = 1; j <= p->n; j++, row++) {
             const pk_ask *a = &p->ask[j];
             if (!wants_answer(a)) continue;
-            s->question[questions++] = question_for(s, a, row);
+            s->question[questions] = question_for(s, a, row);
+            if (s->n_members > 1) set_sums_apart(s, questions);
+            questions++;
             s->any_log_sum |= a->logp;
             s->any_target |= a->n_target > 0;
             if (a->top_k > s->most_top_k) s->most_top_k = a->top_k;
@@ -58,7 +67,7 @@ void pk_session_question(pk_session *s, const pk_request *request, int32_t n) {
 void pk_session_answering(const pk_session *s, pk_answering *out) {
     *out = (pk_answering){ .n = s->questions,
                            .most_top_k = s->most_top_k,
-                           .any_log_sum = s->any_log_sum,
+                           .any_log_sum = s->any_log_sum && s->n_members == 1,
                            .question = pk_twin_there(&s->up, s->question),
                            .tokens = pk_twin_there(&s->up, s->list),
                            .top_stride = s->max.top_k,
@@ -67,15 +76,36 @@ void pk_session_answering(const pk_session *s, pk_answering *out) {
                            .target_score = pk_twin_there(&s->down, s->target_score) };
 }
 
+void pk_session_summing(const pk_session *s, int32_t member, pk_answering *out) {
+    const float *sums = s->log_sum + (size_t)member * (size_t)s->questions;
+    *out = (pk_answering){ .n = s->questions,
+                           .any_log_sum = true,
+                           .question = pk_twin_there(&s->up, s->summing),
+                           .tokens = pk_twin_there(&s->up, s->list),
+                           .top_stride = s->max.top_k,
+                           .top = pk_twin_there(&s->down, s->top),
+                           .log_sum = pk_twin_there(&s->down, sums),
+                           .target_score = pk_twin_there(&s->down, s->target_score) };
+}
+
+/* the log sums of all members together */
+static float log_sums(const pk_session *s, int32_t q) {
+    float sum = s->log_sum[q];
+    for (int32_t i = 1; i < s->n_members; i++)
+        sum += s->log_sum[(size_t)i * (size_t)s->questions + (size_t)q];
+    return sum;
+}
+
+/* scores are sums over members, so their mean is a share; of one member it is the score itself */
 static pk_answer answer_to(pk_session *s, const pk_ask *a, int32_t q) {
-    const float      shift = a->logp ? s->log_sum[q] : 0;
+    const float      shift = a->logp ? log_sums(s, q) : 0, n = (float)s->n_members;
     pk_candidate    *top = s->candidate + (size_t)q * (size_t)s->max.top_k;
     const pk_scored *raw = s->top + (size_t)q * (size_t)s->max.top_k;
     for (int32_t k = 0; k < a->top_k; k++)
-        top[k] = (pk_candidate){ raw[k].token, raw[k].score - shift };
+        top[k] = (pk_candidate){ raw[k].token, (raw[k].score - shift) / n };
     float *target = s->target_score + s->question[q].target;
-    for (int32_t k = 0; k < a->n_target; k++) target[k] -= shift;
-    return (pk_answer){ .top = top, .target_logp = target, .log_sum = shift };
+    for (int32_t k = 0; k < a->n_target; k++) target[k] = (target[k] - shift) / n;
+    return (pk_answer){ .top = top, .target_logp = target, .log_sum = shift / n };
 }
 
 /* what an ask that followed has found; the slots of steps it did not take go back */

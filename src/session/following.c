@@ -12,7 +12,9 @@ static bool follows(const pk_pass *p) {
 }
 
 int32_t pk_session_steps(const pk_session *s, const pk_request *request, int32_t n) {
-    int32_t steps = s->on->follow && n ? s->slots.n_free / n : 0, wanted = 0;
+    /* an ensemble's log-probabilities are put together on the host */
+    const bool can = s->on->follow && s->n_members == 1;
+    int32_t    steps = can && n ? s->slots.n_free / n : 0, wanted = 0;
     for (int32_t i = 0; i < n; i++) {
         const pk_pass *p = request[i].pass;
         if (!follows(p)) return 0;
@@ -52,7 +54,7 @@ void pk_session_settle(pk_session *s, session_sentence *e, int32_t fed) {
 void pk_session_following(pk_session *s, pk_following *out) {
     const session_twin *up = &s->up, *down = &s->down;
     *out = (pk_following){ .n = s->rows,
-                           .eos = s->net->config.eos,
+                           .eos = s->config.eos,
                            .token = pk_twin_there(up, s->token),
                            .pos = pk_twin_there(up, s->pos),
                            .slot = pk_twin_there(up, s->slot),

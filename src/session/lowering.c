@@ -12,7 +12,7 @@ static int32_t slot_before(const pk_session *s, const session_sentence *e, const
 
 static pk_status check(const pk_session *s, const session_sentence *e, const pk_pass *p, int32_t at,
                        int64_t *listed) {
-    const pk_config *c = &s->net->config;
+    const pk_config *c = &s->config;
     if (at + p->n > s->max.asks) PK_FAIL(PK_NO_MEMORY, "a pass of more than %d asks", s->max.asks);
     for (int32_t i = 1; i <= p->n; i++) {
         const pk_ask *a = &p->ask[i];

@@ -43,13 +43,15 @@ static void lay_out_up(pk_session *s, char *base, int32_t rows, int32_t question
         *arrays[i] = carve(base, &s->up_used, (size_t)rows * sizeof(int32_t));
     s->live = carve(base, &s->up_used, sizeof(int32_t));
     s->question = carve(base, &s->up_used, (size_t)questions * sizeof *s->question);
+    const size_t summing = s->n_members > 1 ? (size_t)questions : 0;
+    s->summing = carve(base, &s->up_used, summing * sizeof *s->summing);
     s->list = carve(base, &s->up_used, 0);
 }
 
 static size_t lay_out_down(pk_session *s, char *base, int32_t rows, int32_t questions) {
     size_t used = 0;
     s->top = carve(base, &used, (size_t)questions * (size_t)s->max.top_k * sizeof *s->top);
-    s->log_sum = carve(base, &used, (size_t)questions * sizeof *s->log_sum);
+    s->log_sum = carve(base, &used, (size_t)s->n_members * (size_t)questions * sizeof *s->log_sum);
     s->target_score = carve(base, &used, (size_t)s->max.listed * sizeof *s->target_score);
     /* an ask that follows is alone in its sentence */
     const int32_t sentences = s->on->round(s->on->self, s->max.sentences);
@@ -74,7 +76,10 @@ void pk_session_lay_out(pk_session *s, int32_t n, int32_t n_questions) {
     lay_out_up(s, s->up.here, s->rows, s->questions);
     lay_out_down(s, s->down.here, s->rows, s->questions);
     for (int32_t i = n; i < s->rows; i++) fill_row(s, i);
-    for (int32_t i = n_questions; i < s->questions; i++) s->question[i] = (pk_question){ 0 };
+    for (int32_t i = n_questions; i < s->questions; i++) {
+        s->question[i] = (pk_question){ 0 };
+        if (s->n_members > 1) s->summing[i] = (pk_question){ 0 };
+    }
 }
 
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
@@ -91,7 +96,7 @@ pk_status pk_session_open_pass(pk_session *s) {
     PK_TRY(PK_TAKE(&s->followed, (size_t)s->max.sentences * (size_t)s->max.path));
     /* alignment rounds each tensor up; a few tensors are alive at a time */
     s->scratch.size =
-        (size_t)rows * pk_forward_scratch(s->net) * pk_dtype_bytes(s->on->activations) + 4096;
+        (size_t)rows * pk_session_scratch(s) * pk_dtype_bytes(s->on->activations) + 4096;
     if (!s->on->remote) return pk_arena_open(&s->scratch, s->scratch.size);
     return s->on->take(s->on->self, s->scratch.size, false, (void **)&s->scratch.base);
 }

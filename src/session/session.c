@@ -11,61 +11,6 @@
 
 /* ---- memory ---- */
 
-/* With many sentences alive, keys and values are as much to read as the weights. Where weights are
- * rounded to 8 bits, 16 bits for these lose nothing that counts, and halve the traffic. */
-static pk_dtype pool_type(const pk_session *s) {
-    if (s->on->remote) return s->on->activations;
-    return s->net->output.type == PK_I8 ? PK_F16 : PK_F32;
-}
-
-/* one row more than there are: rows that fill a pass up write there */
-static pk_status open_pools(pk_session *s, pk_tensor **pools, int32_t rows) {
-    const pk_config *c = &s->net->config;
-    PK_TRY(PK_TAKE(pools, (size_t)c->decoder_layers));
-    for (int32_t i = 0; i < c->decoder_layers; i++) {
-        pk_tensor *pool = &(*pools)[i]; /* (rows + 1, 2D) */
-        *pool = (pk_tensor){ NULL, rows + 1, 2 * c->dim, 2 * c->dim, pool_type(s) };
-        const size_t n = (size_t)pool->rows * (size_t)pool->cols, each = pk_dtype_bytes(pool->type);
-        if (s->on->remote)
-            PK_TRY(s->on->take(s->on->self, n * each, false, (void **)&pool->data));
-        else
-            PK_TRY(pk_memory_take(n, each, (void **)&pool->data));
-    }
-    return PK_OK;
-}
-
-static void close_pools(pk_session *s, pk_tensor *pools) {
-    for (int32_t i = 0; pools && !s->on->remote && i < s->net->config.decoder_layers; i++)
-        pk_memory_give(pools[i].data);
-    pk_memory_give(pools);
-}
-
-/* ---- weights ---- */
-
-static pk_status adopt(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
-                       bool matrix) {
-    const pk_backend *on = user;
-    const pk_weight   host = *w;
-    (void)name, (void)rows, (void)cols, (void)matrix;
-    return host.data ? on->adopt(on->self, &host, w) : PK_OK;
-}
-
-/* a remote device works on weights of its own */
-static pk_status open_network(pk_session *s, const pk_network *net) {
-    const pk_config *c = &net->config;
-    s->net = net;
-    if (!s->on->remote) return PK_OK;
-    s->own = *net;
-    s->own.encoder = NULL, s->own.decoder = NULL;
-    PK_TRY(pk_network_init(&s->own));
-    memcpy(s->own.encoder, net->encoder, (size_t)c->encoder_layers * sizeof *net->encoder);
-    memcpy(s->own.decoder, net->decoder, (size_t)c->decoder_layers * sizeof *net->decoder);
-    PK_TRY(pk_network_walk(&s->own, adopt, (void *)(uintptr_t)s->on));
-    pk_network_share(&s->own);
-    s->net = &s->own;
-    return PK_OK;
-}
-
 static pk_status open_sentences(pk_session *s) {
     const size_t n = (size_t)s->max.sentences, length = (size_t)s->max.source_length;
     PK_TRY(PK_TAKE(&s->sentence, n));
@@ -91,32 +36,34 @@ static int32_t most_rows(const pk_session *s) {
 }
 
 static pk_status reserve(pk_session *s) {
-    const pk_config *c = &s->net->config;
-    const int32_t    wide = c->encoder_ffn > c->decoder_ffn ? c->encoder_ffn : c->decoder_ffn;
-    const pk_limits  max = {
-         .rows = most_rows(s),
-         .cols = wide > c->dim ? wide : c->dim,
-         .keys = s->max.path > s->max.source_length ? s->max.path : s->max.source_length,
-         .questions = s->on->round(s->on->self, s->max.asks),
-         .top_k = s->max.top_k,
-         .vocab = c->target_vocab,
+    const pk_limits max = {
+        .rows = most_rows(s),
+        .cols = pk_session_widest(s),
+        .keys = s->max.path > s->max.source_length ? s->max.path : s->max.source_length,
+        .questions = s->on->round(s->on->self, s->max.asks),
+        .top_k = s->max.top_k,
+        .vocab = s->config.target_vocab,
     };
     return s->on->reserve(s->on->self, &max);
 }
 
 pk_status pk_session_open(const pk_network *net, const pk_backend *on, const pk_session_limits *max,
                           pk_session **out) {
+    const pk_ensemble alone = pk_ensemble_alone(net);
+    return pk_session_open_ensemble(&alone, on, max, out);
+}
+
+pk_status pk_session_open_ensemble(const pk_ensemble *all, const pk_backend *on,
+                                   const pk_session_limits *max, pk_session **out) {
     pk_session *s;
     *out = NULL;
     PK_TRY(PK_TAKE(&s, 1));
-    *s = (pk_session){ .net = net, .on = on, .max = *max };
+    *s = (pk_session){ .on = on, .max = *max, .config = all->config };
     pk_status status;
-    PK_GOTO(open_network(s, net));
+    PK_GOTO(pk_session_open_members(s, all, most_rows(s)));
     PK_GOTO(pk_slots_open(&s->slots, max->slots));
     PK_GOTO(open_sentences(s));
     PK_GOTO(pk_session_open_pass(s));
-    PK_GOTO(open_pools(s, &s->memory.self, max->slots));
-    PK_GOTO(open_pools(s, &s->memory.source, max->source_tokens));
     PK_GOTO(reserve(s));
     *out = s;
     return PK_OK;
@@ -131,10 +78,8 @@ void pk_session_close(pk_session *s) {
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
     pk_twin_close(s->on, &s->source);
     pk_session_close_pass(s);
-    close_pools(s, s->memory.self);
-    close_pools(s, s->memory.source);
+    pk_session_close_members(s);
     pk_slots_close(&s->slots);
-    pk_network_free(&s->own);
     pk_memory_give(s);
 }
 
@@ -172,22 +117,24 @@ typedef struct encoding {
     pk_tensor   states; /* (rows, D) */
 } encoding;
 
-static void encode_rows(void *context) {
-    encoding          *e = context;
+static void encode_rows(encoding *e, const pk_network *net) {
     const pk_session  *s = e->s;
-    const pk_attention see = { .heads = s->net->config.encoder_heads,
+    const pk_attention see = { .heads = net->config.encoder_heads,
                                .first = pk_twin_there(&s->up, s->first),
                                .count = pk_twin_there(&s->up, s->count) };
     pk_run_release(&e->r, 0);
-    e->states = pk_encode(&e->r, s->net, pk_twin_there(&s->up, s->token),
+    e->states = pk_encode(&e->r, net, pk_twin_there(&s->up, s->token),
                           pk_twin_there(&s->up, s->pos), s->rows, &see);
 }
 
 static void encode_and_remember(void *context) {
-    encoding *e = context;
-    encode_rows(e);
-    pk_remember_source(&e->r, e->s->net, e->states, &e->s->memory,
-                       pk_twin_there(&e->s->up, e->s->slot));
+    encoding         *e = context;
+    const pk_session *s = e->s;
+    for (int32_t i = 0; i < s->n_members; i++) {
+        const session_member *m = &s->member[i];
+        encode_rows(e, m->net);
+        pk_remember_source(&e->r, m->net, e->states, &m->memory, pk_twin_there(&s->up, s->slot));
+    }
 }
 
 /* sends what the host has written, when that is elsewhere */
@@ -272,7 +219,7 @@ static float as_float(const void *data, pk_dtype type, size_t i) {
 pk_status pk_session_states(pk_session *s, const int32_t *token, int32_t n, float *out) {
     encoding                 e = { .s = s };
     const pk_sentence_tokens one = { token, n };
-    const size_t             numbers = (size_t)n * (size_t)s->net->config.dim;
+    const size_t             numbers = (size_t)n * (size_t)s->member[0].net->config.dim;
     void                    *copy = NULL;
     PK_TRY(check_room(s, &one, 1));
     drop_pass(s);
@@ -280,7 +227,7 @@ pk_status pk_session_states(pk_session *s, const int32_t *token, int32_t n, floa
     flatten(s, &one, 1);
     pk_run_begin(&e.r, s->on, &s->scratch);
     send(s, &s->up, s->up_used);
-    encode_rows(&e);
+    encode_rows(&e, s->member[0].net);
     if (s->on->remote) {
         PK_TRY(pk_memory_take(numbers, pk_dtype_bytes(s->on->activations), &copy));
         s->on->get(s->on->self, copy, e.states.data, numbers * pk_dtype_bytes(e.states.type));
@@ -300,27 +247,26 @@ typedef struct decoding { /* what the ops of one pass are called with */
     bool        telling;
 } decoding;
 
-static pk_attention sees_own_past(const pk_session *s) {
-    return (pk_attention){ .heads = s->net->config.decoder_heads,
+static pk_attention sees_own_past(const pk_session *s, int32_t heads) {
+    return (pk_attention){ .heads = heads,
                            .first = pk_twin_there(&s->up, s->first),
                            .count = pk_twin_there(&s->up, s->count),
                            .index = pk_twin_there(&s->up, s->list) };
 }
 
-static pk_attention sees_source(const pk_session *s) {
-    return (pk_attention){ .heads = s->net->config.decoder_heads,
+static pk_attention sees_source(const pk_session *s, int32_t heads) {
+    return (pk_attention){ .heads = heads,
                            .first = pk_twin_there(&s->up, s->cross_first),
                            .count = pk_twin_there(&s->up, s->cross_count),
                            .index = pk_twin_there(&s->source, s->source_index) };
 }
 
-static void decode_rows(void *context) {
-    decoding          *d = context;
+/* (rows, D) states of one member; the first tells where it looked */
+static pk_tensor decode_member(decoding *d, const session_member *m, bool telling) {
     pk_session        *s = d->s;
-    const pk_attention self = sees_own_past(s), cross = sees_source(s);
+    const int32_t      heads = m->net->config.decoder_heads;
+    const pk_attention self = sees_own_past(s, heads), cross = sees_source(s, heads);
     pk_attention       told = cross;
-    pk_answering       answering;
-    pk_following       following;
     told.weights = pk_twin_there(&s->down, s->told);
     told.weights_stride = s->max.source_length;
     const pk_target target = { .n = s->rows,
@@ -329,13 +275,45 @@ static void decode_rows(void *context) {
                                .slot = pk_twin_there(&s->up, s->slot),
                                .self = &self,
                                .cross = &cross,
-                               .cross_told = d->telling ? &told : NULL,
-                               .memory = &s->memory };
+                               .cross_told = telling ? &told : NULL,
+                               .memory = &m->memory };
+    return pk_decode(&d->r, m->net, &target);
+}
+
+/* Every member's states side by side, (rows, sum of D). What else a member has to say is its log
+ * sums: they are taken while its states are there. */
+static pk_tensor decode_together(decoding *d) {
+    pk_session     *s = d->s;
+    const pk_tensor all = pk_scratch(&d->r, s->rows, s->output.cols);
+    const size_t    mark = pk_run_mark(&d->r);
+    for (int32_t i = 0, first = 0; i < s->n_members; i++) {
+        const session_member *m = &s->member[i];
+        const pk_tensor       one = decode_member(d, m, d->telling && i == 0);
+        pk_answering          summing;
+        pk_run_enter(&d->r, PK_MODULE_OUTPUT);
+        pk_session_summing(s, i, &summing);
+        if (summing.n && s->any_log_sum)
+            pk_answers(&d->r, one, &m->net->output, &m->net->output_bias, &summing);
+        if (d->r.status == PK_OK)
+            s->on->place(s->on->self, pk_columns(all, first, one.cols), one,
+                         (const int32_t *)(const void *)s->places.there);
+        first += one.cols;
+        pk_run_release(&d->r, mark);
+    }
+    return all;
+}
+
+static void decode_rows(void *context) {
+    decoding    *d = context;
+    pk_session  *s = d->s;
+    pk_answering answering;
+    pk_following following;
     pk_run_release(&d->r, 0);
-    const pk_tensor hidden = pk_decode(&d->r, s->net, &target); /* (rows, D) */
+    const pk_tensor hidden =
+        s->n_members > 1 ? decode_together(d) : decode_member(d, &s->member[0], d->telling);
     pk_run_enter(&d->r, PK_MODULE_OUTPUT);
     pk_session_answering(s, &answering);
-    if (answering.n) pk_answers(&d->r, hidden, &s->net->output, &s->net->output_bias, &answering);
+    if (answering.n) pk_answers(&d->r, hidden, &s->output, &s->output_bias, &answering);
     pk_session_following(s, &following);
     if (s->steps) pk_advance(&d->r, &following);
 }
@@ -356,7 +334,7 @@ static void fetch_answers(pk_session *s, bool telling) {
         fetch(s, &s->down, s->found, (size_t)s->n_asks * row);
         return;
     }
-    char *end = (char *)(s->log_sum + s->n_questions);
+    char *end = (char *)(s->log_sum + (s->n_members - 1) * s->questions + s->n_questions);
     if (s->n_questions) fetch(s, &s->down, s->top, (size_t)(end - (char *)s->top));
     if (s->any_target) fetch(s, &s->down, s->target_score, (size_t)s->n_listed * sizeof(float));
 }

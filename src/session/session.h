@@ -1,4 +1,5 @@
-/* session.h - one worker's decoding state over one network. Not thread-safe; open one per worker.
+/* session.h - one worker's decoding state over one network, or several that decode together. Not
+ * thread-safe; open one per worker.
  *
  * encode() reads sentences in; run() is a question and changes no history; commit() names the rows
  * to go on with, and what they do not stand on is forgotten. Nothing is rolled back, because
@@ -8,6 +9,7 @@
 /* aligned by hand, to be read as tables */
 // clang-format off
 #include "decode/pass.h"
+#include "model/ensemble.h"
 #include "model/forward.h"
 
 typedef struct pk_session pk_session;
@@ -30,6 +32,9 @@ typedef struct pk_request { int32_t sentence; pk_pass *pass; } pk_request;
 
 pk_status pk_session_open(const pk_network *net, const pk_backend *on, const pk_session_limits *max,
                           pk_session **out);
+/* the same for an ensemble, whose joint output layer must outlive the session */
+pk_status pk_session_open_ensemble(const pk_ensemble *all, const pk_backend *on,
+                                   const pk_session_limits *max, pk_session **out);
 void      pk_session_close(pk_session *s);
 /* reads n sentences in; sentence[i] names each from now on. One row with an empty history each. */
 pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int32_t n,
@@ -48,6 +53,6 @@ const pk_session_limits *pk_session_max(const pk_session *s);
 /* seconds spent per module since open */
 const double *pk_session_seconds(const pk_session *s);
 
-/* for tests: encoder states of n tokens of one sentence, (n, D) into out */
+/* for tests: encoder states of n tokens of one sentence, (n, D) into out; the first network's */
 pk_status pk_session_states(pk_session *s, const int32_t *token, int32_t n, float *out);
 #endif

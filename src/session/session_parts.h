@@ -19,13 +19,22 @@ typedef struct session_twin {
     size_t bytes;
 } session_twin;
 
-struct pk_session {
+/* One network of those that decode together. */
+typedef struct session_member {
     const pk_network *net;
+    pk_network        own;    /* the device's weights, where its memory is not ours */
+    pk_memory         memory; /* its keys and values, by slot and by source row */
+} session_member;
+
+struct pk_session {
     const pk_backend *on;
     pk_session_limits max;
-    pk_network        own; /* the device's weights, where its memory is not ours */
+    pk_config         config; /* conventions and limits of all members */
+    session_member   *member;
+    int32_t           n_members;
+    pk_weight         output, output_bias; /* of all members side by side */
+    session_twin      places;              /* 0, 1, 2 ...; only where there are several members */
     pk_slots          slots;
-    pk_memory         memory;
     pk_arena          scratch;
     double            seconds[PK_N_MODULES];
 
@@ -45,18 +54,27 @@ struct pk_session {
     int32_t     *cross_first, *cross_count; /* [row] into source_index */
     int32_t     *left, *n_found, *live;     /* [row], [row], one: of those that follow */
     pk_question *question;                  /* [question] */
+    pk_question *summing;                   /* [question] the log sums alone; several members */
     int32_t     *list;                      /* ban and target lists, then visible slots */
     int32_t      n_listed, n_list;          /* of the former; of both */
     int32_t      most_top_k;                /* of any question */
     bool         any_log_sum, any_target;
-    size_t       up_used;                       /* bytes of up in front of list */
-    pk_scored   *top;                           /* (questions, max.top_k) */
-    float       *log_sum, *target_score, *told; /* [question], [listed], (row, source_length) */
-    pk_scored   *found;                         /* (row, max.path) */
+    size_t       up_used;             /* bytes of up in front of list */
+    pk_scored   *top;                 /* (questions, max.top_k) */
+    float       *log_sum;             /* (member, questions) */
+    float       *target_score, *told; /* [listed], (row, source_length) */
+    pk_scored   *found;               /* (row, max.path) */
 
     pk_candidate *candidate; /* answers as log-probabilities: (questions, max.top_k) */
     pk_candidate *followed;  /* (row, max.path) */
 };
+
+/* members.c: the networks. rows: most of a pass. */
+pk_status pk_session_open_members(pk_session *s, const pk_ensemble *all, int32_t rows);
+void      pk_session_close_members(pk_session *s);
+/* numbers of scratch memory for one row; the widest input of any product */
+size_t  pk_session_scratch(const pk_session *s);
+int32_t pk_session_widest(const pk_session *s);
 
 /* pass_memory.c: the arrays of a pass */
 pk_status pk_session_open_pass(pk_session *s);
@@ -76,7 +94,9 @@ pk_status pk_session_lower(pk_session *s, const pk_request *request, int32_t n, 
 int32_t pk_session_count_questions(const pk_request *request, int32_t n);
 void    pk_session_question(pk_session *s, const pk_request *request, int32_t n);
 void    pk_session_answering(const pk_session *s, pk_answering *out);
-void    pk_session_answer(pk_session *s, const pk_request *request, int32_t n);
+/* one member's log sums, where there are several */
+void pk_session_summing(const pk_session *s, int32_t member, pk_answering *out);
+void pk_session_answer(pk_session *s, const pk_request *request, int32_t n);
 /* following.c: asks that go on by themselves. How many steps they may take; 0: none follows */
 int32_t   pk_session_steps(const pk_session *s, const pk_request *request, int32_t n);
 pk_status pk_session_take_steps(pk_session *s, session_sentence *e, const pk_pass *p);

@@ -1,0 +1,178 @@
+/* train.c - `pronk train`: runs a recipe, says how it goes, and stops in good order.
+ *
+ * On a terminal one line shows the progress and only validations stay; elsewhere there is a line
+ * each time the log gets one. INT and TERM are blocked and asked for between updates: the first one
+ * saves a checkpoint, and from then on they act as usual. */
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "progress.h"
+
+typedef struct training {
+    const pk_cli *c;
+    pk_trainer   *trainer;
+    pk_progress   progress;
+    sigset_t      signals; /* that stop it; blocked */
+    bool          stopped;
+    bool          ranks; /* started by mpirun */
+} training;
+
+/* what the usual starters of ranks tell them; true: there are several */
+static bool find_rank(int *rank) {
+    static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = getenv(names[i]);
+        if (!text) continue;
+        *rank = atoi(text);
+        return true;
+    }
+    return false;
+}
+
+/* ---- Signals ---- */
+
+/* What somebody chose to ignore (nohup, a job in the background) stays ignored. With several ranks
+ * one cannot stop before the others: there a signal ends them all, and the last checkpoint counts.
+ */
+static void watch_signals(training *t) {
+    static const int list[] = { SIGINT, SIGTERM };
+    sigemptyset(&t->signals);
+    for (int i = 0; i < 2 && !t->ranks; i++) {
+        struct sigaction now;
+        if (!sigaction(list[i], NULL, &now) && now.sa_handler != SIG_IGN)
+            sigaddset(&t->signals, list[i]);
+    }
+    sigprocmask(SIG_BLOCK, &t->signals, NULL);
+}
+
+static bool stop_asked(training *t) {
+    const struct timespec at_once = { 0 };
+    if (t->stopped) return true;
+    t->stopped = sigtimedwait(&t->signals, NULL, &at_once) > 0;
+    if (t->stopped) sigprocmask(SIG_UNBLOCK, &t->signals, NULL);
+    return t->stopped;
+}
+
+/* ---- What is said ---- */
+
+static int preparing(void *user, const char *what, double share) {
+    training *t = user;
+    pk_progress_show(&t->progress, share, -1, "%s", what);
+    return stop_asked(t);
+}
+
+/* text of several lines, to standard output */
+static void say_text(training *t, const char *text) {
+    if (t->c->quiet || !text || !*text) return;
+    pk_progress_clear(&t->progress);
+    printf("%s%s", text, text[strlen(text) - 1] == '\n' ? "" : "\n");
+    fflush(stdout);
+}
+
+static void say_log(const pk_train_report *r) {
+    char left[24];
+    printf("update %" PRId64 "  epoch %.2f  loss %.4f  accuracy %.1f %%  gradient %.3f  rate %.2e  "
+           "%.0f tokens/s",
+           r->update, r->epoch, r->loss, 100 * r->accuracy, r->gradient, r->rate,
+           r->tokens_per_second);
+    if (r->skipped) printf("  %" PRId64 " skipped", r->skipped);
+    if (r->seconds_left > 0) printf("  %s left", pk_cli_duration(r->seconds_left, left));
+    putchar('\n');
+}
+
+static void say_validation(const pk_train_report *r) {
+    printf("update %" PRId64 "  epoch %.2f  validation: loss %.4f", r->update, r->epoch,
+           r->valid_loss);
+    if (isfinite(r->valid_bleu)) printf("  BLEU %.2f", r->valid_bleu);
+    if (isfinite(r->valid_chrf)) printf("  chrF %.2f", r->valid_chrf);
+    putchar('\n');
+}
+
+static void show(training *t, const pk_train_report *r) {
+    double left = r->seconds_left > 0 ? r->seconds_left : -1;
+    if (isfinite(r->loss)) /* after the first line of the log */
+        pk_progress_show(&t->progress, r->share, left,
+                         "update %" PRId64 "  loss %.3f  %.0f tokens/s  epoch %.2f  rate %.1e",
+                         r->update, r->loss, r->tokens_per_second, r->epoch, r->rate);
+    else
+        pk_progress_show(&t->progress, r->share, left, "update %" PRId64 "  epoch %.2f", r->update,
+                         r->epoch);
+    if (t->c->quiet) return;
+    const bool line = r->logged && !t->progress.shown;
+    if (!line && !r->validated) return;
+    pk_progress_clear(&t->progress);
+    if (line) say_log(r);
+    if (r->validated) say_validation(r);
+    fflush(stdout);
+}
+
+/* ---- The run ---- */
+
+/* the command that goes on from here, as one could type it */
+static void say_how_to_go_on(const training *t, int64_t update) {
+    const pk_cli *c = t->c;
+    if (c->quiet) return;
+    fprintf(stderr,
+            "pronk train: stopped after update %" PRId64 " with a checkpoint; go on with: "
+            "pronk train %s",
+            update, c->operand.item[0]);
+    for (size_t i = 0; i < c->sets.n; i++) fprintf(stderr, " --set '%s'", c->sets.item[i]);
+    fprintf(stderr, " --resume\n");
+}
+
+static int stop(training *t, int64_t update) {
+    pk_progress_end(&t->progress);
+    pk_status status = pk_trainer_save(t->trainer);
+    if (status != PK_OK) return pk_cli_fail_status(t->c, status);
+    say_how_to_go_on(t, update);
+    return PK_EXIT_FAILED; /* there is no model yet */
+}
+
+static int run(training *t) {
+    pk_train_report r = { 0 };
+    do {
+        pk_status status = pk_trainer_step(t->trainer, &r);
+        if (status != PK_OK) {
+            pk_progress_end(&t->progress);
+            return pk_cli_fail_status(t->c, status);
+        }
+        show(t, &r);
+        if (!r.done && stop_asked(t)) return stop(t, r.update);
+    } while (!r.done);
+    pk_progress_end(&t->progress);
+    char time[24];
+    if (!t->c->quiet)
+        printf("done: %" PRId64 " updates in %s; the model is %s/model.pronk\n", r.update,
+               pk_cli_duration(r.seconds, time), pk_trainer_output(t->trainer));
+    return PK_EXIT_OK;
+}
+
+int pk_cli_train(pk_cli *c) {
+    training t = { .c = c };
+    int      rank = 0;
+    t.ranks = find_rank(&rank);
+    c->quiet = c->quiet || rank > 0; /* one of them speaks for all */
+    watch_signals(&t);
+    pk_progress_begin_alone(&t.progress, c);
+    pk_status status =
+        pk_trainer_open(c->operand.item[0],
+                        PK_OPTIONS(pk_trainer_options, .set = c->sets.item, .n_set = c->sets.n,
+                                   .resume = c->resume, .progress = preparing, .user = &t),
+                        &t.trainer);
+    if (status != PK_OK) {
+        pk_progress_end(&t.progress);
+        return t.stopped ? pk_cli_fail(c, "stopped before the first update")
+                         : pk_cli_fail_status(c, status);
+    }
+    if (pk_trainer_rank(t.trainer) > 0) c->quiet = true; /* one speaks for all; errors are told */
+    say_text(&t, pk_trainer_report_text(t.trainer));
+    int code = run(&t);
+    pk_trainer_close(t.trainer);
+    return code;
+}

@@ -1,0 +1,186 @@
+/* average.c - several models of one shape become one: each weight is the mean of theirs.
+ *
+ * Sums are in double and weights of any type count as the numbers they stand for, so the mean of
+ * equal models is that model. Configuration and vocabulary must be the same in all. */
+#include "model/average.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "checkpoint/json.h"
+#include "model/model_data.h"
+#include "tensor/panel.h"
+
+typedef struct averaging {
+    const char *const   *name;
+    const pk_model_data *model; /* n of them */
+    size_t               n;
+    pk_weight           *weight; /* (n, each): those of every model in the order of the walk */
+    size_t               each, at;
+    pk_model_data       *out;
+    double              *sum; /* of one row, over models */
+    float               *row;
+} averaging;
+
+/* ---- What must agree ---- */
+
+static pk_status check_field(const averaging *a, size_t i, const char *field, bool same) {
+    if (same) return PK_OK;
+    PK_FAIL(PK_ARGUMENT, "%s and %s are not of the same shape: they differ in %s", a->name[0],
+            a->name[i], field);
+}
+
+static pk_status check_config(const averaging *a, size_t i) {
+    const pk_config *x = &a->model[0].network.config, *y = &a->model[i].network.config;
+#define CHECK(kind, field, normal) PK_TRY(check_field(a, i, #field, x->field == y->field));
+    PK_CONFIG_MAP(CHECK)
+#undef CHECK
+    PK_TRY(check_field(a, i, "suppressed tokens",
+                       x->n_suppressed == y->n_suppressed &&
+                           !memcmp(x->suppressed, y->suppressed, sizeof x->suppressed)));
+    return check_field(a, i, "languages",
+                       !strcmp(x->source_language, y->source_language) &&
+                           !strcmp(x->target_language, y->target_language));
+}
+
+static bool same_blob(const pk_blob *x, const pk_blob *y) {
+    return x->size == y->size && (x->size == 0 || !memcmp(x->data, y->data, x->size));
+}
+
+static pk_status check_vocab(const averaging *a, size_t i) {
+    const pk_model_data *x = &a->model[0], *y = &a->model[i];
+    if (same_blob(&x->source_spm, &y->source_spm) && same_blob(&x->target_spm, &y->target_spm) &&
+        same_blob(&x->source_tokens, &y->source_tokens) &&
+        same_blob(&x->target_tokens, &y->target_tokens))
+        return PK_OK;
+    PK_FAIL(PK_ARGUMENT, "%s and %s do not have the same vocabulary", a->name[0], a->name[i]);
+}
+
+/* ---- Weights ---- */
+
+static pk_status count_weight(void *user, const char *name, pk_weight *w, int32_t rows,
+                              int32_t cols, bool matrix) {
+    averaging *a = user;
+    (void)name, (void)w, (void)rows, (void)matrix;
+    a->each++;
+    if ((size_t)cols > a->at) a->at = (size_t)cols; /* the longest row, for now */
+    return PK_OK;
+}
+
+static pk_status list_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
+                             bool matrix) {
+    averaging *a = user;
+    (void)name, (void)rows, (void)cols, (void)matrix;
+    a->weight[a->at++] = *w;
+    return PK_OK;
+}
+
+/* all weights of all models in one list, and room for a row */
+static pk_status list_weights(averaging *a) {
+    pk_network view = a->model[0].network; /* walking wants to write; listing does not */
+    PK_TRY(pk_network_walk(&view, count_weight, a));
+    PK_TRY(PK_TAKE(&a->sum, a->at));
+    PK_TRY(PK_TAKE(&a->row, a->at));
+    PK_TRY(PK_TAKE(&a->weight, a->n * a->each));
+    a->at = 0;
+    for (size_t i = 0; i < a->n; i++) {
+        view = a->model[i].network;
+        PK_TRY(pk_network_walk(&view, list_weight, a));
+    }
+    a->at = 0;
+    return PK_OK;
+}
+
+/* row: of weight number `at`, into a->row */
+static void mean_row(averaging *a, int32_t row, int32_t cols) {
+    memset(a->sum, 0, (size_t)cols * sizeof *a->sum);
+    for (size_t i = 0; i < a->n; i++) {
+        const pk_weight *w = &a->weight[i * a->each + a->at];
+        for (int32_t col = 0; col < cols; col++) a->sum[col] += (double)pk_weight_get(w, row, col);
+    }
+    for (int32_t col = 0; col < cols; col++) a->row[col] = (float)(a->sum[col] / (double)a->n);
+}
+
+static pk_status average_weight(void *user, const char *name, pk_weight *w, int32_t rows,
+                                int32_t cols, bool matrix) {
+    averaging     *a = user;
+    float         *plain = NULL, *scale = NULL;
+    void          *data = NULL;
+    const pk_dtype type = matrix ? a->out->type : PK_F32;
+    if (matrix)
+        PK_TRY(pk_model_data_take_matrix(a->out, rows, cols, type, w, &data, &scale));
+    else
+        PK_TRY(pk_model_data_take_plain(a->out, rows, cols, w, &plain));
+    for (int32_t row = 0; row < rows; row++) {
+        mean_row(a, row, cols);
+        if (!pk_values_fit(a->row, (size_t)cols, type))
+            PK_FAIL(PK_FORMAT, "the mean of \"%s\" is not finite or too large for %s", name,
+                    pk_dtype_name(type));
+        if (matrix)
+            pk_panel_pack(data, scale, cols, type, row, 1, a->row);
+        else
+            memcpy(plain + (size_t)row * (size_t)cols, a->row, (size_t)cols * sizeof *plain);
+    }
+    a->at++;
+    return PK_OK;
+}
+
+/* ---- The model that is written ---- */
+
+/* what the first says of itself, and the files that were averaged; NULL: out of memory */
+static char *describe(const averaging *a) {
+    const char *before = a->model[0].provenance ? a->model[0].provenance : "{}";
+    json_t     *about = NULL, *files = json_array();
+    char       *text = NULL;
+    if (pk_json_parse(before, strlen(before), "", &about) != PK_OK) about = json_object();
+    for (size_t i = 0; files && i < a->n; i++) {
+        const char *slash = strrchr(a->name[i], '/');
+        json_t     *name = json_string(slash ? slash + 1 : a->name[i]);
+        json_array_append_new(files, name ? name : json_string("?"));
+    }
+    if (about && files && !json_object_set(about, "averaged", files))
+        text = json_dumps(about, JSON_COMPACT);
+    json_decref(files);
+    json_decref(about);
+    return text;
+}
+
+static pk_status make_provenance(averaging *a) {
+    char *text = describe(a);
+    if (!text) PK_FAIL(PK_NO_MEMORY, "out of memory");
+    const pk_status status = pk_memory_copy_text(text, strlen(text), &a->out->provenance);
+    free(text); /* jansson's own allocation */
+    return status;
+}
+
+static pk_status average(averaging *a, const char *to) {
+    const pk_model_data *first = &a->model[0];
+    for (size_t i = 1; i < a->n; i++) {
+        PK_TRY(check_config(a, i));
+        PK_TRY(check_vocab(a, i));
+    }
+    a->out->network.config = first->network.config;
+    a->out->source_spm = first->source_spm;
+    a->out->target_spm = first->target_spm;
+    a->out->source_tokens = first->source_tokens;
+    a->out->target_tokens = first->target_tokens;
+    PK_TRY(make_provenance(a));
+    PK_TRY(pk_network_init(&a->out->network));
+    PK_TRY(list_weights(a));
+    PK_TRY(pk_network_walk(&a->out->network, average_weight, a));
+    pk_network_share(&a->out->network);
+    return pk_model_data_save(a->out, to);
+}
+
+pk_status pk_model_data_average(const pk_model_data *model, const char *const *name, size_t n,
+                                pk_dtype type, const char *to) {
+    pk_model_data   result = { .type = type };
+    averaging       a = { .name = name, .model = model, .n = n, .out = &result };
+    const pk_status status = average(&a, to);
+    pk_model_data_close(&result);
+    pk_memory_give(a.weight);
+    pk_memory_give(a.sum);
+    pk_memory_give(a.row);
+    return status;
+}
