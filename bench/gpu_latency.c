@@ -228,7 +228,8 @@ static void open_worker(pk_worker *w, const settings *s, const pk_network *net,
     OR_STOP(pk_strategy_parse(spec, &o.plan.strategy, state));
     o.plan.options = *state;
     o.scoring = o.plan;
-    OR_STOP(pk_worker_open(w, net, &o));
+    const pk_ensemble all = pk_ensemble_alone(net);
+    OR_STOP(pk_worker_open(w, &all, &o));
 }
 
 /* ---- cases ---- */

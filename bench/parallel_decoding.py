@@ -48,6 +48,9 @@ PLANS = {
     "scaling": [(["i8", "f32"], 1, 1, ["newstest2014"], 200, SCALING),
                 (["i8", "f32"], 2, 1, ["newstest2014"], 200, SCALING)],
     "batch": [(["i8", "f32"], 2, 32, ["newstest2014"], ALL, EVERY)],
+    # equality and iterations, on one thread; its times are not reported
+    "equal": [(["i8"], 1, 1, ["newstest2014"], ALL, OTHERS + WIDE[1:]), (["f32"], 1, 1, ["newstest2014"], ALL, OTHERS),
+              (["f32"], 1, 32, ["newstest2014"], ALL, EVERY)],
 }
 
 

@@ -3,9 +3,10 @@
 
 #include "../../cli/help.c"
 #include "../../cli/options_table.c"
-/* both files print verbs and strategies, each in its own language */
+/* both files print verbs and lists, each in its own language */
 #define print_verbs      manual_verbs
 #define print_strategies manual_strategies
+#define print_recipe     manual_recipe
 #include "../../cli/manual.c"
 
 #define VERB_STUB(name)   \
@@ -18,8 +19,12 @@ VERB_STUB(pk_cli_convert)
 VERB_STUB(pk_cli_info)
 VERB_STUB(pk_cli_score)
 VERB_STUB(pk_cli_eval)
+VERB_STUB(pk_cli_distill)
 VERB_STUB(pk_cli_bench)
 VERB_STUB(pk_cli_viz)
+VERB_STUB(pk_cli_vocab)
+VERB_STUB(pk_cli_train)
+VERB_STUB(pk_cli_average)
 VERB_STUB(pk_cli_help)
 
 /* gcc 12 takes the block of an inlined open_memstream() for a local variable */
@@ -117,6 +122,17 @@ static void strategies_come_from_the_library(void **state) {
     free(manual);
 }
 
+static void keys_of_recipes_come_from_the_library(void **state) {
+    char *help = printed(pk_cli_print_help, pk_cli_verb_find("train"));
+    char *manual = printed(pk_cli_print_manual, pk_cli_verb_find("train"));
+    (void)state;
+    contains(help, "\n  train.rate: 0..1 (0.0007)\n      highest learning rate\n");
+    contains(help, "\n  data.source: PATH or [PATH, ...]\n");
+    contains(manual, "\ntrain.rate: 0..1 (0.0007)\n");
+    free(help);
+    free(manual);
+}
+
 static void roff_is_escaped(void **state) {
     char *text = printed_text(print_text, ".a \\b --c well-known. Next ' one\nlast");
     (void)state;
@@ -149,6 +165,7 @@ int main(void) {
         cmocka_unit_test(usage_shows_what_must_be_given),
         cmocka_unit_test(lines_keep_their_width),
         cmocka_unit_test(strategies_come_from_the_library),
+        cmocka_unit_test(keys_of_recipes_come_from_the_library),
         cmocka_unit_test(roff_is_escaped),
         cmocka_unit_test(long_text_is_wrapped),
     };

@@ -14,8 +14,12 @@ VERB_STUB(pk_cli_convert)
 VERB_STUB(pk_cli_info)
 VERB_STUB(pk_cli_score)
 VERB_STUB(pk_cli_eval)
+VERB_STUB(pk_cli_distill)
 VERB_STUB(pk_cli_bench)
 VERB_STUB(pk_cli_viz)
+VERB_STUB(pk_cli_vocab)
+VERB_STUB(pk_cli_train)
+VERB_STUB(pk_cli_average)
 VERB_STUB(pk_cli_help)
 
 /* parses a command line of at most 9 words; the last is followed by NULL */
@@ -37,6 +41,7 @@ static size_t field_bytes(pk_cli_kind kind) {
     switch (kind) {
     case PK_CLI_FLAG: return sizeof(bool);
     case PK_CLI_INT: return sizeof(int64_t);
+    case PK_CLI_FLOAT: return sizeof(double);
     case PK_CLI_LIST: return sizeof(pk_cli_list);
     default: return sizeof(char *);
     }
@@ -47,6 +52,8 @@ static void sample(const pk_cli_option *o, char *value, size_t room) {
     int64_t number = o->highest < 777 ? o->highest : o->lowest > 777 ? o->lowest : 777;
     if (o->kind == PK_CLI_INT)
         snprintf(value, room, "%lld", (long long)number);
+    else if (o->kind == PK_CLI_FLOAT)
+        snprintf(value, room, "%lld", (long long)o->highest);
     else if (o->kind == PK_CLI_CHOICE)
         snprintf(value, room, "%.*s", (int)strcspn(o->choices, "|"), o->choices);
     else
@@ -102,7 +109,8 @@ static void all_forms_are_read(void **state) {
     pk_cli c;
     (void)state;
     assert_int_equal(PARSE(&c, "translate", "-m", "a", "--threads", "3", "--batch=7", "-qib"), 0);
-    assert_string_equal(c.model, "a");
+    assert_int_equal(c.models.n, 1);
+    assert_string_equal(c.models.item[0], "a");
     assert_int_equal(c.threads, 3);
     assert_int_equal(c.batch, 7);
     assert_true(c.quiet);
@@ -124,6 +132,7 @@ static void defaults_are_set(void **state) {
     assert_int_equal(c.threads, 0); /* "one per core" is for the library to find out */
     assert_int_equal(c.n_best, 0);
     assert_null(c.decode);
+    pk_cli_free(&c);
     assert_int_equal(PARSE(&c, "bench", "-m", "a"), 0);
     assert_int_equal(c.repeat, 1);
     assert_int_equal(c.warm_up, 10);
@@ -137,6 +146,10 @@ static void lists_collect_and_texts_replace(void **state) {
     assert_string_equal(c.decodes.item[0], "x");
     assert_string_equal(c.decodes.item[1], "y");
     assert_string_equal(c.model, "b");
+    pk_cli_free(&c);
+    assert_int_equal(PARSE(&c, "translate", "-m", "a", "-m", "b"), 0);
+    assert_int_equal(c.models.n, 2);
+    assert_string_equal(c.models.item[1], "b");
     pk_cli_free(&c);
 }
 
@@ -178,6 +191,15 @@ static void numbers_are_checked(void **state) {
     refuses("--seed takes a number from 0, not", PARSE(&c, "eval", "--seed", "-5"));
     assert_int_equal(PARSE(&c, "eval", "-r", "a", "--seed", "9223372036854775807"), 0);
     assert_int_equal(c.seed, INT64_MAX);
+    static const char *const no_share[] = { "", "x", "1.1", "-0.1", "nan", "0x1", "inf", "0.5x" };
+    for (size_t i = 0; i < sizeof no_share / sizeof *no_share; i++)
+        refuses("--coverage takes a number from 0 to 1",
+                PARSE(&c, "vocab", "--coverage", no_share[i]));
+    assert_int_equal(PARSE(&c, "vocab", "-i", "a", "b", "-ic", "-o", "d", "--coverage=0.5"), 0);
+    assert_true(c.coverage == 0.5);
+    assert_int_equal(c.inputs.n, 2); /* -i a, -i c; b is an operand */
+    assert_int_equal(c.operand.n, 1);
+    pk_cli_free(&c);
 }
 
 static void help_needs_nothing_else(void **state) {

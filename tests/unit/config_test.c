@@ -39,6 +39,7 @@ static pk_config good(void) {
         .max_output = 80,
         .no_repeat_ngram = 3,
         .repetition_penalty = 1.1f,
+        .right_to_left = 1,
         .n_suppressed = 2,
         .suppressed = { 1, 49 },
         .source_language = "en_XX",
@@ -88,6 +89,19 @@ static void test_round_trip(void **state) {
     pk_buffer_free(&json);
 }
 
+/* files of earlier versions do not know the later fields */
+static void test_later_fields_may_be_missing(void **state) {
+    pk_config c = good(), back;
+    pk_buffer json = { 0 };
+    (void)state;
+    c.right_to_left = 0;
+    pk_config_write(&c, &json);
+    assert_null(strstr(json.data, "right_to_left"));
+    assert_int_equal(pk_config_read(json.data, json.size, &back), PK_OK);
+    assert_true(same(&c, &back));
+    pk_buffer_free(&json);
+}
+
 /* each assignment breaks a good configuration; the error must name the field */
 static void test_check(void **state) {
     (void)state;
@@ -117,6 +131,7 @@ static void test_check(void **state) {
     BREAK(embed_scale, (float)(0.0 / 1.0));
     BREAK(epsilon, 0);
     BREAK(max_source, 0);
+    BREAK(right_to_left, 2);
     BREAK(max_target, 1 << 30);
     BREAK(start, 50);
     BREAK(eos, 50);
@@ -196,8 +211,11 @@ static void test_read_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),   cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_check),      cmocka_unit_test(test_check_together),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_later_fields_may_be_missing),
+        cmocka_unit_test(test_check),
+        cmocka_unit_test(test_check_together),
         cmocka_unit_test(test_read_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,7 +158,7 @@ static void links_join_words_not_pieces(void **state) {
     int32_t looks[32], last = (int32_t)job->source.n - 2;
     for (size_t i = 0; i < ids.n; i++) looks[i] = (int32_t)i < last ? (int32_t)i : last;
     pk_hypothesis found = { .token = ids.id, .n = (int32_t)ids.n };
-    ASSERT_OK(pk_job_finish(job, &found, 1));
+    ASSERT_OK(pk_job_finish(job, &found, 1, &m->data.network.config));
     ASSERT_OK(PK_TAKE(&job->hypothesis[0].looks_at, ids.n));
     memcpy(job->hypothesis[0].looks_at, looks, ids.n * sizeof *looks);
     ASSERT_OK(pk_document_render(&d, m, 0, true, &out));

@@ -44,7 +44,8 @@ static uint64_t decode(const tiny_network *tiny, const char *spec, int32_t usual
     make_jobs(job, order);
     pk_worker_options o = options_for(spec, &state);
     o.usual_length = usual_length;
-    ASSERT_OK(pk_worker_open(&w, &tiny->net, &o));
+    const pk_ensemble all = pk_ensemble_alone(&tiny->net);
+    ASSERT_OK(pk_worker_open(&w, &all, &o));
     w.on.follow = follow;
     pk_queue q = { .job = order, .n = N_JOBS };
     pk_worker_run(&w, &q, &o.plan);
@@ -121,7 +122,8 @@ static void a_stopped_queue_leaves_nothing_behind(void **state) {
     const int64_t     alive = pk_memory_alive();
     pk_worker_options o = options_for("greedy", &options);
     make_jobs(job, order);
-    ASSERT_OK(pk_worker_open(&w, &tiny.net, &o));
+    const pk_ensemble all = pk_ensemble_alone(&tiny.net);
+    ASSERT_OK(pk_worker_open(&w, &all, &o));
     pk_queue q = { .job = order, .n = N_JOBS };
     atomic_store(&q.stop, 1);
     pk_worker_run(&w, &q, &o.plan);

@@ -1,0 +1,285 @@
+/* spm_train_test.c - vocabularies from text, and segmentations drawn at random from a seed. */
+#include "vocab/spm_train.h"
+
+#include "data_help.h"
+
+#include <pthread.h>
+#include <zlib.h>
+
+#include "vocab/spm.h"
+
+static char text_path[256];
+
+/* sentences of words that are made of a few syllables */
+static int open_all(void **state) {
+    static const char *const syllable[] = { "ba", "lo", "ri", "ten", "sum", "ka", "pel", "do" };
+    if (make_scratch(state) != 0) return -1;
+    pk_buffer text = { 0 };
+    uint64_t  random = 5;
+    for (int i = 0; i < 2000; i++) {
+        for (uint32_t words = 3 + next_random(&random) % 6; words; words--) {
+            for (uint32_t n = 1 + next_random(&random) % 3; n; n--)
+                pk_buffer_add_text(&text, syllable[next_random(&random) % 8]);
+            pk_buffer_add_text(&text, words > 1 ? " " : ".\n");
+        }
+    }
+    strcpy(text_path, write_file("text", text.data, text.size));
+    pk_buffer_free(&text);
+    return 0;
+}
+
+static pk_vocab_train_options options_of(const char *const *inputs, const char *output) {
+    return (pk_vocab_train_options){ .size = sizeof(pk_vocab_train_options),
+                                     .inputs = inputs,
+                                     .n_inputs = 1,
+                                     .output = output,
+                                     .vocab_size = 60,
+                                     .threads = 2 };
+}
+
+static void train_to(const char *output, const char *type, const char *input) {
+    const char            *inputs[1] = { input };
+    pk_vocab_train_options o = options_of(inputs, output);
+    o.type = type;
+    ASSERT_OK(pk_vocab_train(&o));
+}
+
+/* a trained model as a vocabulary: its own pieces, in its own order */
+typedef struct trained {
+    pk_file_map file;
+    pk_buffer   pieces;
+    pk_spm     *spm;
+    pk_vocab   *vocab;
+} trained;
+
+static trained trained_open(const char *path) {
+    trained t = { 0 };
+    ASSERT_OK(pk_file_map_open(path, &t.file));
+    ASSERT_OK(pk_spm_open(t.file.data, t.file.size, &t.spm));
+    ASSERT_OK(pk_spm_pieces(t.spm, &t.pieces));
+    ASSERT_OK(pk_vocab_open(&(pk_vocab_data){ .source_spm = t.file.data,
+                                              .source_spm_size = t.file.size,
+                                              .source_tokens = t.pieces.data,
+                                              .source_tokens_size = t.pieces.size,
+                                              .unk = 0,
+                                              .eos = 2 },
+                            &t.vocab));
+    return t;
+}
+
+static void trained_close(trained *t) {
+    pk_vocab_close(t->vocab);
+    pk_spm_close(t->spm);
+    pk_buffer_free(&t->pieces);
+    pk_file_map_close(&t->file);
+}
+
+static void test_pieces(void **state) {
+    (void)state;
+    static const char *const type[] = { "unigram", "bpe" };
+    for (int i = 0; i < 2; i++) {
+        train_to(in_scratch(type[i]), type[i], text_path);
+        trained t = trained_open(in_scratch(type[i]));
+        assert_int_equal(pk_vocab_source_size(t.vocab), 60);
+        assert_string_equal(pk_vocab_source_token(t.vocab, 0), "<unk>");
+        assert_string_equal(pk_vocab_source_token(t.vocab, 1), "<s>");
+        assert_string_equal(pk_vocab_source_token(t.vocab, 2), "</s>");
+        static const char text[] = "balori tenka pel.";
+        pk_ids            ids = { 0 };
+        pk_buffer         back = { 0 };
+        ASSERT_OK(pk_vocab_encode_target(t.vocab, text, sizeof text - 1, &ids));
+        assert_true(ids.n >= 3 && ids.n < sizeof text - 1);
+        for (size_t k = 0; k < ids.n; k++) assert_true(ids.id[k] > 2 && ids.id[k] < 60);
+        ASSERT_OK(pk_vocab_decode(t.vocab, ids.id, ids.n, &back));
+        assert_string_equal(back.data, text);
+        pk_ids_free(&ids);
+        pk_buffer_free(&back);
+        trained_close(&t);
+    }
+}
+
+static void assert_same_files(const char *a, const char *b, bool same) {
+    pk_file_map one, other;
+    ASSERT_OK(pk_file_map_open(a, &one));
+    ASSERT_OK(pk_file_map_open(b, &other));
+    assert_int_equal(one.size == other.size && memcmp(one.data, other.data, one.size) == 0, same);
+    pk_file_map_close(&one);
+    pk_file_map_close(&other);
+}
+
+static void test_the_same_again_and_from_gzip(void **state) {
+    (void)state;
+    train_to(in_scratch("once"), "unigram", text_path);
+    train_to(in_scratch("twice"), "unigram", text_path);
+    assert_same_files(in_scratch("once"), in_scratch("twice"), true);
+    pk_file_map text;
+    ASSERT_OK(pk_file_map_open(text_path, &text));
+    gzFile gz = gzopen(in_scratch("text.gz"), "wb");
+    assert_int_equal(gzwrite(gz, text.data, (unsigned)text.size), text.size);
+    gzclose(gz);
+    pk_file_map_close(&text);
+    train_to(in_scratch("thrice"), "unigram", in_scratch("text.gz"));
+    assert_same_files(in_scratch("once"), in_scratch("thrice"), true);
+}
+
+typedef struct calls {
+    size_t n, done, all, stop_at;
+} calls;
+static int note(void *user, size_t done, size_t all) {
+    calls *c = user;
+    c->n++, c->done = done, c->all = all;
+    return c->stop_at && c->n >= c->stop_at;
+}
+
+/* some of many lines: so many exactly, others with another seed */
+static void test_some_lines(void **state) {
+    (void)state;
+    char more[256];
+    strcpy(more, write_sentences("more", 30000, 5, 1));
+    const char            *inputs[2] = { text_path, more };
+    pk_vocab_train_options o = options_of(inputs, NULL);
+    calls                  c = { 0 };
+    o.n_inputs = 2, o.max_lines = 500, o.progress = note, o.user = &c;
+    for (uint64_t seed = 0; seed < 2; seed++) {
+        o.seed = seed;
+        o.output = in_scratch(seed ? "some1" : "some0");
+        ASSERT_OK(pk_vocab_train(&o));
+        assert_int_equal(c.all, 32000);
+    }
+    assert_same_files(in_scratch("some0"), in_scratch("some1"), false);
+    o.seed = 0, o.output = in_scratch("some2");
+    ASSERT_OK(pk_vocab_train(&o));
+    assert_same_files(in_scratch("some0"), in_scratch("some2"), true);
+    for (size_t stop = 1; stop <= 4; stop += 3) { /* while counting; while picking */
+        c = (calls){ .stop_at = stop };
+        o.output = in_scratch("cancelled");
+        ASSERT_STATUS(PK_CANCELLED, pk_vocab_train(&o));
+        assert_int_not_equal(access(o.output, F_OK), 0);
+    }
+}
+
+static void assert_refused(pk_vocab_train_options o, pk_status status, const char *says) {
+    ASSERT_STATUS(status, pk_vocab_train(&o));
+    if (!strstr(pk_last_error(), says)) fail_msg("\"%s\" says not \"%s\"", pk_last_error(), says);
+    if (o.output) assert_int_not_equal(access(o.output, F_OK), 0);
+}
+
+static void test_bad_options(void **state) {
+    (void)state;
+    const char                  *inputs[1] = { text_path };
+    char                         output[256];
+    const pk_vocab_train_options good = options_of(inputs, strcpy(output, in_scratch("refused")));
+    pk_vocab_train_options       o = good;
+    for (int bpe = 0; bpe < 2; bpe++) {
+        o = good, o.type = bpe ? "bpe" : "unigram";
+        o.vocab_size = 100000;
+        assert_refused(o, PK_ARGUMENT, "no vocabulary of 100000 pieces");
+        o.vocab_size = 9;
+        assert_refused(o, PK_ARGUMENT, "no vocabulary of 9 pieces");
+        print_message("%s\n", pk_last_error());
+    }
+    o = good, o.vocab_size = 3;
+    assert_refused(o, PK_ARGUMENT, "3 pieces");
+    o = good, o.type = "words";
+    assert_refused(o, PK_ARGUMENT, "\"words\"");
+    o = good, o.coverage = 7;
+    assert_refused(o, PK_ARGUMENT, "coverage");
+    o = good, o.max_lines = -5;
+    assert_refused(o, PK_ARGUMENT, "-5 lines");
+    o = good, o.threads = -1;
+    assert_refused(o, PK_ARGUMENT, "-1 threads");
+    o = good, o.n_inputs = 0;
+    assert_refused(o, PK_ARGUMENT, "inputs");
+    o = good, o.output = NULL;
+    assert_refused(o, PK_ARGUMENT, "output");
+    o = good, o.output = in_scratch("no/such/folder");
+    assert_refused(o, PK_IO, "no/such/folder");
+    ASSERT_STATUS(PK_ARGUMENT, pk_vocab_train(NULL));
+    o = good, inputs[0] = in_scratch("nowhere");
+    assert_refused(o, PK_IO, "nowhere");
+    inputs[0] = scratch;
+    assert_refused(o, PK_IO, "not a regular file");
+    inputs[0] = write_text("blank", "\n\xFF\xFE\n\n");
+    assert_refused(o, PK_FORMAT, "blank: no text");
+}
+
+static pk_status train_attempt(void *user) { return pk_vocab_train(user); }
+
+static void test_every_allocation_may_fail(void **state) {
+    (void)state;
+    const char            *inputs[1] = { text_path };
+    pk_vocab_train_options o = options_of(inputs, in_scratch("attempt"));
+    assert_true(check_every_allocation(train_attempt, &o) >= 8);
+}
+
+/* ---- sampling ---- */
+enum { SAMPLES = 300 };
+typedef struct sampler {
+    const pk_vocab *vocab;
+    float           alpha;
+    pk_ids          ids;
+} sampler;
+
+static const char sampled_text[] = "balori tenka pelsum dodori katen.";
+
+static void *sample(void *user) {
+    sampler *s = user;
+    for (uint64_t seed = 0; seed < SAMPLES; seed++) {
+        if (pk_vocab_sample_source(s->vocab, sampled_text, sizeof sampled_text - 1, s->alpha, seed,
+                                   &s->ids) != PK_OK)
+            return NULL;
+        if (pk_ids_add(&s->ids, -1) != PK_OK) return NULL;
+    }
+    return user;
+}
+
+/* what is drawn depends on the seed alone, also when threads draw at the same time */
+static void test_sampling(void **state) {
+    (void)state;
+    enum { THREADS = 4 };
+    static const char *const type[] = { "unigram", "bpe" };
+    for (int i = 0; i < 2; i++) {
+        train_to(in_scratch(type[i]), type[i], text_path);
+        trained   t = trained_open(in_scratch(type[i]));
+        sampler   s[THREADS];
+        pthread_t thread[THREADS];
+        for (int k = 0; k < THREADS; k++) {
+            s[k] = (sampler){ t.vocab, 0.3f, { 0 } };
+            assert_int_equal(pthread_create(&thread[k], NULL, sample, &s[k]), 0);
+        }
+        for (int k = 0; k < THREADS; k++) {
+            void *result;
+            pthread_join(thread[k], &result);
+            assert_non_null(result);
+            assert_int_equal(s[k].ids.n, s[0].ids.n);
+            assert_memory_equal(s[k].ids.id, s[0].ids.id, s[0].ids.n * sizeof(int32_t));
+        }
+        size_t    different = 0; /* from the sample before */
+        pk_buffer text = { 0 };
+        for (size_t at = 0, before = 0, n_before = 0, end; at < s[0].ids.n; at = end + 1) {
+            for (end = at; s[0].ids.id[end] >= 0; end++) {}
+            different += end - at != n_before || memcmp(s[0].ids.id + at, s[0].ids.id + before,
+                                                        n_before * sizeof(int32_t)) != 0;
+            before = at, n_before = end - at;
+            pk_buffer_clear(&text);
+            ASSERT_OK(pk_vocab_decode(t.vocab, s[0].ids.id + at, end - at, &text));
+            assert_string_equal(text.data, sampled_text);
+        }
+        assert_true(different > SAMPLES / 2);
+        pk_buffer_free(&text);
+        for (int k = 0; k < THREADS; k++) pk_ids_free(&s[k].ids);
+        trained_close(&t);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_the_same_again_and_from_gzip),
+        cmocka_unit_test(test_some_lines),
+        cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_every_allocation_may_fail),
+        cmocka_unit_test(test_sampling),
+    };
+    return cmocka_run_group_tests(tests, open_all, remove_scratch);
+}
