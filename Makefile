@@ -134,7 +134,7 @@ sanitize: setup-test
 	@for san in address undefined thread; do echo "== $$san" && \
 	  $(MAKE) --no-print-directory -s SAN=$$san sanitize-one || exit 1; done
 sanitize-one: all tests
-	@PRONK=$(BUILD)/pronk PRONK_REFERENCE_LINES=10 tools/run_tests.sh $(TESTS)
+	@PRONK=$(BUILD)/pronk PRONK_REFERENCE_LINES=10 PRONK_TRAIN_UPDATES=60 tools/run_tests.sh $(TESTS)
 
 FUZZ_SECONDS ?= 60
 fuzz: setup-lint
@@ -168,6 +168,7 @@ install: all man
 	ln -sf libpronk.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/$(SONAME)
 	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libpronk.so
 	[ -z "$(PLUGINS)" ] || install -m 755 $(PLUGINS) $(DESTDIR)$(PREFIX)/lib/
+	[ ! -f models/en-de.pronk ] || { install -d $(DESTDIR)$(PREFIX)/share/pronk/models && install -m 644 models/*.pronk $(DESTDIR)$(PREFIX)/share/pronk/models/; }
 	install -m 644 $(BUILD)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@PKGS@|$(PKGS)|' tools/pronk.pc.in \
 	  > $(DESTDIR)$(PREFIX)/lib/pkgconfig/pronk.pc

@@ -1,6 +1,6 @@
 """The same weights, the same sentences, the same settings: does training go the same way as in PyTorch?
 
-usage: training_curve.py [--pronk build/pronk] [--shared ../shared] [--device cpu|cuda] [--updates 200] [--dim 256]
+usage: training_curve.py [--pronk build/pronk] [--shared ../shared] [--device cpu|cuda] [--updates 200] [--rate 2e-4]
                          [--sentences 64] [--dtype f32|bf16] [--work build/bench/curve]
 needs: torch, numpy, safetensors, sentencepiece; a SentencePiece model and parallel text from --shared
 
@@ -24,7 +24,7 @@ import torch.nn.functional as F
 from safetensors.torch import save_file
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-RATE, WARMUP, SMOOTHING, LOG = 7e-4, 50, 0.1, 10
+WARMUP, SMOOTHING, LOG = 50, 0.1, 10
 
 
 # ---- the model, as Hugging Face names its weights ----
@@ -165,7 +165,7 @@ class Loop:
         loss.backward()
         grads = {k: v.grad.float() for k, v in self.w.items()}
         norm = math.sqrt(sum(float((g * g).sum()) for g in grads.values()))
-        rate = RATE * min(step / WARMUP, math.sqrt(WARMUP / step))
+        rate = self.o.rate * min(step / WARMUP, math.sqrt(WARMUP / step))
         with torch.no_grad():
             for name, g in grads.items():
                 m, v = self.moments[name]
@@ -174,7 +174,7 @@ class Loop:
                 v.mul_(0.98).addcmul_(g, g, value=0.02)
                 self.master[name] -= rate * (m / (1 - 0.9 ** step)) / ((v / (1 - 0.98 ** step)).sqrt() + 1e-8)
             self.master["model.shared.weight"][self.pad] = 0
-        return float(loss)
+        return float(loss.detach())
 
 
 def torch_curve(o, weights, pairs, eos, pad):
@@ -189,7 +189,7 @@ def torch_curve(o, weights, pairs, eos, pad):
 def pronk_curve(o):
     settings = {"init": o.work + "/model", "output": o.work + "/out", "device": o.device, "type": o.dtype,
                 "data.source": o.work + "/text.en", "data.target": o.work + "/text.de", "data.drop_duplicates": "no",
-                "data.max_ratio": 1000, "data.batch_tokens": 1 << 20, "train.updates": o.updates, "train.rate": RATE,
+                "data.max_ratio": 1000, "data.batch_tokens": 1 << 20, "train.updates": o.updates, "train.rate": o.rate,
                 "train.warmup": WARMUP, "train.dropout": 0, "train.label_smoothing": SMOOTHING, "train.clip": 1,
                 "log.every": 1, "save.every": 0}
     with open(o.work + "/recipe.yml", "w") as out:
@@ -209,6 +209,7 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--dtype", choices=["f32", "bf16"], default="f32")
     parser.add_argument("--updates", type=int, default=200)
+    parser.add_argument("--rate", type=float, default=2e-4, help="high ones learn by heart within a few updates")
     parser.add_argument("--dim", type=int, default=256)
     parser.add_argument("--heads", type=int, default=4)
     parser.add_argument("--layers", type=int, default=2)

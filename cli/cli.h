@@ -23,7 +23,8 @@ typedef struct pk_cli {
     const char               *model, *from, *to, *type, *device, *decode;
     const char               *input, *output, *prefix, *draft, *reference, *tokenize, *format;
     pk_cli_list               decodes, drafts; /* bench: one case each; one for each or for all */
-    pk_cli_list               models; /* several decode together; where a verb takes them */
+    pk_cli_list               models;    /* several decode together; where a verb takes them */
+    char                     *own_model; /* path of Pronk's own, where that is used */
     int64_t                   threads, workers, batch, batch_tokens, max_input, n_best;
     int64_t                   bootstrap, seed, limit, repeat, warm_up;
     bool                      no_split, scores, word_scores, alignment, lowercase, json, quiet;
@@ -44,6 +45,8 @@ int pk_cli_fail_status(const pk_cli *c, pk_status status);
 /* room for n elements; the contents stay. Ends the program where there is no memory. */
 void *pk_cli_grow(void *block, size_t n, size_t each);
 
+/* the path of the model that comes with Pronk, to be freed; NULL where there is none */
+char *pk_cli_default_model(void);
 /* opens c->model and a translator with the options given; prints what failed. 0 or an exit code */
 int pk_cli_open_model(const pk_cli *c, pk_model **model);
 int pk_cli_open_translator(const pk_cli *c, const pk_model *model, const char *decode,

@@ -78,7 +78,7 @@ static void print_usage(FILE *out, const pk_cli_verb *verb) {
     bool program = verb == &pk_cli_program;
     fprintf(out, "Usage: pronk%s%s", program ? "" : " ", program ? "" : verb->name);
     for (const pk_cli_option *o = verb->options; o->name; o++)
-        if (o->missing) fprintf(out, " -%c %s", o->letter, o->argument);
+        if (o->missing && !o->normal) fprintf(out, " -%c %s", o->letter, o->argument);
     if (!program) fprintf(out, " [OPTION ...]");
     if (verb->operands[0]) fprintf(out, " %s", verb->operands);
 }

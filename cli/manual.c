@@ -69,7 +69,7 @@ static void print_synopsis(FILE *out, const pk_cli_verb *verb) {
     for (const pk_cli_option *o = verb->options; o->name; o++) {
         const char *argument = o->argument ? o->argument : "";
         const char *ar = o->argument ? " Ar " : "";
-        if (o->missing)
+        if (o->missing && !o->normal)
             fprintf(out, ".Fl %c%s%s\n", o->letter, ar, argument);
         else if (o->letter)
             fprintf(out, ".Op Fl %c%s%s\n", o->letter, ar, argument);
@@ -145,8 +145,9 @@ static void print_references(FILE *out) {
 }
 
 static void print_end(FILE *out, const pk_cli_verb *verb) {
-    fputs(".Sh ENVIRONMENT\n.Bl -tag -width PRONK_ISA\n.It Ev PRONK_ISA\n"
-          "Forces the instruction set of the kernels:\n"
+    fputs(".Sh ENVIRONMENT\n.Bl -tag -width PRONK_MODEL\n.It Ev PRONK_MODEL\n"
+          "The model to use where none is named, instead of the one with Pronk.\n"
+          ".It Ev PRONK_ISA\nForces the instruction set of the kernels:\n"
           ".Cm generic , avx2\nor\n.Cm avx512 .\n.El\n"
           ".Sh EXIT STATUS\n0 when all was done, 1 when something failed while running, "
           "2 when the command\nline was wrong.\n.Sh EXAMPLES\n",

@@ -166,12 +166,21 @@ static int parse_one(parser *p, bool *ended) {
     return 0;
 }
 
+/* a verb that was given no model uses Pronk's own where it is installed */
+static int use_default(parser *p, const pk_cli_option *o) {
+    if (!o->normal || !(p->c->own_model = pk_cli_default_model()))
+        return pk_cli_usage(p->c, "%s", o->missing);
+    return set(p, o, p->c->own_model);
+}
+
 /* what can only be said at the end: options and operands that are missing or too many */
 static int check(parser *p) {
     size_t n = p->c->operand.n;
-    for (const pk_cli_option *o = p->verb->options; o->name; o++)
-        if (o->missing && !(p->seen >> (o - p->verb->options) & 1))
-            return pk_cli_usage(p->c, "%s", o->missing);
+    for (const pk_cli_option *o = p->verb->options; o->name; o++) {
+        if (!o->missing || p->seen >> (o - p->verb->options) & 1) continue;
+        const int code = use_default(p, o);
+        if (code) return code;
+    }
     if (n < p->verb->least)
         return pk_cli_usage(p->c, "not enough arguments: it takes %s", p->verb->operands);
     if (n > p->verb->most)
@@ -208,4 +217,5 @@ void pk_cli_free(pk_cli *c) {
     free(c->models.item);
     free(c->inputs.item);
     free(c->sets.item);
+    free(c->own_model);
 }

@@ -29,18 +29,20 @@
 #define MOST_THREADS 1024
 #define MOST_BATCH   65536
 
-#define MODEL_OPTION                                                                         \
-    NEEDED("model", 'm', "MODEL", model,                                                     \
-           "no model: give one with -m MODEL, a .pronk file (made by `pronk convert`) or a " \
-           "MarianMT or mBART-50 folder as downloaded from Hugging Face",                    \
-           "a .pronk file, or a MarianMT or mBART-50 folder as downloaded from Hugging Face")
-#define MODELS_OPTION                                                                             \
-    NEEDED_LIST("model", 'm', "MODEL", models,                                                    \
-                "no model: give one with -m MODEL, a .pronk file (made by `pronk convert`) or a " \
-                "MarianMT or mBART-50 folder as downloaded from Hugging Face",                    \
-                "a .pronk file, or a MarianMT or mBART-50 folder as downloaded from Hugging "     \
-                "Face; several decode together, if they have one vocabulary: their "              \
-                "log-probabilities are averaged")
+#define NO_MODEL                                                                      \
+    "no model: give one with -m MODEL, a .pronk file (made by `pronk convert`) or a " \
+    "MarianMT or mBART-50 folder as downloaded from Hugging Face"
+#define MODEL_HELP "a .pronk file, or a MarianMT or mBART-50 folder as downloaded from Hugging Face"
+#define MODELS_HELP                                                                               \
+    MODEL_HELP "; several decode together, if they have one vocabulary: their log-probabilities " \
+               "are averaged"
+/* what verbs use that can do without being told: cli/default_model.c */
+#define OWN_MODEL "Pronk's own, English to German"
+#define MODEL_OPTION \
+    { "model", 'm', "MODEL", PK_CLI_TEXT, AT(model), 0, 0, NULL, OWN_MODEL, NO_MODEL, MODEL_HELP }
+#define MODELS_OPTION \
+    { "model", 'm', "MODEL", PK_CLI_LIST, AT(models), 0, 0, NULL, OWN_MODEL, NO_MODEL, MODELS_HELP }
+#define TEACHERS_OPTION NEEDED_LIST("model", 'm', "MODEL", models, NO_MODEL, MODELS_HELP)
 #define LANGUAGE_OPTIONS                                                                        \
     TEXT("from", 0, "LANG", from, NULL, "language of the input, for models that know several"), \
         TEXT("to", 0, "LANG", to, NULL, "language to translate to, for models that know several")
@@ -157,7 +159,7 @@ static const pk_cli_option eval_options[] = {
 };
 
 static const pk_cli_option distill_options[] = {
-    MODELS_OPTION,
+    TEACHERS_OPTION,
     NEEDED("input", 'i', "FILE", input,
            "nothing to translate: give it with -i FILE, one sentence a line",
            "source sentences, one a line; plain, .gz, .xz or .zst"),

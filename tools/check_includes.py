@@ -16,6 +16,7 @@ MAY = {  # folder: folders it may include besides itself and pronk.h ("include")
     'backend': {'tensor', 'base'},
     'backend/ref': {'backend', 'tensor', 'base'},
     'backend/cpu': {'backend', 'tensor', 'base'},
+    'backend/cuda': {'backend', 'tensor', 'base'},
     'backend/cpu/kernels': {'backend/cpu', 'tensor', 'base'},
     'checkpoint': {'base'},
     'model': {'checkpoint', 'tensor', 'base'},
@@ -27,7 +28,8 @@ MAY = {  # folder: folders it may include besides itself and pronk.h ("include")
 }
 # where only some headers of a folder may be known
 ONLY = {('session', 'decode'): {'pass.h'}, ('engine', 'backend'): {'list.h'}, ('train', 'backend'): {'list.h'},
-        ('backend/ref', 'backend'): {'list.h'}, ('backend/cpu', 'backend'): {'list.h'}}
+        ('backend/ref', 'backend'): {'list.h'}, ('backend/cpu', 'backend'): {'list.h'},
+        ('backend/cuda', 'backend'): {'list.h'}}
 
 
 def violations(root):

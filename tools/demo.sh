@@ -1,17 +1,10 @@
 #!/bin/sh
-# Translates a few sentences. usage: demo.sh PRONK [MODEL]
+# Translates a few sentences. usage: demo.sh PRONK [MODEL]     MODEL: the one that comes with Pronk
 set -eu
 pronk=$1 model=${2:-}
 if [ -z "$model" ]; then
-    for place in models/en-de.pronk ../shared/models/en-de-base-hf; do
-        [ -e "$place" ] && { model=$place; break; }
-    done
-fi
-if [ -z "$model" ]; then
-    echo "Pronk is built: $pronk"
-    echo "It has no model of its own yet. Give it one (a Hugging Face MarianMT or mBART-50 folder, or a .pronk file):"
-    echo "    make demo MODEL=path/to/opus-mt-en-de"
-    exit 0
+    model=$(dirname "$0")/../models/en-de.pronk
+    [ -e "$model" ] || { echo "$model is missing; give a model: make demo MODEL=path/to/opus-mt-en-de" >&2; exit 1; }
 fi
 echo "model: $model"
 printf '%s\n' "Good morning! How are you today?" \

@@ -6,7 +6,7 @@ passed=0 failed=0 skipped=0
 for program in "$@"; do
     log=$(mktemp)
     start=$(date +%s.%N)
-    case "$program" in *.sh) bash "$program" >"$log" 2>&1 ;; *) "./$program" >"$log" 2>&1 ;; esac
+    case "$program" in *.sh) bash "$program" >"$log" 2>&1 ;; *) "$(realpath "$program")" >"$log" 2>&1 ;; esac
     code=$?
     if [[ $program == *.sh ]]; then
         read -r p f s < <(tail -n 1 "$log" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed\(, \([0-9]*\) skipped\)\{0,1\}.*/\1 \2 \4/p')

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs the Debian packages Pronk is built and tested with. Says plainly what is missing where it
 # may not install. Tests can do without the packages in `extra`: what needs those is skipped then, and
-# counted as skipped. CHROMIUM= (a browser of your own, or empty for none) asks for no browser here.
+# counted as skipped. CHROMIUM= (a browser of your own, or empty for none) asks for no browser here, and
+# MPICC= likewise for no MPI.
 # usage: setup.sh [build|test|lint]
 set -eu
 build="gcc g++ make pkg-config libsentencepiece-dev libicu-dev libjansson-dev libyaml-dev zlib1g-dev liblzma-dev libzstd-dev"
@@ -12,7 +13,9 @@ case "${1:-build}" in
     build) wanted=$build ;;
     test) wanted=$test
         [ -n "${CHROMIUM+set}" ] || command -v chromium >/dev/null || command -v chromium-browser >/dev/null ||
-            extra="chromium" ;;
+            extra="chromium"
+        [ -n "${MPICC+set}" ] || { command -v mpicc && command -v mpirun; } >/dev/null ||
+            extra="$extra libopenmpi-dev openmpi-bin" ;;
     lint) wanted=$lint ;;
     *) echo "usage: setup.sh [build|test|lint]" >&2; exit 2 ;;
 esac
@@ -47,8 +50,8 @@ if [ -n "$missing" ]; then
     echo "setup: installing$missing"
     install $missing || { tail -n 20 "$log" >&2; echo "setup: could not install:$missing" >&2; exit 1; }
 fi
-if [ -n "$extra" ]; then
-    [ -n "$why" ] || echo "setup: installing $extra, for the tests that look at pages"
-    [ -z "$why" ] && install $extra ||
-        echo "setup: no $extra (${why:-it could not be installed}): tests that need it are skipped"
-fi
+for package in $extra; do
+    [ -n "$why" ] || echo "setup: installing $package, which some tests need"
+    [ -z "$why" ] && install "$package" ||
+        echo "setup: no $package (${why:-it could not be installed}): tests that need it are skipped"
+done

@@ -130,9 +130,11 @@ static pk_status add_pair(pk_lesson *l, const pk_lesson_maker *m, const pk_batch
                      .mask = m->mask,
                      .predicted = predicted,
                      .random = pk_mix(m->key + (uint64_t)i * GOLDEN),
+                     .share = m->share,
                      .options = m->options };
     if (m->source_tag >= 0) PK_TRY(pk_lesson_source(l, &m->source_tag, 1));
     PK_TRY(tagged(l, m->target_tag, &pair.target, &pair.n_target));
+    pair.n_given = m->target_tag >= 0;
     PK_TRY(m->task->teach(l, &pair));
     return end_sentence(l, m);
 }

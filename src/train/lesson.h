@@ -30,6 +30,7 @@ typedef struct pk_lesson_maker {
     int32_t        source_tag, target_tag; /* put before each sentence; -1: none */
     int32_t        max_source, max_target; /* positions there are */
     uint64_t       key;                    /* of this batch: seed, update and part, mixed */
+    double         share;                  /* of the training that is done */
 } pk_lesson_maker;
 
 /* the lesson of a batch; memory is reused. predicted: answers to the questions of the first look,

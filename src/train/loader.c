@@ -7,6 +7,7 @@
  * `lock`; corpora and settings never change once the loader is open. */
 #include "train/loader.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -348,11 +349,26 @@ pk_status pk_loader_seek(pk_loader *l, uint64_t count) {
 
 double pk_loader_epoch(const pk_loader *l) { return l->position; }
 
+/* Rows of a side, or sentences (side 2), of one batch of everything there is; the budget where that
+ * is more, or where segmentations vary. */
+static int32_t most_of(const pk_loader *l, int side, int32_t budget) {
+    double rows = 0;
+    for (size_t c = 0; c < l->n_corpora; c++) {
+        const pk_corpus *corpus = &l->corpus[c];
+        const double     times = l->settings.in_order ? 1 : ceil(l->weight[c]);
+        if (corpus->kind == PK_CORPUS_TEXT) return budget;
+        for (size_t i = 0; i < corpus->n && rows < budget; i++)
+            rows += times * (side < 2 ? pk_corpus_length(corpus, i, side) + 1 : 1);
+    }
+    return rows < budget ? (int32_t)rows : budget;
+}
+
 /* the shortest sentence has a token and an end */
 void pk_loader_most(const pk_loader *l, int32_t *source_rows, int32_t *target_rows,
                     int32_t *sentences) {
-    *source_rows = *target_rows = l->settings.batch_tokens;
-    *sentences = l->settings.batch_tokens / 2;
+    *source_rows = most_of(l, 0, l->settings.batch_tokens);
+    *target_rows = most_of(l, 1, l->settings.batch_tokens);
+    *sentences = most_of(l, 2, l->settings.batch_tokens / 2);
 }
 
 const char *pk_loader_report(const pk_loader *l) { return l->report.data; }

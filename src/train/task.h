@@ -17,10 +17,12 @@ typedef struct pk_lesson pk_lesson; /* what a batch becomes; lesson.h */
 typedef struct pk_pair { /* one sentence pair; ids without end symbols */
     const int32_t *source, *target;
     int32_t        n_source, n_target;
+    int32_t        n_given; /* first target tokens that decoding is told (a language): not asked */
     int32_t eos, start, mask; /* start: the decoder's first input; mask: -1 if there is none */
     const int32_t *predicted; /* second look of a glancing task: what the model said to the
                                  questions of the first, in order; else NULL */
     uint64_t    random;       /* of this sentence at this update; see pk_pair_random */
+    double      share;        /* of the training that is done, 0 to 1: for what changes meanwhile */
     const void *options;      /* the task's own, filled from its table */
 } pk_pair;
 

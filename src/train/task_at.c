@@ -9,13 +9,19 @@ static pk_status add_source(pk_lesson *l, const pk_pair *pair) {
     return pk_lesson_source(l, &pair->eos, 1);
 }
 
+/* token i of the target as the model writes it: what is given comes first in any direction */
+static int32_t written(const pk_pair *pair, int32_t i, bool backwards) {
+    if (i == pair->n_target) return pair->eos;
+    if (!backwards || i < pair->n_given) return pair->target[i];
+    return pair->target[pair->n_target - 1 - (i - pair->n_given)];
+}
+
 static pk_status add_target(pk_lesson *l, const pk_pair *pair, bool backwards) {
-    const int32_t n = pair->n_target;
-    int32_t       before = pair->start;
-    for (int32_t i = 0; i <= n; i++) {
-        const int32_t next = i == n ? pair->eos : pair->target[backwards ? n - 1 - i : i];
+    int32_t before = pair->start;
+    for (int32_t i = 0; i <= pair->n_target; i++) {
+        const int32_t next = written(pair, i, backwards);
         PK_TRY(pk_lesson_input(l, before, i, 0, i + 1, NULL));
-        PK_TRY(pk_lesson_ask(l, i, next, 1));
+        if (i >= pair->n_given) PK_TRY(pk_lesson_ask(l, i, next, 1));
         before = next;
     }
     return PK_OK;

@@ -169,11 +169,22 @@ static pk_status open_parameters(pk_trainer *t) {
     return PK_OK;
 }
 
+/* the largest batch of what we learn from and of what we validate on */
+static void find_most(const pk_trainer *t, pk_pass_limits *most) {
+    pk_pass_limits valid = { 0 };
+    pk_loader_most(t->loader, &most->source_rows, &most->target_rows, &most->sentences);
+    if (t->valid)
+        pk_loader_most(t->valid, &valid.source_rows, &valid.target_rows, &valid.sentences);
+    if (valid.source_rows > most->source_rows) most->source_rows = valid.source_rows;
+    if (valid.target_rows > most->target_rows) most->target_rows = valid.target_rows;
+    if (valid.sentences > most->sentences) most->sentences = valid.sentences;
+}
+
 static pk_status open_pass(pk_trainer *t) {
     pk_pass_limits most;
     int32_t        per_token = 1, per_sentence = 0;
     const int32_t  tag = t->maker.source_tag >= 0;
-    pk_loader_most(t->loader, &most.source_rows, &most.target_rows, &most.sentences);
+    find_most(t, &most);
     if (t->task->most) t->task->most(t->task_options, &per_token, &per_sentence);
     most.longest_run = ((int32_t)t->recipe.max_length + 1 + tag) * per_token + per_sentence;
     most.source_rows += tag * most.sentences;
@@ -232,18 +243,22 @@ static pk_status find_place(pk_trainer *t) {
     return found ? restore(t) : PK_OK;
 }
 
+/* bytes of the device that are taken; on the host weights, gradient, moments, and what passes need
+ */
+static double bytes_taken(const pk_trainer *t) {
+    const pk_parameters *p = &t->p;
+    if (t->on.held) return (double)t->on.held(t->on.self);
+    const size_t floats = p->n_all + (p->average ? 4 : 3) * p->n;
+    return (double)(t->pass.bytes + floats * sizeof(float));
+}
+
 static void describe(pk_trainer *t) {
     const pk_parameters *p = &t->p;
-    const double         mib = 1 << 20;
-    const double         held = t->on.held
-                                    ? (double)t->on.held(t->on.self)
-                                    : (double)(t->pass.bytes + (p->n_all + 3 * p->n) * sizeof(float) +
-                                       (p->average ? p->n * sizeof(float) : 0));
     pk_buffer_add_text(&t->text, pk_loader_report(t->loader));
     if (t->valid) pk_buffer_add_text(&t->text, pk_loader_report(t->valid));
     pk_buffer_print(&t->text, "%.2f million weights, %.2f million of them learn; %s, %.0f MiB\n",
-                    (double)p->n_all / 1e6, (double)p->n / 1e6, t->device, held / mib);
-    if (t->ranks.how) pk_buffer_print(&t->text, "%d ranks; %s\n", t->ranks.n, t->ranks.how);
+                    (double)p->n_all / 1e6, (double)p->n / 1e6, t->device,
+                    bytes_taken(t) / (1 << 20));
 }
 
 static pk_status open_parts(pk_trainer *t) {

@@ -65,6 +65,7 @@ static pk_status train_part(pk_trainer *t, int64_t part, summing *sum, double *t
                           .never = t->never };
     PK_TRY(pk_loader_next(t->loader, &batch));
     t->maker.key = pk_trainer_key(t, update, part, 1);
+    t->maker.share = pk_schedule_share(&t->schedule, t->standing.update, t->standing.seconds / 60);
     PK_TRY(pk_lesson_make(&t->lesson, &t->maker, &batch, NULL));
     PK_TRY(pk_train_pass_ready(&t->pass, see_readings, t));
     if (t->task->glances) PK_TRY(look_first(t, &batch, key));

@@ -128,14 +128,14 @@ static pk_status translate(const pk_trainer *t, const char *path, const lines *s
     pk_model      *m;
     pk_translator *translator = NULL;
     PK_TRY(pk_model_open(path, NULL, &m));
-    pk_status status = pk_translator_open(
-        m,
-        PK_OPTIONS(
-            pk_translator_options, .decode = t->recipe.valid_decode,
-            .from = t->start.network.config.family == PK_MBART ? t->recipe.source_language : NULL,
-            .to = t->start.network.config.family == PK_MBART ? t->recipe.target_language : NULL,
-            .device = t->device, .threads = t->threads, .one_sentence = 1),
-        &translator);
+    const bool tagged = t->maker.source_tag >= 0, both = t->maker.target_tag >= 0;
+    pk_status  status = pk_translator_open(
+         m,
+         PK_OPTIONS(pk_translator_options, .decode = t->recipe.valid_decode,
+                    .from = both ? t->recipe.source_language : NULL,
+                    .to = tagged ? t->recipe.target_language : NULL, .device = t->device,
+                    .threads = t->threads, .one_sentence = 1),
+         &translator);
     if (status == PK_OK) status = pk_translate(translator, source->text, source->n, NULL, out);
     pk_translator_close(translator);
     pk_model_close(m);

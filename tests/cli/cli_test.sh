@@ -6,15 +6,18 @@
 # checks ask for form (lines, line ends, codes, messages), never for particular translations.
 PRONK=${PRONK:-build/pronk}
 MODEL=${MODEL:-tests/data/models/marian-relu}
-VERBS="translate convert info score eval bench viz help"
+VERBS="translate convert info score eval bench viz train vocab average distill help"
 LONG=${LONG:-1000000}                # characters in the longest line
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
+unset PRONK_MODEL
+mkdir "$dir/bin" && cp "$PRONK" "$dir/bin/pronk" || exit 1
+alone=$dir/bin/pronk # has no model of its own
 passed=0 failed=0 skipped=0
 
 ok()   { passed=$((passed + 1)); echo "ok      $1"; }
 bad()  { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
-skip() { skipped=$((skipped + 1)); echo "skipped $1"; }
+skip() { skipped=$((skipped + 1)); echo "SKIPPED $1"; }
 
 # check NAME EXPECTED FOUND
 check() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1" "expected '$2', found '$3'"; fi; }
@@ -78,10 +81,34 @@ help_and_manual() {
     lint pronk "$dir/out"
 }
 
-# pages refer to one another before they are installed: that one remark is no fault
+# pages refer to one another before they are installed: that one remark is no fault. The page comes
+# from standard input, as mandoc takes a section from any dot in a path.
 lint() {
     if ! command -v mandoc >/dev/null; then skip "manual of $1: mandoc is missing"; return; fi
-    check "manual of $1 is clean" "" "$(mandoc -Tlint "$2" | grep -v 'referenced manual not found')"
+    check "manual of $1 is clean" "" "$(mandoc -Tlint <"$2" | grep -v 'referenced manual not found')"
+}
+
+# the model that comes with Pronk, or one of the user's: used where none is named
+own_model() {
+    printf 'One two.\n' >"$dir/in"
+    run translate -m "$MODEL"
+    cp "$dir/out" "$dir/named"
+    export PRONK_MODEL=$MODEL
+    run translate
+    cmp -s "$dir/out" "$dir/named" && ok "PRONK_MODEL: translate" || bad "PRONK_MODEL: translate" "$(cat "$dir/err")"
+    refused "PRONK_MODEL: something else is missing" 2 "no translations" score
+    refused "PRONK_MODEL: distill wants its teacher" 2 "no model" distill -i x -o y
+    PRONK_MODEL=$dir/nowhere
+    refused "PRONK_MODEL: there is none" 1 "$dir/nowhere" translate
+    unset PRONK_MODEL
+    "$PRONK" convert "$MODEL" "$dir/made.pronk" 2>/dev/null
+    for place in models share/pronk/models; do
+        mkdir -p "$dir/$place"
+        mv "$dir/made.pronk" "$dir/$place/en-de.pronk"
+        "$alone" translate <"$dir/in" >"$dir/out" 2>"$dir/err"
+        cmp -s "$dir/out" "$dir/named" && ok "a model in $place" || bad "a model in $place" "$(cat "$dir/err")"
+        mv "$dir/$place/en-de.pronk" "$dir/made.pronk"
+    done
 }
 
 wrong_command_lines() {
@@ -94,6 +121,7 @@ wrong_command_lines() {
         refused "$verb: unknown letter" 2 "unknown option '-Z'" "$verb" -Z
     done
     refused "nearly an option" 2 "did you mean --threads?" translate --thread 2
+    local PRONK=$alone
     refused "translate without a model" 2 "no model" translate
     refused "score without a model" 2 "no model" score -r x
     refused "bench without a model" 2 "no model" bench
@@ -336,6 +364,7 @@ help_and_manual
 wrong_command_lines
 evaluation
 if [ -e "$MODEL" ]; then
+    own_model
     missing_files
     translation_forms
     translation_outputs

@@ -12,7 +12,7 @@ passed=0 failed=0 skipped=0
 
 ok()   { passed=$((passed + 1)); echo "ok      $1"; }
 bad()  { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
-skip() { skipped=$((skipped + 1)); echo "skipped $1"; }
+skip() { skipped=$((skipped + 1)); echo "SKIPPED $1"; }
 
 # check NAME EXPECTED FOUND
 check() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1" "expected '$2', found '$3'"; fi; }

@@ -22,6 +22,10 @@ VERB_STUB(pk_cli_train)
 VERB_STUB(pk_cli_average)
 VERB_STUB(pk_cli_help)
 
+static const char *own; /* the model that comes with Pronk, where a test has one */
+
+char *pk_cli_default_model(void) { return own ? strdup(own) : NULL; }
+
 /* parses a command line of at most 9 words; the last is followed by NULL */
 #define PARSE(c, verb, ...) parse(c, verb, (const char *[10]){ __VA_ARGS__ })
 static int parse(pk_cli *c, const char *verb, const char *const *word) {
@@ -179,6 +183,28 @@ static void mistakes_are_named(void **state) {
     pk_cli_free(&c);
 }
 
+static void own_model_is_used_where_none_is_named(void **state) {
+    pk_cli c;
+    (void)state;
+    own = "own.pronk";
+    assert_int_equal(PARSE(&c, "translate", "-q"), 0);
+    assert_int_equal(c.models.n, 1);
+    assert_string_equal(c.models.item[0], "own.pronk");
+    pk_cli_free(&c);
+    assert_int_equal(PARSE(&c, "bench", "--limit", "1"), 0);
+    assert_string_equal(c.model, "own.pronk");
+    pk_cli_free(&c);
+    assert_int_equal(PARSE(&c, "translate", "-m", "a"), 0);
+    assert_int_equal(c.models.n, 1);
+    assert_string_equal(c.models.item[0], "a");
+    pk_cli_free(&c);
+    refuses("no translations", PARSE(&c, "score", "-q")); /* nothing else takes its place */
+    pk_cli_free(&c);
+    refuses("no model", PARSE(&c, "distill", "-i", "a", "-o", "b")); /* a teacher is chosen */
+    pk_cli_free(&c);
+    own = NULL;
+}
+
 static void numbers_are_checked(void **state) {
     static const char *const wrong[] = { "0",   "-1",   "",
                                          "x",   "3x",   "1.5",
@@ -234,6 +260,7 @@ int main(void) {
         cmocka_unit_test(defaults_are_set),
         cmocka_unit_test(lists_collect_and_texts_replace),
         cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(own_model_is_used_where_none_is_named),
         cmocka_unit_test(numbers_are_checked),
         cmocka_unit_test(help_needs_nothing_else),
         cmocka_unit_test(verbs_are_found),

@@ -80,7 +80,8 @@ END
 }
 
 refusals() {
-    refused "no model" 2 "no model" "x"
+    mkdir "$dir/bin" && cp "$PRONK" "$dir/bin/pronk" # has no model of its own
+    PRONK_MODEL='' PRONK=$dir/bin/pronk refused "no model" 2 "no model" "x"
     refused "no such model" 1 "nowhere" -m nowhere "x"
     refused "unknown option" 2 "unknown option '--colour'" -m "$MODEL" --colour red "x"
     refused "unknown format" 2 "--format takes html|svg|json|dot" -m "$MODEL" --format png "x"

@@ -77,7 +77,11 @@ static void tags_come_first(void **state) {
     ASSERT_OK(pk_lesson_make(&l, &m, &batch, NULL));
     ASSERT_IDS(l.source_token, 8, 11, 12, 13, EOS, 8, 14, EOS);
     ASSERT_IDS(l.token, EOS, 9, 21, 22, EOS, 9, 23);
-    ASSERT_IDS(l.target, 9, 21, 22, EOS, 9, 23, EOS);
+    ASSERT_IDS(l.question_row, 1, 2, 3, 5, 6); /* the language is given, not asked */
+    ASSERT_IDS(l.target, 21, 22, EOS, 23, EOS);
+    m.task = pk_task_find("at-rl");
+    ASSERT_OK(pk_lesson_make(&l, &m, &batch, NULL));
+    ASSERT_IDS(l.token, EOS, 9, 22, 21, EOS, 9, 23);
     pk_lesson_free(&l);
 }
 

@@ -417,8 +417,32 @@ static void test_planning_is_fast(void **state) {
     free(first);
 }
 
+/* memory is planned for what there is, where that is less than the budget */
+static void test_most(void **state) {
+    enum { ALL = 1 << 20 };
+    int32_t  rows[2], sentences;
+    pk_batch b;
+    (void)state;
+    pk_loader_options o = options_of(&(pk_corpus_files){ source, target, 1 }, 1);
+    pk_loader        *l = loader_of(&o);
+    pk_loader_most(l, &rows[0], &rows[1], &sentences);
+    assert_int_equal(rows[0], BUDGET);
+    assert_int_equal(rows[1], BUDGET);
+    assert_int_equal(sentences, BUDGET / 2);
+    pk_loader_close(l);
+    o.batch_tokens = ALL;
+    l = loader_of(&o);
+    pk_loader_most(l, &rows[0], &rows[1], &sentences);
+    ASSERT_OK(pk_loader_next(l, &b)); /* all of it is one batch */
+    assert_int_equal(sentences, b.n);
+    assert_int_equal(rows[0], b.source_first[b.n] + b.n);
+    assert_int_equal(rows[1], b.target_first[b.n] + b.n);
+    pk_loader_close(l);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_most),
         cmocka_unit_test(test_every_pair_once_an_epoch),
         cmocka_unit_test(test_weights),
         cmocka_unit_test(test_the_same_again),

@@ -12,6 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "model/model_file.h"
+#include "tensor/drop.h"
+#include "tensor/panel.h"
+
 enum { WORDS = 20, MOST_WORDS = 7, PATH_ROOM = 256 };
 
 typedef struct toy { /* text to train on */
@@ -135,4 +139,109 @@ static inline pk_status toy_run(const toy *t, const char *name, bool resume, int
     if (last) *last = r;
     return status;
 }
+
+/* ---- what a model makes of it ---- */
+
+static inline pk_result *translate_valid(const char *model, bool score, pk_text *source,
+                                         pk_text *target, size_t n) {
+    pk_model      *m;
+    pk_translator *t;
+    pk_result     *r;
+    ASSERT_OK(pk_model_open(model, NULL, &m));
+    ASSERT_OK(pk_translator_open(
+        m, PK_OPTIONS(pk_translator_options, .threads = 1, .one_sentence = 1, .alignment = !score),
+        &t));
+    if (score)
+        ASSERT_OK(pk_score(t, source, target, n, NULL, &r));
+    else
+        ASSERT_OK(pk_translate(t, source, n, NULL, &r));
+    pk_translator_close(t);
+    pk_model_close(m);
+    return r;
+}
+
+enum { N_NEW = 200 };
+
+typedef struct pairs { /* sentences that no training has seen */
+    char    line[2][N_NEW][128];
+    pk_text side[2][N_NEW];
+} pairs;
+
+static inline void make_pairs(pairs *p, uint64_t seed) {
+    for (int i = 0; i < N_NEW; i++) {
+        toy_sentence(&seed, p->line[0][i], p->line[1][i]);
+        for (int k = 0; k < 2; k++)
+            p->side[k][i] = (pk_text){ p->line[k][i], strlen(p->line[k][i]) };
+    }
+}
+
+/* the share of words that stand where they should */
+static inline double words_right(const pk_result *r, const pairs *p) {
+    int n = 0, right = 0;
+    for (int i = 0; i < N_NEW; i++) {
+        char        want[128], *save[2];
+        const char *found = pk_result_text(r, (size_t)i);
+        char       *copy = strdup(found);
+        strcpy(want, p->line[1][i]);
+        char *a = strtok_r(want, " ", &save[0]), *b = strtok_r(copy, " ", &save[1]);
+        for (; a; a = strtok_r(NULL, " ", &save[0]), b = b ? strtok_r(NULL, " ", &save[1]) : NULL) {
+            n++;
+            right += b && strcmp(a, b) == 0;
+        }
+        free(copy);
+    }
+    return (double)right / n;
+}
+
+static inline void assert_near(double a, double b, double tolerance) {
+    if (!(fabs(a - b) <= tolerance)) fail_msg("%.9g is not %.9g", a, b);
+}
+
+/* bits of all weights of a saved model */
+static inline pk_status hash_weight(void *user, const char *name, pk_weight *w, int32_t rows,
+                                    int32_t cols, bool matrix) {
+    uint64_t *hash = user;
+    (void)name, (void)matrix;
+    for (int32_t row = 0; row < rows; row++)
+        for (int32_t col = 0; col < cols; col++) {
+            const float x = pk_weight_get(w, row, col);
+            uint32_t    bits;
+            memcpy(&bits, &x, sizeof bits);
+            *hash = pk_mix(*hash + bits);
+        }
+    return PK_OK;
+}
+
+static inline uint64_t weights_of(const toy *t, const char *name) {
+    pk_model_data m;
+    char          path[PATH_ROOM];
+    uint64_t      hash = 1;
+    ASSERT_OK(pk_model_data_open(toy_path(t, name, path), -1, &m));
+    pk_network_walk(&m.network, hash_weight, &hash);
+    pk_model_data_close(&m);
+    return hash;
+}
+
+#define SHORT_TRAINING         \
+    "data.batch_tokens: 200\n" \
+    "train.warmup: 10\n"       \
+    "train.rate: 0.003\n"      \
+    "save.type: f32\n"
+
+/* the same recipe with other settings; reports of updates up to 40 */
+static inline void run_with(const toy *text, const char *name, const char *const *set, size_t n,
+                            pk_train_report *reports, pk_train_report *last) {
+    char            path[PATH_ROOM];
+    pk_trainer     *t;
+    pk_train_report r = { 0 };
+    ASSERT_OK(pk_trainer_open(toy_path(text, name, path),
+                              PK_OPTIONS(pk_trainer_options, .set = set, .n_set = n), &t));
+    while (!r.done) {
+        ASSERT_OK(pk_trainer_step(t, &r));
+        if (reports && r.update <= 40) reports[r.update] = r;
+    }
+    pk_trainer_close(t);
+    *last = r;
+}
+
 #endif

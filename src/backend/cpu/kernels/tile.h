@@ -12,12 +12,14 @@
 #define TILES_1(X, h) X(h, 1)
 
 #if defined PK_ISA_avx512
-#define TILES(X)                                                                        \
-    TILES_8(X, 1)                                                                       \
-    TILES_8(X, 2)                                                                       \
-    TILES_8(X, 3)                                                                       \
-    TILES_4(X, 4) TILES_4(X, 5) TILES_4(X, 6) TILES_2(X, 7) TILES_2(X, 8) TILES_2(X, 9) \
-        TILES_2(X, 10) TILES_2(X, 11) TILES_2(X, 12)
+#define TILES(X)  \
+    TILES_8(X, 1) \
+    TILES_8(X, 2) \
+    TILES_8(X, 3) \
+    TILES_4(X, 4) \
+    TILES_4(X, 5) \
+    TILES_4(X, 6) \
+    TILES_2(X, 7) TILES_2(X, 8) TILES_2(X, 9) TILES_2(X, 10) TILES_2(X, 11) TILES_2(X, 12)
 #define TALLEST 12
 #elif defined PK_ISA_avx2
 #define TILES(X) TILES_4(X, 1) TILES_2(X, 2) TILES_2(X, 3) TILES_1(X, 4) TILES_1(X, 5) TILES_1(X, 6)

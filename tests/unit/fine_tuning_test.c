@@ -1,0 +1,190 @@
+/* fine_tuning_test.c - trainings that go on from a model: they begin at its loss, which is the
+ * score that the engine gives; what is frozen stays; languages are told as the engine tells them.
+ */
+#include "trainer_help.h"
+
+static toy text; /* and a model in it, good/model.pronk */
+
+static void fine_tuning_begins_where_the_model_is(void **state) {
+    pk_train_report last;
+    char            path[PATH_ROOM], more[1024];
+    pk_model_data   before, after;
+    (void)state;
+    toy_path(&text, "good/model.pronk", path);
+    snprintf(more, sizeof more,
+             "output: tuned\ninit: %s\ndata.batch_tokens: 200\ntrain.updates: 1\ntrain.rate: 0\n"
+             "train.warmup: 0\nsave.type: f32\nvalid.source: valid.source\n"
+             "valid.target: valid.target\n",
+             path);
+    toy_recipe(&text, "tuned.yml", more);
+    ASSERT_OK(toy_run(&text, "tuned.yml", false, 0, NULL, &last));
+    /* what the engine says of the same sentences */
+    pairs  p;
+    double sum = 0;
+    int    n = 0;
+    make_pairs(&p, 2); /* the first 60 are the validation text */
+    pk_result *r = translate_valid(path, true, p.side[0], p.side[1], 60);
+    for (size_t i = 0; i < 60; i++) {
+        pk_hypothesis_view v;
+        ASSERT_OK(pk_result_hypothesis(r, i, 0, &v));
+        sum -= (double)v.log_prob, n += v.n_tokens;
+    }
+    pk_result_free(r);
+    assert_near(last.valid_loss, sum / n, 1e-5);
+    assert_int_equal(weights_of(&text, "good/model.pronk"), weights_of(&text, "tuned/model.pronk"));
+    /* with a rate, what is frozen stays and the rest moves */
+    snprintf(more, sizeof more,
+             "output: frozen\ninit: %s\nfreeze: [encoder.*, decoder.0.up.w]\n"
+             "train.updates: 3\n" SHORT_TRAINING,
+             path);
+    toy_recipe(&text, "frozen.yml", more);
+    ASSERT_OK(toy_run(&text, "frozen.yml", false, 0, NULL, &last));
+    ASSERT_OK(pk_model_data_open(path, -1, &before));
+    ASSERT_OK(pk_model_data_open(toy_path(&text, "frozen/model.pronk", path), -1, &after));
+    const pk_weight *pair[][2] = {
+        { &before.network.encoder[0].qkv.w, &after.network.encoder[0].qkv.w },
+        { &before.network.encoder[0].ffn_norm.gain, &after.network.encoder[0].ffn_norm.gain },
+        { &before.network.decoder[0].up.w, &after.network.decoder[0].up.w },
+        { &before.network.decoder[0].down.w, &after.network.decoder[0].down.w },
+        { &before.network.source_embed, &after.network.source_embed },
+    };
+    for (size_t i = 0; i < 5; i++) {
+        const size_t floats = (size_t)pair[i][0]->rows * (size_t)pair[i][0]->cols;
+        const bool   same = memcmp(pair[i][0]->data, pair[i][1]->data, floats * 4) == 0;
+        assert_int_equal(same, i < 3);
+    }
+    pk_model_data_close(&before);
+    pk_model_data_close(&after);
+}
+
+/* a model of several languages is told which, as the engine tells it */
+static void models_of_several_languages(void **state) {
+    static const char *const lines[2][3] = { { "the cat", "a dog sees", "good" },
+                                             { "die katze", "ein hund", "gut" } };
+    pk_train_report          last;
+    char                     path[PATH_ROOM], name[2][PATH_ROOM];
+    pk_text                  side[2][3];
+    pk_model                *m;
+    pk_translator           *t;
+    pk_result               *r;
+    double                   sum = 0;
+    int                      n = 0;
+    (void)state;
+    char *model = realpath("tests/data/models/mbart-relu", NULL);
+    for (int k = 0; k < 2; k++) {
+        FILE *f = fopen(toy_path(&text, k ? "many.target" : "many.source", name[k]), "w");
+        for (int i = 0; i < 3; i++) {
+            fprintf(f, "%s\n", lines[k][i]);
+            side[k][i] = (pk_text){ lines[k][i], strlen(lines[k][i]) };
+        }
+        fclose(f);
+    }
+    FILE *f = fopen(toy_path(&text, "many.yml", path), "w");
+    fprintf(f,
+            "output: many\ninit: %s\nfrom: en\nto: de_DE\ndata.max_length: 20\n"
+            "data.source: many.source\ndata.target: many.target\ndata.max_ratio: 100\n"
+            "valid.source: many.source\nvalid.target: many.target\ndevice: cpu\nthreads: 1\n"
+            "train.rate: 0\ntrain.updates: 1\ntrain.warmup: 0\ndata.batch_tokens: 64\n",
+            model);
+    fclose(f);
+    ASSERT_OK(toy_run(&text, "many.yml", false, 0, NULL, &last));
+    ASSERT_OK(pk_model_open(model, NULL, &m));
+    ASSERT_OK(pk_translator_open(m,
+                                 PK_OPTIONS(pk_translator_options, .from = "en_XX", .to = "de_DE",
+                                            .threads = 1, .one_sentence = 1),
+                                 &t));
+    ASSERT_OK(pk_score(t, side[0], side[1], 3, NULL, &r));
+    for (size_t i = 0; i < 3; i++) {
+        pk_hypothesis_view v;
+        ASSERT_OK(pk_result_hypothesis(r, i, 0, &v));
+        sum -= (double)v.log_prob, n += v.n_tokens - 1; /* the language is given */
+    }
+    assert_near(last.valid_loss, sum / n, 1e-5);
+    pk_result_free(r);
+    pk_translator_close(t);
+    pk_model_close(m);
+    free(model);
+}
+
+/* ---- a model people have ---- */
+
+enum { N_REAL = 8 };
+
+static void copy_lines(const char *from, const char *name, pk_text *out) {
+    char  path[PATH_ROOM], line[4096];
+    FILE *in = fopen(from, "r"), *to = fopen(toy_path(&text, name, path), "w");
+    assert_true(in && to);
+    for (int i = 0; i < N_REAL; i++) {
+        assert_non_null(fgets(line, sizeof line, in));
+        fputs(line, to);
+        out[i].size = strcspn(line, "\n");
+        out[i].data = strndup(line, out[i].size);
+    }
+    fclose(in);
+    fclose(to);
+}
+
+/* the trainer's loss of a real model is the score that the engine gives */
+static void loss_is_score(void **state) {
+    char            model[PATH_ROOM], source[PATH_ROOM], target[PATH_ROOM], more[1024];
+    const char     *shared = getenv("PRONK_SHARED") ? getenv("PRONK_SHARED") : "../shared";
+    pk_text         lines[2][N_REAL];
+    pk_train_report last;
+    double          sum = 0;
+    int             n = 0;
+    (void)state;
+    snprintf(model, sizeof model, "%s/models/en-de-base-hf", shared);
+    snprintf(source, sizeof source, "%s/testsets/en-de/newstest2014.en", shared);
+    snprintf(target, sizeof target, "%s/testsets/en-de/newstest2014.de", shared);
+    if (access(model, R_OK) || access(source, R_OK)) skip();
+    char *whole = realpath(model, NULL);
+    copy_lines(source, "real.source", lines[0]);
+    copy_lines(target, "real.target", lines[1]);
+    /* nothing learns but the bias, so that little memory is needed */
+    snprintf(more, sizeof more,
+             "output: real\ninit: %s\nfreeze: [encoder.*, decoder.*, source_embed]\n"
+             "model.output_bias: true\ndata.max_length: 200\ndata.batch_tokens: 256\n"
+             "data.source: real.source\ndata.target: real.target\n"
+             "train.updates: 1\ntrain.rate: 0\ntrain.warmup: 0\nvalid.bleu: false\n"
+             "valid.source: real.source\nvalid.target: real.target\n",
+             whole);
+    free(whole);
+    char  path[PATH_ROOM];
+    FILE *f = fopen(toy_path(&text, "real.yml", path), "w");
+    fputs(more, f);
+    fclose(f);
+    ASSERT_OK(toy_run(&text, "real.yml", false, 0, NULL, &last));
+    pk_result *r = translate_valid(model, true, lines[0], lines[1], N_REAL);
+    for (size_t i = 0; i < N_REAL; i++) {
+        pk_hypothesis_view v;
+        ASSERT_OK(pk_result_hypothesis(r, i, 0, &v));
+        sum -= (double)v.log_prob, n += v.n_tokens;
+        for (int k = 0; k < 2; k++) free((char *)lines[k][i].data);
+    }
+    pk_result_free(r);
+    print_message("loss %.6f, score %.6f over %d tokens\n", last.valid_loss, sum / n, n);
+    assert_near(last.valid_loss, sum / n, 1e-4);
+}
+
+static int open_text(void **state) {
+    (void)state;
+    toy_open(&text, 4000);
+    toy_recipe(&text, "good.yml", "output: good\ntrain.updates: 200\n" SHORT_TRAINING);
+    ASSERT_OK(toy_run(&text, "good.yml", false, 0, NULL, NULL));
+    return 0;
+}
+
+static int close_text(void **state) {
+    (void)state;
+    toy_close(&text);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fine_tuning_begins_where_the_model_is),
+        cmocka_unit_test(models_of_several_languages),
+        cmocka_unit_test(loss_is_score),
+    };
+    return cmocka_run_group_tests(tests, open_text, close_text);
+}
