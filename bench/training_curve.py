@@ -142,8 +142,8 @@ class Loop:
         return self.norm(x + self.linear(F.silu(self.linear(x, head + "fc1")), head + "fc2"), head + "final_layer_norm")
 
     def loss(self):
-        embed = lambda ids: F.embedding(ids, self.w["model.shared.weight"], padding_idx=self.pad) * \
-            math.sqrt(self.o.dim) + self.positions[:ids.shape[1]]
+        embed = lambda ids: F.embedding(ids, self.w["model.shared.weight"]) * (ids != self.pad)[..., None] * \
+            math.sqrt(self.o.dim) + self.positions[:ids.shape[1]]       # a sentence begins with a row of zeros
         inputs = torch.cat([torch.full_like(self.target[:, :1], self.pad), self.target[:, :-1]], 1)
         seen = (self.source != self.pad)[:, None, None, :]
         causal = torch.ones(inputs.shape[1], inputs.shape[1], dtype=torch.bool, device=self.device).tril()
@@ -155,7 +155,7 @@ class Loop:
             head = "model.decoder.layers.%d." % i
             y = self.attend(y, y, head + "self_attn", causal)
             y = self.feed(self.attend(y, x, head + "encoder_attn", seen), head)
-        logits = F.linear(y, self.w["model.shared.weight"])[..., :self.pad].float()
+        logits = F.linear(y, self.w["model.shared.weight"])[..., :self.pad].float()     # the padding is no class
         return F.cross_entropy(logits.reshape(-1, self.pad), self.target.reshape(-1), ignore_index=self.pad,
                                label_smoothing=SMOOTHING)
 
@@ -173,7 +173,6 @@ class Loop:
                 m.mul_(0.9).add_(g, alpha=0.1)
                 v.mul_(0.98).addcmul_(g, g, value=0.02)
                 self.master[name] -= rate * (m / (1 - 0.9 ** step)) / ((v / (1 - 0.98 ** step)).sqrt() + 1e-8)
-            self.master["model.shared.weight"][self.pad] = 0
         return float(loss.detach())
 
 

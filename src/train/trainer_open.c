@@ -9,6 +9,7 @@
 
 #include "backend/list.h"
 #include "base/memory.h"
+#include "tensor/panel.h"
 #include "train/recipe_parts.h"
 #include "train/task_list.h"
 #include "train/trainer.h"
@@ -122,10 +123,21 @@ static pk_status open_text_in_turn(pk_trainer *t) {
 
 /* ---- model ---- */
 
-/* A token that suppressed tokens make impossible is no class for the loss either, where the model's
- * conventions leave it out of the sums. */
+/* The padding that is never output is no class for the loss either; nor is a token that the
+ * model's conventions leave out of the sums. */
 static int32_t never_of(const pk_config *c) {
+    for (int32_t i = 0; i < c->n_suppressed; i++)
+        if (c->pad >= 0 && c->suppressed[i] == c->pad) return c->pad;
     return c->renormalise && c->n_suppressed == 1 ? c->suppressed[0] : -1;
+}
+
+/* Models that begin with their padding have zeros in its row, and training leaves it so. */
+static bool begins_with_zeros(const pk_network *net, int32_t never) {
+    const pk_config *c = &net->config;
+    bool             zero = c->start >= 0 && c->start == c->pad && c->pad == never;
+    for (int32_t i = 0; zero && net->target_embed.data && i < c->dim; i++)
+        zero = pk_weight_get(&net->target_embed, c->start, i) == 0;
+    return zero;
 }
 
 static pk_status open_start(pk_trainer *t) {
@@ -140,6 +152,7 @@ static pk_status open_start(pk_trainer *t) {
                                   .max_source = c->max_source,
                                   .max_target = c->max_target };
     t->never = never_of(c);
+    if (begins_with_zeros(&t->start.network, t->never)) t->maker.start = -1;
     PK_TRY(
         pk_start_tags(&t->start, t->vocab, &t->recipe, &t->maker.source_tag, &t->maker.target_tag));
     const int32_t besides = 1 + (t->maker.source_tag >= 0); /* end symbol and language */

@@ -3,6 +3,8 @@
  */
 #include "trainer_help.h"
 
+#include "tensor/panel.h"
+
 static toy text; /* and a model in it, good/model.pronk */
 
 static void fine_tuning_begins_where_the_model_is(void **state) {
@@ -106,6 +108,31 @@ static void models_of_several_languages(void **state) {
     free(model);
 }
 
+/* sentences begin with the padding, whose row is zeros: it is no class, and stays as it is */
+static void padding_stays_zero(void **state) {
+    char            path[PATH_ROOM];
+    pk_train_report last;
+    pk_model_data   after;
+    (void)state;
+    char *model = realpath("tests/data/models/marian-relu", NULL);
+    FILE *f = fopen(toy_path(&text, "padding.yml", path), "w");
+    fprintf(f,
+            "output: padding\ninit: %s\ndata.max_length: 30\ndata.source: valid.source\n"
+            "data.target: valid.target\ndata.max_ratio: 100\ndevice: cpu\nthreads: 1\n"
+            "train.rate: 1e-3\ntrain.updates: 3\ntrain.warmup: 0\ndata.batch_tokens: 64\n"
+            "save.type: f32\n",
+            model);
+    fclose(f);
+    ASSERT_OK(toy_run(&text, "padding.yml", false, 0, NULL, &last));
+    ASSERT_OK(pk_model_data_open(toy_path(&text, "padding/model.pronk", path), -1, &after));
+    const pk_config *c = &after.network.config;
+    const pk_weight *table = &after.network.target_embed;
+    assert_int_equal(c->start, c->pad);
+    for (int32_t i = 0; i < c->dim; i++) assert_true(pk_weight_get(table, c->pad, i) == 0);
+    pk_model_data_close(&after);
+    free(model);
+}
+
 /* ---- a model people have ---- */
 
 enum { N_REAL = 8 };
@@ -184,6 +211,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fine_tuning_begins_where_the_model_is),
         cmocka_unit_test(models_of_several_languages),
+        cmocka_unit_test(padding_stays_zero),
         cmocka_unit_test(loss_is_score),
     };
     return cmocka_run_group_tests(tests, open_text, close_text);
