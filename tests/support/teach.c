@@ -112,7 +112,7 @@ static pk_status run(teach *t, layout *l, int32_t n, const teach_how *how) {
     pk_tensor       hidden = pk_decode(&r, &t->p.net, &target);
     pk_tape_loss(&r, hidden, &t->p.net.output, &t->p.net.output_bias, &q, t->sums, NULL,
                  how->learn);
-    if (how->learn) pk_tape_backward(&r, NULL, NULL);
+    if (how->learn) pk_tape_backward(&r, how->done, how->user);
     return pk_run_status(&r);
 }
 

@@ -19,10 +19,12 @@ typedef struct teach {
 } teach;
 
 typedef struct teach_how {
-    pk_dropout dropout;
-    uint64_t   key;
-    float      smoothing;
-    bool       learn;
+    pk_dropout    dropout;
+    uint64_t      key;
+    float         smoothing;
+    bool          learn;
+    pk_tape_done *done; /* of the backward pass; may be NULL */
+    void         *user;
 } teach_how;
 
 /* device: "ref", "cpu", "cuda"; PK_UNSUPPORTED or PK_DEVICE where there is none */

@@ -1,7 +1,6 @@
-/* tape_test.c - the gradient of a whole network against finite differences of its own loss, and the
- * promises of the tape: memory as planned, gradients final when said, the same key the same
- * numbers.
- */
+/* tape_test.c - the gradient of a whole network against finite differences of its own loss; the
+ * same key gives the same numbers; gradients are final when the tape says so; what is frozen lies
+ * behind what learns. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,7 +71,7 @@ static void open_on(const char *device, const shape *s, teach *t) {
 }
 
 static double loss_of(teach *t, const shape *s, bool learn) {
-    const teach_how how = { s->dropout, 77, s->smoothing, learn };
+    const teach_how how = { s->dropout, 77, s->smoothing, learn, NULL, NULL };
     pk_loss_sums    sums;
     if (teach_run(t, sentences, N_SENTENCES, &how, &sums)) fail_msg("%s", pk_last_error());
     assert_true(sums.weight == N_TOKENS);
@@ -149,6 +148,38 @@ static void repeats(void **state) {
     teach_close(&t);
 }
 
+typedef struct watch { /* gradients as they were when they were said to be final */
+    const teach *t;
+    float       *final;
+    size_t       told;
+    int          calls;
+} watch;
+
+static void keep_final(void *user, size_t first) {
+    watch *w = user;
+    assert_true(first < w->told);
+    memcpy(w->final + first, w->t->p.grad + first, (w->told - first) * sizeof *w->final);
+    w->told = first;
+    w->calls++;
+}
+
+static void gradients_are_final_when_said(void **state) {
+    (void)state;
+    for (size_t i = 0; i < N_SHAPES; i++) {
+        teach        t;
+        pk_loss_sums sums;
+        open_on("cpu", &shapes[i], &t);
+        watch           w = { &t, calloc(t.p.n, sizeof(float)), t.p.n, 0 };
+        const teach_how how = { shapes[i].dropout, 77, shapes[i].smoothing, true, keep_final, &w };
+        assert_int_equal(teach_run(&t, sentences, N_SENTENCES, &how, &sums), PK_OK);
+        assert_int_equal(w.told, 0);
+        assert_true(w.calls > 4); /* layer by layer, not all at the end */
+        assert_memory_equal(w.final, t.p.grad, t.p.n * sizeof *w.final);
+        free(w.final);
+        teach_close(&t);
+    }
+}
+
 static void frozen_weights_have_no_gradient(void **state) {
     static const char *const freeze[] = { "encoder.*", "source_embed" };
     const pk_config          config = config_of(&shapes[1]);
@@ -157,6 +188,9 @@ static void frozen_weights_have_no_gradient(void **state) {
     const pk_parameters_options options = { .freeze = freeze, .n_freeze = 2 };
     if (teach_open("cpu", 1, PK_F32, &config, &options, &t)) fail_msg("%s", pk_last_error());
     loss_of(&t, &shapes[1], true);
+    double size = 0; /* what is left still learns */
+    for (size_t i = 0; i < t.p.n; i++) size += fabs((double)t.p.grad[i]);
+    assert_true(isfinite(size) && size > 0);
     for (size_t i = 0; i < t.p.n_list; i++) {
         const pk_parameter *p = &t.p.list[i];
         const bool wanted = strncmp(p->name, "encoder.", 8) != 0 && strcmp(p->name, "source_embed");
@@ -172,6 +206,7 @@ int main(void) {
         cmocka_unit_test(gradient_is_the_slope),
         cmocka_unit_test(cpu_as_ref),
         cmocka_unit_test(repeats),
+        cmocka_unit_test(gradients_are_final_when_said),
         cmocka_unit_test(frozen_weights_have_no_gradient),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
