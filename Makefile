@@ -23,7 +23,9 @@ CXXFLAGS_ = -std=c++17 $(BASE) $(WARN) $(PKGC)
 # CUDA=1 adds the cuda backend; the runtime is linked statically and finds the driver at run time.
 NVCC      ?= nvcc
 CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell readlink -f $$(command -v $(NVCC))))
-CUDA_ARCH ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
+# sm_90a, not sm_90: only it has wgmma (backend/cuda/wgmma.cuh). What runs on one runs on the other, but
+# sm_90a promises nothing to later devices: those compile the PTX of compute_90, which is without wgmma.
+CUDA_ARCH ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90a,code=sm_90a \
              -gencode arch=compute_90,code=compute_90
 NVFLAGS_   = -std=c++17 -O3 -lineinfo -Xcompiler -fPIC,-Wall,-Wextra -Iinclude -Isrc $(CUDA_ARCH) -MMD -MP
 ifneq ($(CUDA),)

@@ -367,13 +367,47 @@ static void test_update(void **state) {
     conclude();
 }
 
+/* One rank linked with itself, as far as one GPU goes: sums of several slices leave the numbers as
+ * they are, wait for the op before them, and are waited for by the op after them. */
+static void test_link(void **state) {
+    enum { N = 3000000, SLICE = 1 << 20 };
+    const pk_training *train = gpus[0].train;
+    void              *self = gpus[0].self;
+    unsigned char      id[PK_LINK_BYTES];
+    double             squares = -1;
+    (void)state;
+    NEED_GPU();
+    NAME_CASE("a rank linked with itself");
+    arena_used = 0;
+    if (train->link_id(self, id) == PK_UNSUPPORTED) {
+        print_message("no NCCL to test: %s\n", pk_last_error());
+        skip();
+    }
+    if (train->link(self, 1, 0, id) != PK_OK) fail_msg("%s", pk_last_error());
+    float  *x = zeros(0, N * sizeof *x);
+    float  *ones = malloc(N * sizeof *ones);
+    double *sum = zeros(0, sizeof *sum);
+    for (size_t i = 0; i < N; i++) ones[i] = i % 2 ? 1 : -1;
+    gpus[0].put(self, x, ones, N * sizeof *ones);
+    for (size_t i = 0; i < N; i += SLICE)
+        train->sum_linked(self, x + i, i + SLICE < N ? SLICE : N - i);
+    train->join_linked(self);
+    train->squares(self, x, N, sum);
+    gpus[0].get(self, &squares, sum, sizeof squares);
+    settle(0);
+    if (squares != N) COMPLAIN("the squares add up to %.17g", squares);
+    check_array(0, x, PK_F32, ones, N, "summed over one rank");
+    free(ones);
+    conclude();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_embed),         cmocka_unit_test(test_product),
         cmocka_unit_test(test_activate),      cmocka_unit_test(test_join),
         cmocka_unit_test(test_join_and_norm), cmocka_unit_test(test_norm),
         cmocka_unit_test(test_attend),        cmocka_unit_test(test_loss),
-        cmocka_unit_test(test_update),
+        cmocka_unit_test(test_update),        cmocka_unit_test(test_link),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -215,6 +215,8 @@ static void launch_any(pk_cuda *c, pk_tensor hidden, const pk_weight *table,
         using T = decltype(zero);
         if constexpr (std::is_same<T, float>::value) {
             pk_cuda_answer_f32(c, hidden, layer, a);
+        } else if (pk_cuda_answer_many_fits(c, hidden, layer, a)) {
+            pk_cuda_answer_many(c, hidden, table->type, layer, a);
         } else if (table->type == PK_I8) {
             launch_16_bit<T, uint2>(c, hidden, layer, a);
         } else {

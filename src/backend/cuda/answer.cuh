@@ -1,8 +1,8 @@
 /* answer.cuh - what the kernels of answer() share: what they are told, and how a warp serves one
  * question from the logits of one chunk.
  *
- * Two kernels. The first (answer.cu, answer_f32.cu): a block has 128 tokens of the vocabulary (a
- * chunk) and up to 64 questions; it makes their logits in shared memory,
+ * Two kernels. The first (answer.cu, answer_f32.cu, answer_many.cu): a block has 128 tokens of the
+ * vocabulary (a chunk) and up to 128 questions; it makes their logits in shared memory,
  * and leaves for each question the chunk's best tokens (sorted) and its part of the log sum. The
  * second (answer_join.cu): a block a question joins what the chunks left. No (n, V) logits in
  * memory.
@@ -12,6 +12,7 @@
  * one redux finds the best of a warp. */
 #ifndef PK_BACKEND_CUDA_ANSWER_CUH
 #define PK_BACKEND_CUDA_ANSWER_CUH
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <stddef.h>
@@ -47,6 +48,11 @@ struct output_layer {
     int32_t      cols, panels;
 };
 
+/* the first kernel for many questions, with wgmma; whether it will do */
+bool pk_cuda_answer_many_fits(const pk_cuda *c, pk_tensor hidden, const output_layer &layer,
+                              const asking &a);
+void pk_cuda_answer_many(pk_cuda *c, pk_tensor hidden, pk_dtype weights, const output_layer &layer,
+                         const asking &a);
 /* the first kernel for F32 */
 void pk_cuda_answer_f32(pk_cuda *c, pk_tensor hidden, const output_layer &layer, const asking &a);
 /* the second kernel */
@@ -94,15 +100,22 @@ static __device__ void note_targets(const asking &a, const pk_question &q, const
     }
 }
 
+/* A lane's share of the sum; rounded alike in every kernel: nothing is joined into the addition.
+ * Where all are minus infinity the difference still is, so that no branch is needed. */
+static __device__ __forceinline__ float sum_of_four(const float x[4], float largest) {
+    const float from = fmaxf(largest, -FLT_MAX);
+    float       sum = 0;
+#pragma unroll
+    for (int j = 0; j < 4; j++) sum = __fadd_rn(sum, expf(__fsub_rn(x[j], from)));
+    return sum;
+}
+
 static __device__ void note_sum(float2 *part, const float x[4]) {
     unsigned most = 0;
 #pragma unroll
     for (int j = 0; j < 4; j++) most = max(most, key_of(x[j]));
     const float largest = score_of(__reduce_max_sync(~0u, most));
-    float       sum = 0;
-#pragma unroll
-    for (int j = 0; j < 4; j++) sum += x[j] == -INFINITY ? 0 : expf(x[j] - largest);
-    sum = sum_of_warp(sum);
+    const float sum = sum_of_warp(sum_of_four(x, largest));
     if (threadIdx.x % 32 == 0) *part = make_float2(largest, sum);
 }
 
@@ -148,9 +161,9 @@ static __device__ void list_best(uint2 *list, int n, const float x[4], int first
 }
 
 static __device__ void ask_chunk(const asking &a, const pk_question &q, const int *early,
-                                 float *logits, int question, unsigned known) {
-    const int    first = (int)blockIdx.y * CHUNK, n = min(a.vocab - first, (int)CHUNK);
-    const size_t at = (size_t)question * (size_t)a.chunks + blockIdx.y;
+                                 float *logits, int question, int chunk, unsigned known) {
+    const int    first = chunk * CHUNK, n = min(a.vocab - first, (int)CHUNK);
+    const size_t at = (size_t)question * (size_t)a.chunks + (size_t)chunk;
     const bool   sums = a.sums && q.log_sum;
     float        x[4];
     read_logits(x, logits, n);
@@ -168,7 +181,7 @@ static __device__ void ask_chunk(const asking &a, const pk_question &q, const in
               bound);
 }
 
-/* ---- the questions of a block; warp w has w, w + 8, ... ---- */
+/* ---- the questions of a block; warp w of ALL has w, w + ALL, ... ---- */
 
 enum { WORDS = sizeof(pk_question) / 4 };
 static_assert(sizeof(pk_question) == 28 && offsetof(pk_question, row) == 0 &&
@@ -191,12 +204,12 @@ template <int N> struct coming {
 
 /* Asks for this warp's questions, then for the beginning of their bans, but does not wait for
  * those. Past the end there are questions about row 0 that want nothing. */
-template <int N>
+template <int N, int ALL = WARPS>
 static __device__ __forceinline__ void fetch_questions(coming<N> &c, const asking &a) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 #pragma unroll
     for (int j = 0; j < N; j++) {
-        const int i = (int)blockIdx.x * N * WARPS + warp + WARPS * j;
+        const int i = (int)blockIdx.x * N * ALL + warp + ALL * j;
         c.word[j] =
             lane < WORDS && i < a.n ? reinterpret_cast<const int *>(a.question + i)[lane] : 0;
     }
@@ -208,12 +221,12 @@ static __device__ __forceinline__ void fetch_questions(coming<N> &c, const askin
     }
 }
 
-template <int N>
+template <int N, int ALL = WARPS>
 static __device__ __forceinline__ void store_questions(questions *to, const coming<N> &c) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 #pragma unroll
     for (int j = 0; j < N; j++) {
-        questions *q = to + warp + WARPS * j;
+        questions *q = to + warp + ALL * j;
         if (lane < WORDS) reinterpret_cast<int *>(&q->asked)[lane] = c.word[j];
         q->early[lane] = c.ban[j];
     }
@@ -234,7 +247,8 @@ static __device__ void ask_all(const asking &a, const questions *asked, float *l
         const int in_block = warp + WARPS * j, i = (int)blockIdx.x * N * WARPS + in_block;
         if (i >= a.n) break;
         ask_chunk(a, asked[in_block].asked, asked[in_block].early,
-                  logits + (size_t)in_block * LOGITS_STRIDE, i, __shfl_sync(~0u, known, j));
+                  logits + (size_t)in_block * LOGITS_STRIDE, i, (int)blockIdx.y,
+                  __shfl_sync(~0u, known, j));
     }
 }
 

@@ -30,7 +30,8 @@ struct pk_cuda {
     int             device, processors; /* multiprocessors */
     size_t          shared_limit;       /* bytes of shared memory a block may have */
     bool            hopper;             /* clusters, early starts */
-    pk_dtype        arithmetic;         /* of activations */
+    bool            wgmma;      /* this build has the kernels of wgmma.cuh, and they run here */
+    pk_dtype        arithmetic; /* of activations */
     pk_limits       max;
     pk_status       status; /* first failure since it was last asked for */
     char            message[256];
@@ -57,6 +58,8 @@ void pk_cuda_fail(pk_cuda *c, pk_status why, const char *format, ...);
 bool pk_cuda_good(pk_cuda *c, cudaError_t code, const char *what);
 /* bytes that answer() needs for these limits */
 size_t pk_cuda_answer_bytes(const pk_limits *max);
+/* whether the device at hand runs kernels with wgmma; linear_wgmma.cu */
+bool pk_cuda_wgmma_there(void);
 /* fills *out with the device's own form of a matrix; adopt.cu */
 pk_status pk_cuda_adopt(pk_cuda *c, const pk_weight *host, pk_weight *out);
 /* memory that lives until the backend is closed, zeroed */

@@ -132,6 +132,7 @@ static pk_status find_device(int32_t device, cudaDeviceProp *properties) {
 static pk_status open_parts(pk_cuda *c) {
     pk_cuda_use(c);
     pk_cuda_good(c, cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking), "opening");
+    c->wgmma = pk_cuda_wgmma_there();
     return c->status == PK_OK ? PK_OK : pk_fail_with(c->status, "%s", c->message);
 }
 

@@ -195,4 +195,32 @@ static __device__ __forceinline__ void large_leave(float *to, const large_part &
                 to[(row + 8 * i + e % 2) * LARGE_STRIDE + output + 16 * p + e / 2 * 8] =
                     total[p][i][e];
 }
+
+/* each thread: two neighbouring outputs of every fourth row */
+template <typename T, typename W, int OUTPUTS, int STRIDE>
+__device__ __forceinline__ void finish_block(const linear_job &j, const float *totals,
+                                             int first_row, int first_output) {
+    constexpr int STEP = LARGE_THREADS / (OUTPUTS / 2);
+    const int     output = (int)threadIdx.x % (OUTPUTS / 2) * 2, col = first_output + output;
+    float         scale[2] = {}, bias[2] = {};
+    if (col >= j.outputs) return;
+    for (int i = 0; i < 2; i++) {
+        if (j.scale && col + i < j.outputs) scale[i] = j.scale[col + i];
+        if (j.bias && col + i < j.outputs) bias[i] = j.bias[col + i];
+    }
+#pragma unroll 4
+    for (int r = (int)threadIdx.x / (OUTPUTS / 2); r < LARGE_ROWS; r += STEP) {
+        const int row = first_row + r;
+        if (row >= j.rows) break;
+        const float2 total = *(const float2 *)(totals + r * STRIDE + output);
+        float        residual[2];
+        residual_pair<T>(j, row, col, residual);
+        const T pair[2] = { finished<T, W>(total.x, scale[0], bias[0], j.act, residual[0]),
+                            finished<T, W>(total.y, scale[1], bias[1], j.act, residual[1]) };
+        store_pair(j, row, col, pair);
+        if (j.pool)
+            for (int i = 0; i < 2; i++)
+                if (col + i < j.outputs) place(j, j.slot[row], col + i, pair[i]);
+    }
+}
 #endif

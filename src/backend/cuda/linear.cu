@@ -52,14 +52,18 @@ static int norm_panels(int outputs) {
 }
 
 /* The shape of the blocks: the largest, which read least, that still keep enough multiprocessors
- * busy. panels of 16 outputs, tiles of 8 rows; panels 0: the large kernel. */
+ * busy. panels of 16 outputs, tiles of 8 rows; panels 0: the large kernel, WHOLE_GROUPS: wgmma. */
 struct block_shape {
     int panels, tiles;
 };
+enum { WHOLE_GROUPS = -1 };
 
 static block_shape choose(const pk_cuda *c, const linear_job &j) {
     const int rows = j.rows, outputs = j.outputs, processors = c->processors;
     if (pk_cuda_linear_straight(c, j)) {
+        /* a block has a multiprocessor to itself: with fewer, smaller ones are done sooner */
+        if (c->wgmma && 4 * blocks(rows, outputs, 128, 128) >= 3 * processors)
+            return { WHOLE_GROUPS, 0 };
         if (10 * blocks(rows, outputs, 128, 64) >= 3 * processors) return { 0, 0 };
     } else if (4 * blocks(rows, outputs, 128, 128) >= 3 * processors) {
         return { 0, 0 };
@@ -74,7 +78,9 @@ static block_shape choose(const pk_cuda *c, const linear_job &j) {
 
 static void linear_16_bit(pk_cuda *c, const linear_job &j, pk_dtype weights) {
     const block_shape shape = choose(c, j);
-    if (shape.panels == 0)
+    if (shape.panels == WHOLE_GROUPS)
+        pk_cuda_linear_wgmma(c, j, weights);
+    else if (shape.panels == 0)
         pk_cuda_linear_large(c, j, weights);
     else
         pk_cuda_linear_chunked(c, j, weights, shape.panels, shape.tiles, false);

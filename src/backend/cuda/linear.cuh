@@ -31,6 +31,7 @@ struct linear_job {
 void pk_cuda_linear_chunked(pk_cuda *c, const linear_job &j, pk_dtype weights, int panels,
                             int tiles, bool norm);
 void pk_cuda_linear_large(pk_cuda *c, const linear_job &j, pk_dtype weights);
+void pk_cuda_linear_wgmma(pk_cuda *c, const linear_job &j, pk_dtype weights);
 /* whether sizes are whole, so that the quicker of the large kernels will do */
 bool       pk_cuda_linear_straight(const pk_cuda *c, const linear_job &j);
 linear_job pk_cuda_linear_job(pk_tensor out, pk_tensor x, const pk_weight *w,
