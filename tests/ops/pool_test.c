@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "backend/cpu/ahead.h"
 #include "backend/cpu/isa.h"
 #include "backend/cpu/pool.h"
 #include "backend/list.h"
@@ -145,6 +146,80 @@ static void *own_pool(void *argument) {
     return (void *)(intptr_t)sum;
 }
 
+typedef struct pastime {
+    atomic_int calls[2];
+} pastime;
+
+static bool count_call(void *context, int32_t worker) {
+    pastime *p = context;
+    atomic_fetch_add(&p->calls[worker], 1);
+    return atomic_load(&p->calls[worker]) % 2; /* now and then there is nothing to do */
+}
+
+/* the other thread has task 1, which takes its time */
+static void slow_second(void *context, int32_t task, int32_t worker) {
+    atomic_int *started = context;
+    (void)worker;
+    if (task == 1) {
+        atomic_store(started, 1);
+        nap(2e-3);
+    } else {
+        for (int i = 0; i < 1000 && !atomic_load(started); i++) nap(1e-4);
+    }
+}
+
+/* who waits for work and who waits for others: both call it, and all tasks are done all the same */
+static void test_pastime(void **state) {
+    pk_pool *pool;
+    pastime  p = { 0 };
+    tally   *t = calloc(1, sizeof *t);
+    (void)state;
+    t->threads = 2;
+    assert_int_equal(pk_pool_open(2, &pool), PK_OK);
+    pk_pool_set_pastime(pool, count_call, &p);
+    for (int32_t round = 0; round < 20; round++) {
+        atomic_int started = 0;
+        pk_pool_run(pool, slow_second, &started, 2);
+        assert_true(atomic_load(&started));
+        for (int32_t n = 0; n < 9; n++) run_and_check(pool, t, n);
+    }
+    assert_true(atomic_load(&p.calls[0]) > 0);
+    assert_true(atomic_load(&p.calls[1]) > 0);
+    pk_pool_close(pool);
+    free(t);
+}
+
+/* what follows what is learnt from one pass and known in the next; matrices that are gone do no
+ * harm */
+static void test_ahead(void **state) {
+    pk_pool  *pool;
+    pk_ahead *ahead;
+    pk_weight w[3] = { { 0 } };
+    void     *memory[3];
+    tally    *t = calloc(1, sizeof *t);
+    (void)state;
+    t->threads = 2;
+    for (int i = 0; i < 3; i++) {
+        memory[i] = malloc(1 << 20);
+        w[i] = (pk_weight){ .data = memory[i], .rows = 512, .cols = 512, .type = PK_F32 };
+    }
+    assert_int_equal(pk_pool_open(2, &pool), PK_OK);
+    assert_int_equal(pk_ahead_open(pool, 2, &ahead), PK_OK);
+    for (int pass = 0; pass < 300; pass++)
+        for (int i = 0; i < 3; i++) {
+            pk_ahead_note(ahead, &w[i]);
+            assert_ptr_equal(pk_ahead_next(ahead), pass ? w[(i + 1) % 3].data : NULL);
+            pk_ahead_note(ahead, &w[i]); /* several blocks of rows, one matrix */
+            assert_ptr_equal(pk_ahead_next(ahead), pass ? w[(i + 1) % 3].data : NULL);
+            if (pass == 200) free(memory[i]);
+            run_and_check(pool, t, 2);
+        }
+    pk_pool_close(pool);
+    pk_ahead_close(ahead);
+    pk_ahead_close(NULL);
+    free(t);
+}
+
 static void test_two_pools(void **state) {
     (void)state;
     pthread_t thread[2];
@@ -220,6 +295,8 @@ int main(void) {
         cmocka_unit_test(test_sleep_and_wake),
         cmocka_unit_test(test_idle_uses_no_cpu),
         cmocka_unit_test(test_uneven_tasks),
+        cmocka_unit_test(test_pastime),
+        cmocka_unit_test(test_ahead),
         cmocka_unit_test(test_two_pools),
         cmocka_unit_test(test_isa),
         cmocka_unit_test(test_list),

@@ -224,6 +224,7 @@ static void close(void *self) {
     free_scratch(cpu);
     pk_memory_give(cpu->train_scratch);
     pk_pool_close(cpu->pool);
+    pk_ahead_close(cpu->ahead);
     pk_memory_give(cpu);
 }
 
@@ -233,9 +234,10 @@ pk_status pk_cpu_open(int32_t threads, pk_backend *out) {
     PK_TRY(pk_isa_choose(getenv("PRONK_ISA"), &kernels));
     PK_TRY(PK_TAKE(&cpu, 1));
     cpu->kernels = kernels;
-    const pk_status status = pk_pool_open(threads, &cpu->pool);
+    pk_status status = pk_pool_open(threads, &cpu->pool);
+    if (status == PK_OK) status = pk_ahead_open(cpu->pool, threads, &cpu->ahead);
     if (status != PK_OK) {
-        pk_memory_give(cpu);
+        close(cpu);
         return status;
     }
     *out = (pk_backend){ .name = "cpu",

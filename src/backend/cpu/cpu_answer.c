@@ -199,6 +199,7 @@ void pk_cpu_answer(void *self, pk_tensor hidden, const pk_weight *table, const p
     const int32_t threads = pk_pool_threads(cpu->pool);
     job.n_chunks = (table->rows + PK_CHUNK - 1) / PK_CHUNK;
     clear_lists(cpu, a);
+    pk_ahead_note(cpu->ahead, table);
     for (; job.first < a->n; job.first += job.n) {
         const int32_t rows = gather_rows(&job, pk_cpu_block_rows(cpu, hidden.cols, table->type));
         job.tiles = pk_cpu_prepare(cpu, hidden, cpu->pick, rows, table->type);

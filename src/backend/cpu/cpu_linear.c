@@ -126,6 +126,7 @@ void pk_cpu_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
         return;
     }
     const int32_t step = pk_cpu_block_rows(cpu, x.cols, w->type);
+    pk_ahead_note(cpu->ahead, w);
     for (int32_t first = 0; first < x.rows; first += step) {
         const int32_t n = x.rows - first < step ? x.rows - first : step;
         linear_block(cpu, rows_from(out, first, n), rows_from(x, first, n), w, after,

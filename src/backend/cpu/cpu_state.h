@@ -4,6 +4,7 @@
  * that fit the second-level cache, so scratch does not grow with the number of rows. */
 #ifndef PK_CPU_STATE_H
 #define PK_CPU_STATE_H
+#include "backend/cpu/ahead.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/pool.h"
 
@@ -15,6 +16,7 @@ enum {
 typedef struct pk_cpu {
     const pk_cpu_kernels *kernels;
     pk_pool              *pool;
+    pk_ahead             *ahead;
     pk_limits             max;
     pk_status             status; /* first failure since it was last asked for */
     char                  message[120];

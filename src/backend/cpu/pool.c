@@ -28,14 +28,16 @@ struct pk_pool {
     _Alignas(64) atomic_ullong word; /* own cache lines: everyone watches these */
     _Alignas(64) atomic_int done;    /* tasks of this region that are finished */
     _Alignas(64) pk_pool_task *task; /* written before the word, read after a claim */
-    void           *context;
-    int32_t         threads, started;
-    atomic_int      active; /* threads that take tasks now, the caller's included */
-    worker         *workers;
-    pthread_mutex_t lock;
-    pthread_cond_t  wake;
-    atomic_int      sleepers;
-    atomic_bool     stop;
+    void                      *context;
+    _Atomic(pk_pool_pastime *) pastime;         /* or NULL */
+    void                      *pastime_context; /* written before it */
+    int32_t                    threads, started;
+    atomic_int                 active; /* threads that take tasks now, the caller's included */
+    worker                    *workers;
+    pthread_mutex_t            lock;
+    pthread_cond_t             wake;
+    atomic_int                 sleepers;
+    atomic_bool                stop;
 };
 
 static inline void relax(void) {
@@ -62,6 +64,11 @@ static void work(pk_pool *pool, int32_t number) {
     }
 }
 
+static void pass_time(pk_pool *pool, int32_t number) {
+    pk_pool_pastime *pastime = atomic_load_explicit(&pool->pastime, memory_order_acquire);
+    if (!pastime || !pastime(pool->pastime_context, number)) relax();
+}
+
 static bool anything_new(pk_pool *pool, uint64_t seen) {
     return region_of(atomic_load(&pool->word)) != seen || atomic_load(&pool->stop);
 }
@@ -75,10 +82,10 @@ static void sleep_until_new(pk_pool *pool, uint64_t seen) {
 }
 
 /* watches for a region other than `seen`: eagerly, then giving way to others, then asleep */
-static void wait_for_region(pk_pool *pool, uint64_t seen) {
+static void wait_for_region(pk_pool *pool, uint64_t seen, int32_t number) {
     for (int spin = 0; spin < EAGER_SPINS; spin++) {
         if (anything_new(pool, seen)) return;
-        relax();
+        pass_time(pool, number);
     }
     const double start = pk_clock_now();
     while (pk_clock_now() - start < IDLE_SECONDS) {
@@ -95,7 +102,7 @@ static void *worker_main(void *argument) {
     const worker *self = argument;
     uint64_t      seen = 0;
     while (!atomic_load(&self->pool->stop)) {
-        wait_for_region(self->pool, seen);
+        wait_for_region(self->pool, seen, self->number);
         seen = region_of(atomic_load(&self->pool->word));
         work(self->pool, self->number);
     }
@@ -120,7 +127,7 @@ void pk_pool_run(pk_pool *pool, pk_pool_task *task, void *context, int32_t n) {
     task(context, 0, 0);
     work(pool, 0);
     for (int spin = 0; atomic_load_explicit(&pool->done, memory_order_acquire) < n - 1; spin++) {
-        relax();
+        pass_time(pool, 0);
         if (spin > EAGER_SPINS) sched_yield();
     }
 }
@@ -167,6 +174,11 @@ void pk_pool_close(pk_pool *pool) {
     pthread_mutex_destroy(&pool->lock);
     pk_memory_give(pool->workers);
     pk_memory_give(pool);
+}
+
+void pk_pool_set_pastime(pk_pool *pool, pk_pool_pastime *pastime, void *context) {
+    pool->pastime_context = context;
+    atomic_store_explicit(&pool->pastime, pastime, memory_order_release);
 }
 
 int32_t pk_pool_threads(const pk_pool *pool) { return atomic_load(&pool->active); }

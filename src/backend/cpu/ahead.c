@@ -1,0 +1,87 @@
+/* ahead.c - what follows what, as the last pass had it, and the fetching.
+ *
+ * The matrix to fetch is two words that one thread writes and the others read, each for itself: a
+ * thread that finds an address with the size of another fetches what nobody needs, and addresses
+ * that are no more do no harm: a fetch never faults. */
+#include "backend/cpu/ahead.h"
+
+#include <stdatomic.h>
+
+#include "base/memory.h"
+#include "tensor/panel.h"
+
+enum {
+    FOLLOWERS = 1024,       /* power of two; a model has a few hundred matrices */
+    LINE = 64,              /* bytes of a cache line */
+    AT_ONCE = 16,           /* lines, before somebody looks whether there is work */
+    MOST_BYTES = 256 << 10, /* of a thread's share: a part of its second-level cache */
+};
+
+typedef struct follower { /* after the matrix at `after` comes this one */
+    const void *after, *data;
+    size_t      bytes;
+} follower;
+
+typedef struct fetched { /* by one thread, which alone looks here */
+    _Alignas(64) uintptr_t data;
+    size_t done;
+} fetched;
+
+struct pk_ahead {
+    _Alignas(64) atomic_uintptr_t data; /* of the next matrix; 0: not known */
+    atomic_size_t bytes;
+    _Alignas(64) const void *last;
+    pk_pool *pool;
+    follower follower[FOLLOWERS];
+    fetched  fetched[];
+};
+
+static follower *follower_of(pk_ahead *a, const void *data) {
+    return &a->follower[((uintptr_t)data >> 6) * 0x9E3779B97F4A7C15u >> 54];
+}
+
+/* a few lines; false: there is nothing left to fetch */
+static bool fetch_some(void *context, int32_t worker) {
+    pk_ahead       *a = context;
+    fetched        *f = &a->fetched[worker];
+    const uintptr_t data = atomic_load_explicit(&a->data, memory_order_relaxed);
+    if (!data) return false;
+    if (data != f->data) f->data = data, f->done = 0;
+    const size_t bytes = atomic_load_explicit(&a->bytes, memory_order_relaxed);
+    const size_t threads = (size_t)pk_pool_threads(a->pool), n = (size_t)worker;
+    const size_t first = bytes / threads * n, share = bytes / threads;
+    const size_t end = share < MOST_BYTES ? share : MOST_BYTES;
+    if (f->done >= end) return false;
+    const char *from = (const char *)data + first + f->done;
+    for (int i = 0; i < AT_ONCE; i++) __builtin_prefetch(from + i * LINE, 0, 2);
+    f->done += AT_ONCE * LINE;
+    return true;
+}
+
+void pk_ahead_note(pk_ahead *a, const pk_weight *w) {
+    if (a->last != w->data) {
+        follower *f = follower_of(a, a->last);
+        *f = (follower){ a->last, w->data, pk_panel_bytes(w->rows, w->cols, w->type) };
+        a->last = w->data;
+    }
+    const follower *next = follower_of(a, w->data);
+    const bool      known = next->after == w->data;
+    atomic_store_explicit(&a->bytes, known ? next->bytes : 0, memory_order_relaxed);
+    atomic_store_explicit(&a->data, known ? (uintptr_t)next->data : 0, memory_order_relaxed);
+}
+
+const void *pk_ahead_next(pk_ahead *a) {
+    return (const void *)atomic_load_explicit(&a->data, memory_order_relaxed);
+}
+
+pk_status pk_ahead_open(pk_pool *pool, int32_t threads, pk_ahead **out) {
+    void *memory;
+    *out = NULL;
+    PK_TRY(pk_memory_take(1, sizeof(pk_ahead) + (size_t)threads * sizeof(fetched), &memory));
+    *out = memory;
+    (*out)->pool = pool;
+    pk_pool_set_pastime(pool, fetch_some, *out);
+    return PK_OK;
+}
+
+void pk_ahead_close(pk_ahead *a) { pk_memory_give(a); }

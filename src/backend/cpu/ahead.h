@@ -1,0 +1,21 @@
+/* ahead.h - idle threads bring the weights of the next op nearer.
+ *
+ * A decoder pass for one sentence waits for weights, and while one thread does what only one can
+ * do, the others wait for it. In a pass one matrix always follows the same other: who is idle
+ * fetches the beginning of its share of the next one into its own cache. Nothing is computed and
+ * nobody waits, so a wrong guess costs nothing but the fetch. */
+#ifndef PK_CPU_AHEAD_H
+#define PK_CPU_AHEAD_H
+#include "backend/cpu/pool.h"
+#include "tensor/backend.h"
+
+typedef struct pk_ahead pk_ahead;
+
+/* threads of the pool fetch when they are idle, from now on; to be closed after the pool */
+pk_status pk_ahead_open(pk_pool *pool, int32_t threads, pk_ahead **out);
+void      pk_ahead_close(pk_ahead *a); /* accepts NULL */
+/* an op begins that reads this matrix, a part for each thread */
+void pk_ahead_note(pk_ahead *a, const pk_weight *w);
+/* the matrix that is thought to come next; NULL: not known */
+const void *pk_ahead_next(pk_ahead *a);
+#endif
