@@ -11,6 +11,7 @@
 
 #include "backend/list.h"
 #include "base/clock.h"
+#include "on_device.h"
 #include "tensor/panel.h"
 
 enum { CALLS = 40, ROUNDS = 6, MOST_ROWS = 7168, MOST_COLS = 2048, VOCAB = 32000, TOP = 8 };
@@ -26,30 +27,6 @@ typedef struct bench {
     bool         answers; /* else linear */
 } bench;
 
-static void or_stop(pk_status status) {
-    if (status == PK_OK) return;
-    fprintf(stderr, "gpu_ops: %s\n", pk_last_error());
-    exit(1);
-}
-
-static void *take(bench *b, size_t bytes) {
-    void *memory = NULL;
-    if (b->on.remote)
-        or_stop(b->on.take(b->on.self, bytes, false, &memory));
-    else if (!(memory = calloc(bytes, 1)))
-        exit(1);
-    return memory;
-}
-
-static void put(bench *b, void *to, const void *from, size_t bytes) {
-    if (!b->on.remote) {
-        memcpy(to, from, bytes);
-        return;
-    }
-    b->on.put(b->on.self, to, from, bytes);
-    or_stop(b->on.status(b->on.self));
-}
-
 /* in [-1, 1); zeros would be quicker to multiply */
 static float uniform(bench *b) {
     b->seed = b->seed * 6364136223846793005u + 1442695040888963407u;
@@ -59,7 +36,7 @@ static float uniform(bench *b) {
 static pk_tensor take_rows(bench *b, int32_t rows, int32_t cols) {
     const size_t n = (size_t)rows * (size_t)cols, bytes = n * pk_dtype_bytes(b->arithmetic);
     float       *from = malloc(n * sizeof *from);
-    pk_tensor    t = { take(b, bytes), rows, cols, cols, b->arithmetic, 0 };
+    pk_tensor    t = { take(&b->on, bytes), rows, cols, cols, b->arithmetic, 0 };
     if (!from) exit(1);
     for (size_t i = 0; i < n; i++) from[i] = uniform(b);
     for (size_t i = 0; i < n && b->arithmetic != PK_F32; i++) { /* in place: it shrinks */
@@ -69,7 +46,7 @@ static pk_tensor take_rows(bench *b, int32_t rows, int32_t cols) {
             b->arithmetic == PK_F16 ? pk_f32_to_f16(from[i]) : (uint16_t)(bits >> 16);
         memcpy((char *)from + 2 * i, &half, sizeof half);
     }
-    put(b, t.data, from, bytes);
+    put(&b->on, t.data, from, bytes);
     free(from);
     return t;
 }
@@ -106,12 +83,12 @@ static pk_weight take_vector(bench *b, int32_t cols) {
 /* n questions of a beam: the best 8 tokens, the log sum, one token banned */
 static pk_answering take_questions(bench *b, int32_t n, int32_t top_k) {
     const int32_t ban = 1;
-    pk_question  *from = calloc((size_t)n, sizeof *from), *to = take(b, (size_t)n * sizeof *to);
-    int32_t      *tokens = take(b, sizeof ban);
+    pk_question *from = calloc((size_t)n, sizeof *from), *to = take(&b->on, (size_t)n * sizeof *to);
+    int32_t     *tokens = take(&b->on, sizeof ban);
     if (!from) exit(1);
     for (int32_t i = 0; i < n; i++)
         from[i] = (pk_question){ .row = i, .top_k = top_k, .n_ban = 1, .log_sum = top_k > 1 };
-    put(b, to, from, (size_t)n * sizeof *to), put(b, tokens, &ban, sizeof ban);
+    put(&b->on, to, from, (size_t)n * sizeof *to), put(&b->on, tokens, &ban, sizeof ban);
     free(from);
     return (pk_answering){ .n = n,
                            .most_top_k = top_k,
@@ -119,9 +96,9 @@ static pk_answering take_questions(bench *b, int32_t n, int32_t top_k) {
                            .question = to,
                            .tokens = tokens,
                            .top_stride = TOP,
-                           .top = take(b, sizeof(pk_scored) * TOP * (size_t)n),
-                           .log_sum = take(b, sizeof(float) * (size_t)n),
-                           .target_score = take(b, sizeof(float)) };
+                           .top = take(&b->on, sizeof(pk_scored) * TOP * (size_t)n),
+                           .log_sum = take(&b->on, sizeof(float) * (size_t)n),
+                           .target_score = take(&b->on, sizeof(float)) };
 }
 
 static double seconds_of(bench *b) {

@@ -12,6 +12,7 @@
 
 #include "backend/list.h"
 #include "base/clock.h"
+#include "on_device.h"
 #include "tensor/training.h"
 
 enum {
@@ -52,46 +53,22 @@ typedef struct line {
 
 static const pk_drop drop = { 0.1f, 12345 };
 
-static void or_stop(pk_status status) {
-    if (status == PK_OK) return;
-    fprintf(stderr, "train_ops: %s\n", pk_last_error());
-    exit(1);
-}
-
 /* ---- memory ---- */
-
-static void *take(bench *b, size_t bytes) {
-    void *memory = NULL;
-    if (b->on.remote)
-        or_stop(b->on.take(b->on.self, bytes, false, &memory));
-    else if (!(memory = calloc(bytes, 1)))
-        exit(1);
-    return memory;
-}
-
-static void put(bench *b, void *to, const void *from, size_t bytes) {
-    if (!b->on.remote) {
-        memcpy(to, from, bytes);
-        return;
-    }
-    b->on.put(b->on.self, to, from, bytes);
-    or_stop(b->on.status(b->on.self));
-}
 
 /* random numbers: zeros would be quicker to multiply */
 static void *take_numbers(bench *b, size_t n, float scale) {
     static uint64_t seed = 1;
     float          *from = malloc(n * sizeof *from);
-    void           *memory = take(b, n * sizeof *from);
+    void           *memory = take(&b->on, n * sizeof *from);
     if (!from) exit(1);
     for (size_t i = 0; i < n; i++) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         from[i] = scale * (float)(int32_t)(seed >> 32) * 0x1p-31f;
     }
-    put(b, memory, from, n * sizeof *from);
+    put(&b->on, memory, from, n * sizeof *from);
     free(from);
     if (b->type == PK_F32) return memory;
-    void *narrow = take(b, n * b->each);
+    void *narrow = take(&b->on, n * b->each);
     b->train->round_weights(b->on.self, narrow, memory, n);
     return narrow;
 }
@@ -109,10 +86,10 @@ static pk_weight take_weight(bench *b, int32_t rows, int32_t cols) {
 }
 
 static int32_t *take_ints(bench *b, int32_t n, int32_t (*of)(const bench *b, int32_t i)) {
-    int32_t *from = malloc((size_t)n * sizeof *from), *to = take(b, (size_t)n * sizeof *from);
+    int32_t *from = malloc((size_t)n * sizeof *from), *to = take(&b->on, (size_t)n * sizeof *from);
     if (!from) exit(1);
     for (int32_t i = 0; i < n; i++) from[i] = of(b, i);
-    put(b, to, from, (size_t)n * sizeof *from);
+    put(&b->on, to, from, (size_t)n * sizeof *from);
     free(from);
     return to;
 }
@@ -138,9 +115,11 @@ static void take_all(bench *b) {
     for (int i = 0; i < 5; i++) b->thin[i] = take_rows(b, DIM);
     b->matrix = take_weight(b, FFN, FFN), b->table = take_weight(b, TABLE, DIM);
     b->gain = take_weight(b, 1, FFN), b->shift = take_weight(b, 1, FFN);
-    b->d_matrix = take(b, sizeof(float) * FFN * FFN);
-    b->d_table = take(b, sizeof(float) * TABLE * DIM), b->d_vector = take(b, sizeof(float) * TABLE);
-    b->moments = take(b, sizeof(float) * 2 * rows), b->sums = take(b, sizeof(float) * HEADS * rows);
+    b->d_matrix = take(&b->on, sizeof(float) * FFN * FFN);
+    b->d_table = take(&b->on, sizeof(float) * TABLE * DIM),
+    b->d_vector = take(&b->on, sizeof(float) * TABLE);
+    b->moments = take(&b->on, sizeof(float) * 2 * rows),
+    b->sums = take(&b->on, sizeof(float) * HEADS * rows);
     b->token = take_ints(b, b->rows, token_of), b->pos = take_ints(b, b->rows, pos_of);
     b->all = (pk_attention){ .heads = HEADS, .longest_run = b->length };
     b->all.n_runs = (b->rows + b->length - 1) / b->length;
@@ -148,15 +127,15 @@ static void take_all(bench *b) {
     b->all.first = take_ints(b, b->rows, first_of), b->all.count = take_ints(b, b->rows, count_of);
     b->causal = b->all, b->causal.count = take_ints(b, b->rows, seen_of);
     b->q = (pk_lesson_questions){ b->rows, NULL, b->token, NULL, 0.1f, VOCAB, 0 };
-    b->loss = take(b, sizeof *b->loss);
-    b->work = take(b, b->train->loss_bytes(b->on.self, b->rows, DIM, TABLE));
-    b->squares = take(b, 2 * sizeof *b->squares);
+    b->loss = take(&b->on, sizeof *b->loss);
+    b->work = take(&b->on, b->train->loss_bytes(b->on.self, b->rows, DIM, TABLE));
+    b->squares = take(&b->on, 2 * sizeof *b->squares);
     b->update = (pk_update){ .n = parameters, .total = 1, .rate = 1e-4f, .beta1 = 0.9f, .step = 9 };
     b->update.beta2 = 0.98f, b->update.epsilon = 1e-9f, b->update.squares = b->squares;
     b->update.skipped = (int64_t *)(void *)(b->squares + 1);
-    b->update.master = take(b, 4 * parameters), b->update.grad = take(b, 4 * parameters);
-    b->update.m = take(b, 4 * parameters), b->update.v = take(b, 4 * parameters);
-    b->update.weights = b->type == PK_F32 ? (void *)b->update.master : take(b, 2 * parameters);
+    b->update.master = take(&b->on, 4 * parameters), b->update.grad = take(&b->on, 4 * parameters);
+    b->update.m = take(&b->on, 4 * parameters), b->update.v = take(&b->on, 4 * parameters);
+    b->update.weights = b->type == PK_F32 ? (void *)b->update.master : take(&b->on, 2 * parameters);
 }
 
 /* ---- the ops ---- */

@@ -2,8 +2,8 @@
  *
  * A block has a multiprocessor to itself and 128 questions, whose hidden states stay in shared
  * memory while it goes through its share of the chunks. Two warpgroups make the logits of a chunk
- * (wgmma.cuh), the other two serve the questions from those of the chunk before: so the matrix
- * units never wait for the lists. The numbers are those of the other kernels, bitwise.
+ * (wgmma.cuh), the other two serve the questions from those of the chunk before, which for the best
+ * 8 takes longer than the product. The numbers are those of the other kernels, bitwise.
  *
  * What a block lists of a chunk: a question's best tokens of this chunk, as far as they are no
  * worse than the last of its best in the block's earlier chunks (or in any chunk, as told by
