@@ -53,8 +53,8 @@ pk_status pk_session_open(const pk_network *net, const pk_backend *on, const pk_
     return pk_session_open_ensemble(&alone, on, max, out);
 }
 
-pk_status pk_session_open_ensemble(const pk_ensemble *all, const pk_backend *on,
-                                   const pk_session_limits *max, pk_session **out) {
+static pk_status open_here(const pk_ensemble *all, const pk_backend *on,
+                           const pk_session_limits *max, pk_session **out) {
     pk_session *s;
     *out = NULL;
     PK_TRY(PK_TAKE(&s, 1));
@@ -70,6 +70,27 @@ pk_status pk_session_open_ensemble(const pk_ensemble *all, const pk_backend *on,
 done:
     pk_session_close(s);
     return status;
+}
+
+/* A device gives its memory in one piece or, before anything was done, says that it cannot: a
+ * session on a stand-in tells how much that is. */
+static pk_status gather_memory(const pk_ensemble *all, const pk_backend *on,
+                               const pk_session_limits *max) {
+    pk_backend  counting;
+    pk_session *s;
+    PK_TRY(on->stand_in(on->self, &counting));
+    pk_status status = open_here(all, &counting, max, &s);
+    pk_session_close(s);
+    if (status == PK_OK) status = on->expect(on->self, &counting);
+    counting.close(counting.self);
+    return status;
+}
+
+pk_status pk_session_open_ensemble(const pk_ensemble *all, const pk_backend *on,
+                                   const pk_session_limits *max, pk_session **out) {
+    *out = NULL;
+    if (on->remote) PK_TRY(gather_memory(all, on, max));
+    return open_here(all, on, max, out);
 }
 
 void pk_session_close(pk_session *s) {

@@ -139,6 +139,11 @@ typedef struct pk_backend {
      * with the ops; what get brings is there after status(). */
     pk_status (*take)   (void *self, size_t bytes, bool host, void **out);
     uint64_t  (*held)   (void *self);                       /* bytes of the device taken so far */
+    /* Who opens something large does it twice: on a stand-in, which only counts (take, adopt and reserve
+     * take nothing of the device, put does nothing, ops must not be called), and then here, after expect()
+     * has taken in one piece what was counted. */
+    pk_status (*stand_in)(void *self, struct pk_backend *out);
+    pk_status (*expect) (void *self, const struct pk_backend *stand_in);
     void      (*put)    (void *self, void *to, const void *from, size_t bytes);
     void      (*get)    (void *self, void *to, const void *from, size_t bytes);
     /* the device's copy of a weight, as it likes it; lives until close */

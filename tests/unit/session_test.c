@@ -6,11 +6,20 @@
 #include <string.h>
 
 #include "backend/list.h"
+#include "far.h"
 #include "session/session.h"
 #include "session/session_parts.h"
 #include "tiny_network.h"
 
+typedef struct kind {
+    const char *backend;
+    pk_dtype    type; /* of the weights */
+    int32_t     threads;
+    pk_dtype    arithmetic;
+} kind;
+
 typedef struct world { /* one network, one session */
+    const kind  *kind;
     tiny_network tiny;
     pk_backend   on;
     pk_session  *s;
@@ -33,19 +42,14 @@ static const int32_t           source_a[] = { 5, 9, 11, 3, 27, 8, 0 }, source_b[
                      source_c[] = { 7, 7, 21, 14, 1, 0 };
 static const pk_sentence_tokens sources[] = { { source_a, 7 }, { source_b, 3 }, { source_c, 6 } };
 
-typedef struct kind {
-    const char *backend;
-    pk_dtype    type; /* of the weights */
-    int32_t     threads;
-    pk_dtype    arithmetic;
-} kind;
 static const kind kinds[] = {
-    { "ref", PK_F32, 1, PK_F32 },   { "cpu", PK_F32, 1, PK_F32 },  { "cpu", PK_F32, 2, PK_F32 },
-    { "cpu", PK_F16, 1, PK_F32 },   { "ref", PK_I8, 1, PK_F32 },   { "cpu", PK_I8, 1, PK_F32 },
-    { "cpu", PK_I8, 2, PK_F32 },    { "cuda", PK_F32, 1, PK_F32 }, { "cuda", PK_F16, 1, PK_F16 },
-    { "cuda", PK_F32, 1, PK_BF16 }, { "cuda", PK_I8, 1, PK_F16 },
+    { "ref", PK_F32, 1, PK_F32 },  { "cpu", PK_F32, 1, PK_F32 },  { "cpu", PK_F32, 2, PK_F32 },
+    { "cpu", PK_F16, 1, PK_F32 },  { "ref", PK_I8, 1, PK_F32 },   { "cpu", PK_I8, 1, PK_F32 },
+    { "cpu", PK_I8, 2, PK_F32 },   { "far", PK_F32, 1, PK_F32 },  { "far", PK_I8, 1, PK_F32 },
+    { "cuda", PK_F32, 1, PK_F32 }, { "cuda", PK_F16, 1, PK_F16 }, { "cuda", PK_F32, 1, PK_BF16 },
+    { "cuda", PK_I8, 1, PK_F16 },
 };
-enum { N_HOST_KINDS = 7, N_ALL_KINDS = sizeof kinds / sizeof *kinds };
+enum { N_HOST_KINDS = 9, N_ALL_KINDS = sizeof kinds / sizeof *kinds };
 static int n_kinds; /* those of the host, and the GPU's where there is one */
 
 static int find_kinds(void **state) {
@@ -56,11 +60,17 @@ static int find_kinds(void **state) {
     return 0;
 }
 
+static pk_status open_backend(const kind *k, pk_backend *out) {
+    if (strcmp(k->backend, "far") == 0) return far_open(out);
+    return pk_backend_open(k->backend, k->threads, k->arithmetic, out);
+}
+
 static void open_world(world *w, const kind *k) {
     const pk_config c = tiny_config();
     memset(w, 0, sizeof *w);
+    w->kind = k;
     ASSERT_OK(tiny_network_open(&c, k->type, 7, &w->tiny));
-    ASSERT_OK(pk_backend_open(k->backend, k->threads, k->arithmetic, &w->on));
+    ASSERT_OK(open_backend(k, &w->on));
     ASSERT_OK(pk_session_open(&w->tiny.net, &w->on, &limits, &w->s));
 }
 
@@ -422,7 +432,7 @@ static pk_status open_and_close(void *user) {
     world      *w = user;
     pk_session *s = NULL;
     pk_backend  on;
-    PK_TRY(pk_backend_open("cpu", 2, PK_F32, &on));
+    PK_TRY(open_backend(w->kind, &on));
     const pk_status status = pk_session_open(&w->tiny.net, &on, &limits, &s);
     pk_session_close(s);
     pk_backend_close(&on);
@@ -432,9 +442,67 @@ static pk_status open_and_close(void *user) {
 static void opening_survives_every_failed_allocation(void **state) {
     world w;
     (void)state;
-    open_world(&w, &kinds[0]);
-    assert_true(check_every_allocation(open_and_close, &w) > 20);
-    close_world(&w);
+    for (int k = 0; k < N_HOST_KINDS; k++) {
+        open_world(&w, &kinds[k]);
+        assert_true(check_every_allocation(open_and_close, &w) > 20);
+        close_world(&w);
+    }
+}
+
+/* a device gives its memory in one piece, exactly what is needed, or says so before anything else
+ */
+static void a_device_is_asked_for_memory_once(void **state) {
+    const pk_config c = tiny_config();
+    tiny_network    tiny;
+    pk_backend      on;
+    pk_session     *s;
+    (void)state;
+    ASSERT_OK(tiny_network_open(&c, PK_F32, 7, &tiny));
+    ASSERT_OK(far_open(&on));
+    ASSERT_OK(pk_session_open(&tiny.net, &on, &limits, &s));
+    const size_t bytes = (size_t)on.held(on.self);
+    assert_true(bytes > 10000);
+    assert_int_equal(far_left(&on), 0);
+    pk_session_close(s);
+    pk_backend_close(&on);
+
+    ASSERT_OK(far_open_small(bytes - 1, &on));
+    assert_int_equal(pk_session_open(&tiny.net, &on, &limits, &s), PK_NO_MEMORY);
+    assert_null(s);
+    assert_int_equal(on.held(on.self), 0);
+    pk_backend_close(&on);
+    tiny_network_close(&tiny);
+}
+
+/* what the GPU took when it was told what to expect is all it ever takes */
+static pk_status (*expect_on_gpu)(void *self, const pk_backend *stand_in);
+static uint64_t held_then;
+
+static pk_status expect_and_note(void *self, const pk_backend *stand_in) {
+    const pk_status status = expect_on_gpu(self, stand_in);
+    held_then = stand_in->held(stand_in->self);
+    return status;
+}
+
+static void a_gpu_is_asked_for_memory_once(void **state) {
+    const pk_config c = tiny_config();
+    (void)state;
+    if (n_kinds == N_HOST_KINDS) skip();
+    for (int k = N_HOST_KINDS; k < n_kinds; k++) {
+        tiny_network tiny;
+        pk_backend   on;
+        pk_session  *s;
+        ASSERT_OK(tiny_network_open(&c, kinds[k].type, 7, &tiny));
+        ASSERT_OK(open_backend(&kinds[k], &on));
+        expect_on_gpu = on.expect;
+        on.expect = expect_and_note;
+        ASSERT_OK(pk_session_open(&tiny.net, &on, &limits, &s));
+        assert_true(held_then > 10000);
+        assert_int_equal(on.held(on.self), held_then);
+        pk_session_close(s);
+        pk_backend_close(&on);
+        tiny_network_close(&tiny);
+    }
 }
 
 int main(void) {
@@ -451,6 +519,8 @@ int main(void) {
         cmocka_unit_test(a_pass_allocates_nothing),
         cmocka_unit_test(following_equals_steps),
         cmocka_unit_test(opening_survives_every_failed_allocation),
+        cmocka_unit_test(a_device_is_asked_for_memory_once),
+        cmocka_unit_test(a_gpu_is_asked_for_memory_once),
     };
     return cmocka_run_group_tests(tests, find_kinds, NULL);
 }

@@ -1,9 +1,10 @@
 /* adopt.cu - the device's own copy of a weight, in the layout of common.cuh.
  *
  * A model has some two hundred weights and opening must be quick: bytes cross to the device as the
- * host has them, into one buffer that all weights share, and a kernel brings them into shape there.
- * What already has the right shape is copied straight to its place. */
-#include "backend/cuda/common.cuh"
+ * host has them, some panels at a time into one small buffer that all weights share, and a kernel
+ * brings them into shape there. What already has the right shape is copied straight to its place.
+ */
+#include "backend/cuda/parts.cuh"
 
 extern "C" {
 #include "tensor/panel.h"
@@ -13,14 +14,6 @@ static pk_status failed(cudaError_t code, const char *what) {
     if (code == cudaErrorMemoryAllocation)
         return pk_fail_with(PK_NO_MEMORY, "%s: %s", what, cudaGetErrorString(code));
     return pk_fail_with(PK_DEVICE, "%s: %s", what, cudaGetErrorString(code));
-}
-
-/* the shared buffer, at least so large; the largest table comes first, so it hardly ever grows */
-static pk_status stage(pk_cuda *c, size_t bytes) {
-    if (bytes <= c->staging_bytes) return PK_OK;
-    PK_TRY(pk_cuda_take_forever(c, bytes, &c->staging)); /* the smaller one stays until close() */
-    c->staging_bytes = bytes;
-    return PK_OK;
 }
 
 static pk_status copied(pk_cuda *c, void *to, const void *from, size_t bytes) {
@@ -36,9 +29,21 @@ static pk_status finished(pk_cuda *c) {
 /* ---- shapes ---- */
 
 static size_t panels_of(const pk_weight *w) { return ((size_t)w->rows + 15) / 16; }
-static size_t tiles_of(const pk_weight *w) { return panels_of(w) * (((size_t)w->cols + 15) / 16); }
+static size_t tiles_across(const pk_weight *w) { return ((size_t)w->cols + 15) / 16; }
 
-/* A matrix as the host has it: panels, on the device. */
+/* what a weight becomes: its type here, and the bytes of each of its panels of 16 rows */
+struct form {
+    pk_dtype type;
+    size_t   data, scale;
+};
+static form form_of(const pk_cuda *c, const pk_weight *host) {
+    if (c->arithmetic == PK_F32) return { PK_F32, (size_t)host->cols * 16 * sizeof(float), 0 };
+    const size_t lanes = tiles_across(host) * 32;
+    if (host->type == PK_I8) return { PK_I8, lanes * 8, 16 * sizeof(float) };
+    return { c->arithmetic, lanes * 16, 0 };
+}
+
+/* Some panels of a matrix as the host has it, on the device. */
 struct panels {
     const void  *data;
     const float *scale; /* of I8 */
@@ -68,18 +73,18 @@ template <> __device__ float value_at<int8_t>(const panels &p, int row, int col)
 struct place_in_tiles {
     int row, col; /* of element 0 */
 };
-static __device__ place_in_tiles place_of(size_t piece, int tiles_across) {
+static __device__ place_in_tiles place_of(size_t piece, int across) {
     const size_t tile = piece / 32;
     const int    lane = (int)(piece % 32);
-    return { (int)(tile / (size_t)tiles_across) * 16 + lane / 4,
-             (int)(tile % (size_t)tiles_across) * 16 + lane % 4 * 2 };
+    return { (int)(tile / (size_t)across) * 16 + lane / 4,
+             (int)(tile % (size_t)across) * 16 + lane % 4 * 2 };
 }
 
 template <typename In, typename Out>
-static __global__ void to_tiles(Out *out, panels from, size_t pieces, int tiles_across) {
+static __global__ void to_tiles(Out *out, panels from, size_t pieces, int across) {
     const size_t piece = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (piece >= pieces) return;
-    const place_in_tiles at = place_of(piece, tiles_across);
+    const place_in_tiles at = place_of(piece, across);
     alignas(16) Out      element[8];
 #pragma unroll
     for (int j = 0; j < 8; j++)
@@ -88,10 +93,10 @@ static __global__ void to_tiles(Out *out, panels from, size_t pieces, int tiles_
     *reinterpret_cast<uint4 *>(out + piece * 8) = *reinterpret_cast<const uint4 *>(element);
 }
 
-static __global__ void to_integer_tiles(int8_t *out, panels from, size_t pieces, int tiles_across) {
+static __global__ void to_integer_tiles(int8_t *out, panels from, size_t pieces, int across) {
     const size_t piece = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (piece >= pieces) return;
-    const place_in_tiles at = place_of(piece, tiles_across);
+    const place_in_tiles at = place_of(piece, across);
     alignas(8) int8_t    element[8];
 #pragma unroll
     for (int j = 0; j < 8; j++)
@@ -108,105 +113,126 @@ template <typename In> static __global__ void to_panels(float *out, panels from,
     out[i] = value_at<In>(from, (int)panel * 16 + (int)(i % 16), col);
 }
 
-/* ---- the ways ---- */
+/* ---- a few panels at a time ---- */
 
 static unsigned blocks_for(size_t n) { return (unsigned)((n + 255) / 256); }
 
-/* the host's bytes, and its scales behind them, in the shared buffer */
-static pk_status put_panels(pk_cuda *c, const pk_weight *host, panels *out) {
-    const size_t bytes = pk_panel_bytes(host->rows, host->cols, host->type);
-    const size_t behind = (bytes + 255) / 256 * 256;
-    const size_t scales = host->type == PK_I8 ? (size_t)host->rows * sizeof(float) : 0;
-    PK_TRY(stage(c, behind + scales));
-    PK_TRY(copied(c, c->staging, host->data, bytes));
-    float *scale = reinterpret_cast<float *>(static_cast<char *>(c->staging) + behind);
-    if (scales) PK_TRY(copied(c, scale, host->scale, scales));
-    *out = { c->staging, scales ? scale : NULL, host->rows, host->cols };
+template <typename In, typename Out>
+static void lay_tiles(pk_cuda *c, void *out, panels from, size_t pieces) {
+    to_tiles<In><<<blocks_for(pieces), 256, 0, c->stream>>>(static_cast<Out *>(out), from, pieces,
+                                                            (from.cols + 15) / 16);
+}
+
+template <typename In> static void lay_floats(pk_cuda *c, void *out, panels from, size_t n) {
+    to_panels<In><<<blocks_for(n), 256, 0, c->stream>>>(static_cast<float *>(out), from, n);
+}
+
+/* from the host's type to the device's */
+static void lay_out(pk_cuda *c, pk_dtype from_type, pk_dtype type, void *out, panels from) {
+    const size_t n_panels = ((size_t)from.rows + 15) / 16, across = ((size_t)from.cols + 15) / 16;
+    const size_t pieces = n_panels * across * 32, numbers = n_panels * (size_t)from.cols * 16;
+    if (type == PK_I8)
+        to_integer_tiles<<<blocks_for(pieces), 256, 0, c->stream>>>(static_cast<int8_t *>(out),
+                                                                    from, pieces, (int)across);
+    else if (type == PK_F32 && from_type == PK_I8)
+        lay_floats<int8_t>(c, out, from, numbers);
+    else if (type == PK_F32)
+        lay_floats<__half>(c, out, from, numbers);
+    else if (type == PK_F16 && from_type == PK_F16)
+        lay_tiles<__half, __half>(c, out, from, pieces);
+    else if (type == PK_F16)
+        lay_tiles<float, __half>(c, out, from, pieces);
+    else if (from_type == PK_F16)
+        lay_tiles<__half, __nv_bfloat16>(c, out, from, pieces);
+    else
+        lay_tiles<float, __nv_bfloat16>(c, out, from, pieces);
+}
+
+static const size_t usual_staging = (size_t)8 << 20;
+
+/* bytes of n panels of the host's, and where their scales begin behind them */
+static size_t staged_bytes(const pk_weight *host, size_t n, size_t *scales_at) {
+    const size_t bytes = n * pk_panel_bytes(16, host->cols, host->type);
+    *scales_at = (bytes + 255) / 256 * 256;
+    return *scales_at + (host->type == PK_I8 ? n * 16 * sizeof(float) : 0);
+}
+
+/* how many panels cross at a time: as many as the buffer holds, which must hold one */
+static pk_status stage(pk_cuda *c, const pk_weight *host, size_t *at_a_time) {
+    size_t       scales_at;
+    const size_t one = staged_bytes(host, 1, &scales_at) + 256;
+    const size_t need = one > usual_staging ? one : usual_staging;
+    if (need > c->staging_bytes) {
+        PK_TRY(pk_cuda_take(c, need, false, &c->staging));
+        c->staging_bytes = need;
+    }
+    *at_a_time = c->staging_bytes / one;
     return PK_OK;
 }
 
-static pk_status adopt_bytes(pk_cuda *c, const void *data, size_t bytes, void **out) {
-    PK_TRY(pk_cuda_take_forever(c, bytes, out));
-    PK_TRY(copied(c, *out, data, bytes));
-    return finished(c);
+/* panels [first, first + n), in the shared buffer */
+static pk_status put_panels(pk_cuda *c, const pk_weight *host, size_t first, size_t n,
+                            panels *out) {
+    const size_t each = pk_panel_bytes(16, host->cols, host->type);
+    const size_t left = (size_t)host->rows - first * 16, rows = left < n * 16 ? left : n * 16;
+    const char  *data = static_cast<const char *>(host->data) + first * each;
+    size_t       scales_at;
+    staged_bytes(host, n, &scales_at);
+    float *scale = reinterpret_cast<float *>(static_cast<char *>(c->staging) + scales_at);
+    PK_TRY(copied(c, c->staging, data, n * each));
+    if (host->type == PK_I8)
+        PK_TRY(copied(c, scale, host->scale + first * 16, rows * sizeof(float)));
+    *out = { c->staging, scale, (int32_t)rows, host->cols };
+    return PK_OK;
 }
 
-static pk_status adopt_integers(pk_cuda *c, const pk_weight *host, pk_weight *out) {
-    const size_t pieces = tiles_of(host) * 32;
-    panels       from;
-    void        *data = NULL, *scale = NULL;
-    PK_TRY(pk_cuda_take_forever(c, pieces * 8, &data));
-    PK_TRY(pk_cuda_take_forever(c, panels_of(host) * 16 * sizeof(float), &scale));
-    PK_TRY(put_panels(c, host, &from));
-    PK_TRY(copied(c, scale, host->scale, (size_t)host->rows * sizeof(float)));
-    to_integer_tiles<<<blocks_for(pieces), 256, 0, c->stream>>>(static_cast<int8_t *>(data), from,
-                                                                pieces, (host->cols + 15) / 16);
-    const cudaError_t code = cudaGetLastError();
-    if (code != cudaSuccess) return failed(code, "laying a matrix out");
-    *out = { data, static_cast<const float *>(scale), host->rows, host->cols, PK_I8, false };
-    return finished(c);
-}
-
-template <typename Out>
-static void lay_tiles(pk_cuda *c, pk_dtype type, Out *out, panels from, size_t pieces) {
-    const int across = (from.cols + 15) / 16;
-    if (type == PK_F16)
-        to_tiles<__half><<<blocks_for(pieces), 256, 0, c->stream>>>(out, from, pieces, across);
-    else
-        to_tiles<float><<<blocks_for(pieces), 256, 0, c->stream>>>(out, from, pieces, across);
-}
-
-static pk_status adopt_tiles(pk_cuda *c, const pk_weight *host, pk_weight *out) {
-    const size_t pieces = tiles_of(host) * 32;
-    panels       from;
-    void        *data = NULL;
-    PK_TRY(pk_cuda_take_forever(c, pieces * 16, &data));
-    PK_TRY(put_panels(c, host, &from));
-    if (c->arithmetic == PK_F16)
-        lay_tiles(c, host->type, static_cast<__half *>(data), from, pieces);
-    else
-        lay_tiles(c, host->type, static_cast<__nv_bfloat16 *>(data), from, pieces);
-    const cudaError_t code = cudaGetLastError();
-    if (code != cudaSuccess) return failed(code, "laying a matrix out");
-    *out = { data, NULL, host->rows, host->cols, c->arithmetic, false };
-    return finished(c);
-}
-
-static pk_status adopt_floats(pk_cuda *c, const pk_weight *host, pk_weight *out) {
-    const size_t n = panels_of(host) * (size_t)host->cols * 16;
-    panels       from;
-    void        *data = NULL;
-    *out = { NULL, NULL, host->rows, host->cols, PK_F32, false };
-    if (host->type == PK_F32) {
-        PK_TRY(adopt_bytes(c, host->data, n * sizeof(float), &data)); /* as the host has it */
-        out->data = data;
-        return PK_OK;
+static pk_status adopt_panels(pk_cuda *c, const pk_weight *host, const form *f, void *data,
+                              size_t at_a_time) {
+    const size_t n_panels = panels_of(host);
+    for (size_t first = 0; first < n_panels; first += at_a_time) {
+        const size_t n = n_panels - first < at_a_time ? n_panels - first : at_a_time;
+        panels       from;
+        PK_TRY(put_panels(c, host, first, n, &from));
+        lay_out(c, host->type, f->type, static_cast<char *>(data) + first * f->data, from);
+        const cudaError_t code = cudaGetLastError();
+        if (code != cudaSuccess) return failed(code, "laying a matrix out");
     }
-    PK_TRY(pk_cuda_take_forever(c, n * sizeof(float), &data));
-    PK_TRY(put_panels(c, host, &from));
-    float *to = static_cast<float *>(data);
-    if (host->type == PK_F16)
-        to_panels<__half><<<blocks_for(n), 256, 0, c->stream>>>(to, from, n);
-    else
-        to_panels<int8_t><<<blocks_for(n), 256, 0, c->stream>>>(to, from, n);
-    const cudaError_t code = cudaGetLastError();
-    if (code != cudaSuccess) return failed(code, "laying a matrix out");
-    out->data = data;
+    return PK_OK;
+}
+
+/* ---- whole weights ---- */
+
+static pk_status adopt_plain(pk_cuda *c, const pk_weight *host, size_t numbers, pk_weight *out) {
+    void *data = NULL;
+    PK_TRY(pk_cuda_take(c, numbers * sizeof(float), false, &data));
+    *out = { data, NULL, host->rows, host->cols, PK_F32, host->plain };
+    if (c->counting) return PK_OK;
+    PK_TRY(copied(c, data, host->data, numbers * sizeof(float)));
+    return finished(c);
+}
+
+static pk_status adopt_matrix(pk_cuda *c, const pk_weight *host, pk_weight *out) {
+    const form   f = form_of(c, host);
+    const size_t n_panels = panels_of(host);
+    size_t       at_a_time;
+    void        *data = NULL, *scale = NULL;
+    PK_TRY(stage(c, host, &at_a_time));
+    PK_TRY(pk_cuda_take(c, n_panels * f.data, false, &data));
+    if (f.scale) PK_TRY(pk_cuda_take(c, n_panels * f.scale, false, &scale));
+    *out = { data, static_cast<const float *>(scale), host->rows, host->cols, f.type, false };
+    if (c->counting) return PK_OK;
+    if (f.scale) PK_TRY(copied(c, scale, host->scale, (size_t)host->rows * sizeof(float)));
+    PK_TRY(adopt_panels(c, host, &f, data, at_a_time));
     return finished(c);
 }
 
 pk_status pk_cuda_adopt(pk_cuda *c, const pk_weight *host, pk_weight *out) {
     *out = *host;
     if (!host->data || host->rows < 1 || host->cols < 1) return PK_OK; /* the network has none */
-    if (host->plain) {
-        void *data = NULL;
-        PK_TRY(adopt_bytes(c, host->data, (size_t)host->rows * (size_t)host->cols * sizeof(float),
-                           &data));
-        out->data = data;
-        return PK_OK;
-    }
+    if (host->plain) return adopt_plain(c, host, (size_t)host->rows * (size_t)host->cols, out);
     if (host->type == PK_BF16)
         PK_FAIL(PK_ARGUMENT, "a matrix of bf16 cannot come from a host's memory; use f16 or f32");
-    if (c->arithmetic == PK_F32) return adopt_floats(c, host, out);
-    return host->type == PK_I8 ? adopt_integers(c, host, out) : adopt_tiles(c, host, out);
+    if (host->type == PK_F32 && c->arithmetic == PK_F32) /* as the host has it */
+        return adopt_plain(c, host, panels_of(host) * (size_t)host->cols * 16, out);
+    return adopt_matrix(c, host, out);
 }

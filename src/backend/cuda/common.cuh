@@ -6,10 +6,15 @@
  * wait.
  *
  * How matrices lie on the device (adopt.cu makes it so):
+ *
  *   16-bit: (ceil(rows / 16), ceil(cols / 16), 32 lanes, 8): tiles of 16 x 16, inside a tile as the
- *           first operand of mma.m16n8k16 wants them: 16 bytes a lane, one load. Zero beyond the
- * end. I8:     the same with 8 bytes a lane; value = integer * scale[row]. F32:    (ceil(rows /
- * 16), cols, 16), as tensor/panel.h has it. Vectors and position tables are plain F32. */
+ *           first operand of mma.m16n8k16 wants them: 16 bytes a lane, one load. Zero past the end.
+ *
+ *   I8:     the same with 8 bytes a lane; value = integer * scale[row].
+ *
+ *   F32:    (ceil(rows / 16), cols, 16), as tensor/panel.h has it.
+ *
+ * Vectors and position tables are plain F32. */
 #ifndef PK_BACKEND_CUDA_COMMON_CUH
 #define PK_BACKEND_CUDA_COMMON_CUH
 #include <cuda_bf16.h>
@@ -38,10 +43,12 @@ struct pk_cuda {
     pk_cuda_graphs *graphs;
     pk_cuda_memory *memory;
     size_t          device_bytes; /* taken so far */
+    size_t          pinned_bytes;
+    bool            counting; /* a stand-in: memory is counted, not taken */
     /* scratch of answer.cu, sized by reserve() */
     void  *answer_scratch;
     size_t answer_bytes;
-    /* where adopt.cu puts the host's bytes; grows as needed, freed by close() */
+    /* where adopt.cu puts the host's bytes */
     void  *staging;
     size_t staging_bytes;
     /* cuBLASLt, once training was reserved for; train_product.cu */
@@ -62,8 +69,6 @@ size_t pk_cuda_answer_bytes(const pk_limits *max);
 bool pk_cuda_wgmma_there(void);
 /* fills *out with the device's own form of a matrix; adopt.cu */
 pk_status pk_cuda_adopt(pk_cuda *c, const pk_weight *host, pk_weight *out);
-/* memory that lives until the backend is closed, zeroed */
-pk_status pk_cuda_take_forever(pk_cuda *c, size_t bytes, void **out);
 
 /* the ops, one file each */
 void pk_cuda_embed(void *self, pk_tensor out, const pk_weight *table, const int32_t *token,

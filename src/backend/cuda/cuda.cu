@@ -51,6 +51,7 @@ static pk_status reserve(void *self, const pk_limits *max) {
         PK_TRY(pk_cuda_take(c, bytes, false, &c->answer_scratch));
         c->answer_bytes = bytes;
     }
+    if (c->counting) return PK_OK;
     pk_cuda_good(c, cudaMemsetAsync(c->answer_scratch, 0, c->answer_bytes, c->stream), "reserving");
     c->max = *max;
     return c->status == PK_OK ? PK_OK : pk_fail_with(c->status, "%s", c->message);
@@ -74,6 +75,7 @@ static uint64_t held(void *self) { return ((pk_cuda *)self)->device_bytes; }
 
 static void put(void *self, void *to, const void *from, size_t bytes) {
     pk_cuda *c = (pk_cuda *)self;
+    if (c->counting) return;
     pk_cuda_use(c);
     pk_cuda_good(c, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, c->stream),
                  "an upload");
@@ -103,6 +105,29 @@ static void close(void *self) {
         if (event) cudaEventDestroy(event);
     if (c->stream) cudaStreamDestroy(c->stream);
     pk_memory_give(c);
+}
+
+static pk_backend table_of(pk_cuda *c);
+
+/* counts on from what its model has, but has nothing of the device itself: not even a stream */
+static pk_status stand_in(void *self, pk_backend *out) {
+    const pk_cuda *model = (const pk_cuda *)self;
+    void          *block;
+    PK_TRY(pk_memory_take(1, sizeof(pk_cuda), &block));
+    pk_cuda *c = new (block) pk_cuda();
+    c->device = model->device;
+    c->arithmetic = model->arithmetic;
+    c->answer_bytes = model->answer_bytes;
+    c->staging_bytes = model->staging_bytes;
+    c->counting = true;
+    *out = table_of(c);
+    return PK_OK;
+}
+
+static pk_status expect(void *self, const pk_backend *counted) {
+    const pk_cuda *sum = (const pk_cuda *)counted->self;
+    pk_cuda_use((pk_cuda *)self);
+    return pk_cuda_expect((pk_cuda *)self, sum->device_bytes, sum->pinned_bytes);
 }
 
 /* ---- opening ---- */
@@ -141,6 +166,7 @@ static pk_backend table_of(pk_cuda *c) {
     b.name = "cuda", b.self = c, b.activations = c->arithmetic, b.remote = true, b.follow = 16;
     b.close = close, b.status = take_status, b.reserve = reserve, b.limit = limit;
     b.round = round_rows, b.take = take, b.held = held, b.put = put, b.get = get, b.adopt = adopt;
+    b.stand_in = stand_in, b.expect = expect;
     b.repeat = pk_cuda_repeat;
     b.embed = pk_cuda_embed, b.linear = pk_cuda_linear, b.norm = pk_cuda_norm;
     b.attend = pk_cuda_attend, b.place = pk_cuda_place, b.answer = pk_cuda_answer;

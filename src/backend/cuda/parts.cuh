@@ -8,6 +8,8 @@ void pk_cuda_use(const pk_cuda *c);
 
 /* memory.cu: from large blocks, all given back at once; host: pinned memory of ours */
 pk_status pk_cuda_take(pk_cuda *c, size_t bytes, bool host, void **out);
+/* so much in one piece, for all that is taken from now on */
+pk_status pk_cuda_expect(pk_cuda *c, size_t device_bytes, size_t pinned_bytes);
 void      pk_cuda_give_all(pk_cuda *c);
 
 /* graphs.cu: records the ops of a body and replays them; see pk_backend.repeat */
