@@ -1,6 +1,13 @@
 /* check.c - shared helpers of the tests. */
 #include "check.h"
 
+#include <stdlib.h>
+
+/* PRONK_TEST=pattern runs only the tests of that name, * and ? as in a shell */
+__attribute__((constructor)) static void pick_tests(void) {
+    if (getenv("PRONK_TEST")) cmocka_set_test_filter(getenv("PRONK_TEST"));
+}
+
 int check_every_allocation(pk_status (*attempt)(void *user), void *user) {
     for (int n = 1; n < 100000; n++) {
         const int64_t alive = pk_memory_alive();

@@ -59,9 +59,15 @@ static pk_status reserve(void *self, const pk_limits *max) {
 
 static void limit(void *self, int32_t threads) { (void)self, (void)threads; }
 
-/* Few shapes, so that few recordings serve all passes; small ones are whole tiles of 8 rows. */
+/* Few shapes, so that few recordings serve all passes. One, two and four rows are shapes of their
+ * own: a sentence alone is what people wait for, and rows that ask for nothing cost time there. */
 static int32_t round_rows(void *self, int32_t rows) {
-    const int32_t step = rows <= 64 ? 8 : rows <= 256 ? 32 : rows <= 1024 ? 64 : 256;
+    const int32_t step = rows <= 2      ? 1
+                         : rows <= 4    ? 4
+                         : rows <= 64   ? 8
+                         : rows <= 256  ? 32
+                         : rows <= 1024 ? 64
+                                        : 256;
     (void)self;
     return (rows + step - 1) / step * step;
 }
