@@ -8,24 +8,7 @@
 #define print_strategies manual_strategies
 #define print_recipe     manual_recipe
 #include "../../cli/manual.c"
-
-#define VERB_STUB(name)   \
-    int name(pk_cli *c) { \
-        (void)c;          \
-        return 0;         \
-    }
-VERB_STUB(pk_cli_translate)
-VERB_STUB(pk_cli_convert)
-VERB_STUB(pk_cli_info)
-VERB_STUB(pk_cli_score)
-VERB_STUB(pk_cli_eval)
-VERB_STUB(pk_cli_distill)
-VERB_STUB(pk_cli_bench)
-VERB_STUB(pk_cli_viz)
-VERB_STUB(pk_cli_vocab)
-VERB_STUB(pk_cli_train)
-VERB_STUB(pk_cli_average)
-VERB_STUB(pk_cli_help)
+#include "verb_stubs.h"
 
 /* gcc 12 takes the block of an inlined open_memstream() for a local variable */
 #define NOINLINE __attribute__((noinline))

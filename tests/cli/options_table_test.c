@@ -3,24 +3,7 @@
 
 #include "../../cli/options_parse.c"
 #include "../../cli/options_table.c"
-
-#define VERB_STUB(name)   \
-    int name(pk_cli *c) { \
-        (void)c;          \
-        return 0;         \
-    }
-VERB_STUB(pk_cli_translate)
-VERB_STUB(pk_cli_convert)
-VERB_STUB(pk_cli_info)
-VERB_STUB(pk_cli_score)
-VERB_STUB(pk_cli_eval)
-VERB_STUB(pk_cli_distill)
-VERB_STUB(pk_cli_bench)
-VERB_STUB(pk_cli_viz)
-VERB_STUB(pk_cli_vocab)
-VERB_STUB(pk_cli_train)
-VERB_STUB(pk_cli_average)
-VERB_STUB(pk_cli_help)
+#include "verb_stubs.h"
 
 static const char *own; /* the model that comes with Pronk, where a test has one */
 

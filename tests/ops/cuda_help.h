@@ -2,8 +2,7 @@
  *
  * Host numbers are floats that the backend's type can hold. An array's memory between and behind
  * its columns, and all that an op is to write, is filled with 0xff bytes: not a number in every
- * type. So an op that reads too far, writes too far or leaves something out is seen. A difference
- * is printed and counted; a test goes on to the next case and fails at its end. */
+ * type. So an op that reads too far, writes too far or leaves something out is seen. */
 #ifndef PK_TESTS_CUDA_HELP_H
 #define PK_TESTS_CUDA_HELP_H
 #include <math.h>
@@ -12,7 +11,7 @@
 #include <string.h>
 
 #include "backend/list.h"
-#include "check.h"
+#include "cuda_cases.h"
 #include "tensor/panel.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
@@ -28,7 +27,6 @@ static const float    tolerances[] = { 2e-5f, 2e-3f, 0, 1.5e-2f }; /* of a row's
 static pk_backend gpus[ARITHMETICS], ref;
 static char      *arenas[ARITHMETICS]; /* memory of the device, used anew by every case */
 static size_t     arena_used[ARITHMETICS];
-static bool       gpu_there;
 
 static inline int open_all(void **state) {
     const pk_limits limits = { 1024, 2304, 1024, 256, 32, 32000 };
@@ -59,33 +57,7 @@ static inline int close_all(void **state) {
     return 0;
 }
 
-/* ---- failures ---- */
-
-enum { MOST_PRINTED = 12 };
-static char label[200]; /* the case at hand */
-static int  failures;
-
-/* begins a test */
-#define NEED_GPU()              \
-    do {                        \
-        failures = 0;           \
-        if (!gpu_there) skip(); \
-    } while (0)
-
-#define NAME_CASE(...) snprintf(label, sizeof label, __VA_ARGS__)
-
-#define COMPLAIN(...)                          \
-    do {                                       \
-        if (failures++ >= MOST_PRINTED) break; \
-        print_error("%s: ", label);            \
-        print_error(__VA_ARGS__);              \
-        print_error("\n");                     \
-    } while (0)
-
-/* ends a test */
-static inline void conclude(void) {
-    if (failures) fail_msg("%d differences", failures);
-}
+/* ---- the device ---- */
 
 /* waits for the device */
 static inline void settle(pk_backend *b) {

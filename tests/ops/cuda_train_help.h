@@ -2,17 +2,15 @@
  *
  * Both arithmetics are opened (F32, BF16) beside `ref`. Host numbers are floats that the arithmetic
  * can hold. Memory of the device comes from one block that every case uses anew, filled with 0xff
- * bytes: not a number in every type. A difference is printed and counted; a test goes on to the
- * next case and fails at its end. */
+ * bytes: not a number in every type. */
 #ifndef PK_TESTS_CUDA_TRAIN_HELP_H
 #define PK_TESTS_CUDA_TRAIN_HELP_H
-#include <stdio.h>
-
 #include "backend/list.h"
+#include "cuda_cases.h"
 #include "tensor/panel.h"
 #include "train_trials.h"
 
-enum { ARITHMETICS = 2, MOST_PRINTED = 12 };
+enum { ARITHMETICS = 2 };
 static const size_t      arena_bytes = (size_t)1200 << 20;
 static const pk_dtype    arithmetics[ARITHMETICS] = { PK_F32, PK_BF16 };
 static const char *const type_names[ARITHMETICS] = { "F32", "BF16" };
@@ -21,9 +19,6 @@ static const double      tolerances[ARITHMETICS] = { 1e-4, 2e-2 };
 static pk_backend gpus[ARITHMETICS], ref;
 static char      *arenas[ARITHMETICS];
 static size_t     arena_used;
-static bool       gpu_there;
-static int        failures;
-static char       label[200]; /* the case at hand */
 
 static inline int open_all(void **state) {
     (void)state;
@@ -52,26 +47,6 @@ static inline int close_all(void **state) {
     for (int a = 0; a < ARITHMETICS; a++) pk_backend_close(&gpus[a]);
     pk_backend_close(&ref);
     return 0;
-}
-
-#define NEED_GPU()              \
-    do {                        \
-        failures = 0;           \
-        if (!gpu_there) skip(); \
-    } while (0)
-
-#define NAME_CASE(...) snprintf(label, sizeof label, __VA_ARGS__)
-
-#define COMPLAIN(...)                          \
-    do {                                       \
-        if (failures++ >= MOST_PRINTED) break; \
-        print_error("%s: ", label);            \
-        print_error(__VA_ARGS__);              \
-        print_error("\n");                     \
-    } while (0)
-
-static inline void conclude(void) {
-    if (failures) fail_msg("%d differences", failures);
 }
 
 static inline void settle(int a) {
