@@ -243,6 +243,11 @@ pk_status far_open_small(size_t bytes, pk_backend *out) {
 
 pk_status far_open(pk_backend *out) { return far_open_small(SIZE_MAX, out); }
 
+pk_status backend_open(const char *name, int32_t threads, pk_dtype arithmetic, pk_backend *out) {
+    if (strcmp(name, "far") == 0) return far_open(out);
+    return pk_backend_open(name, threads, arithmetic, out);
+}
+
 size_t far_left(const pk_backend *far) {
     const far_device *f = far->self;
     return f->size - f->used;

@@ -10,6 +10,8 @@
 pk_status far_open(pk_backend *out);
 /* the same with no more than so many bytes */
 pk_status far_open_small(size_t bytes, pk_backend *out);
+/* as pk_backend_open, which also knows this one, by the name "far" */
+pk_status backend_open(const char *name, int32_t threads, pk_dtype arithmetic, pk_backend *out);
 /* bytes that were expected and never taken */
 size_t far_left(const pk_backend *far);
 #endif

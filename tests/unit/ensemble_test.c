@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "backend/list.h"
+#include "far.h"
 #include "session/session.h"
 #include "tiny_network.h"
 
@@ -25,9 +26,10 @@ static const kind kinds[] = {
     { "ref", PK_F32, 1, PK_F32, 2e-5f },  { "cpu", PK_F32, 1, PK_F32, 2e-5f },
     { "cpu", PK_F32, 2, PK_F32, 2e-5f },  { "cpu", PK_F16, 1, PK_F32, 2e-5f },
     { "ref", PK_I8, 1, PK_F32, 0.2f },    { "cpu", PK_I8, 1, PK_F32, 0.2f },
+    { "far", PK_F32, 1, PK_F32, 2e-5f },  { "far", PK_I8, 1, PK_F32, 0.2f },
     { "cuda", PK_F32, 1, PK_F32, 2e-5f }, { "cuda", PK_F16, 1, PK_F16, 0.02f },
 };
-enum { N_HOST_KINDS = 6, N_ALL_KINDS = sizeof kinds / sizeof *kinds };
+enum { N_HOST_KINDS = 8, N_ALL_KINDS = sizeof kinds / sizeof *kinds };
 static int n_kinds;
 
 static int find_kinds(void **state) {
@@ -84,7 +86,7 @@ static void open_world(world *w, const kind *k, const char *which, bool renormal
         net[i] = &w->tiny[i].net;
     }
     ASSERT_OK(pk_ensemble_open(net, n, &w->all));
-    ASSERT_OK(pk_backend_open(k->backend, k->threads, k->arithmetic, &w->on));
+    ASSERT_OK(backend_open(k->backend, k->threads, k->arithmetic, &w->on));
     ASSERT_OK(pk_session_open_ensemble(&w->all, &w->on, &limits, &w->s));
 }
 

@@ -61,8 +61,7 @@ static int find_kinds(void **state) {
 }
 
 static pk_status open_backend(const kind *k, pk_backend *out) {
-    if (strcmp(k->backend, "far") == 0) return far_open(out);
-    return pk_backend_open(k->backend, k->threads, k->arithmetic, out);
+    return backend_open(k->backend, k->threads, k->arithmetic, out);
 }
 
 static void open_world(world *w, const kind *k) {
