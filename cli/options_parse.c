@@ -46,7 +46,7 @@ static size_t distance(const char *a, const char *b) {
 
 const char *pk_cli_nearest(const char *name, const void *names, size_t stride) {
     const char *best = NULL;
-    size_t      least = strlen(name) / 2 + 2; /* further away it is no help */
+    size_t      least = strlen(name) / 3 + 2; /* further away it is no help */
     for (const char *at = names;; at += stride) {
         const char *known;
         memcpy(&known, at, sizeof known);

@@ -270,7 +270,8 @@ static const pk_cli_option help_options[] = {
 const pk_cli_verb pk_cli_program = {
     "pronk", "VERB [OPTION ...]", 0, 0, NULL, program_options, PK_CLI_NO_LIST,
     "neural machine translation",
-    "Pronk translates text on the CPU with models people already have.\n"
+    "Pronk translates text on the CPU or on a GPU, with models people already have or with new "
+    "ones that it trains.\n"
     "A MODEL is a .pronk file, or a MarianMT (OPUS-MT) or mBART-50 folder as downloaded from "
     "Hugging Face.",
     "echo \"Hello, world.\" | pronk translate -m opus-mt-en-de\n"

@@ -153,6 +153,8 @@ static void mistakes_are_named(void **state) {
     refuses("did you mean --decode?", PARSE(&c, "translate", "--decdoe", "x"));
     refuses("unknown option '--zzzzzzzzzz'", PARSE(&c, "translate", "--zzzzzzzzzz"));
     assert_null(strstr(message, "mean"));
+    refuses("unknown option '--json'", PARSE(&c, "translate", "--json")); /* not --from */
+    assert_null(strstr(message, "mean"));
     refuses("unknown option '--thread'", PARSE(&c, "translate", "--thread=3"));
     refuses("unknown option '-z'", PARSE(&c, "translate", "-z"));
     refuses("--model needs a value", PARSE(&c, "translate", "-m"));
