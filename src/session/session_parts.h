@@ -85,6 +85,10 @@ void      pk_twin_close(const pk_backend *on, session_twin *t);
 static inline void *pk_twin_there(const session_twin *t, const void *here) {
     return t->there + ((const char *)here - t->here);
 }
+/* sends what we have written here, where the device has its own */
+static inline void pk_twin_send(const pk_backend *on, const session_twin *t, size_t bytes) {
+    if (on->remote) on->put(on->self, t->there, t->here, bytes);
+}
 /* places the arrays for so many rows and questions, and fills the rows beyond n with nothing */
 void pk_session_lay_out(pk_session *s, int32_t n, int32_t n_questions);
 
@@ -103,5 +107,9 @@ pk_status pk_session_take_steps(pk_session *s, session_sentence *e, const pk_pas
 void      pk_session_following(pk_session *s, pk_following *out);
 /* gives back the slots of steps that were not taken: only `fed` tokens were fed */
 void pk_session_settle(pk_session *s, session_sentence *e, int32_t fed);
+/* session.c: what kind of pass a recording is of; gives up the last pass, with the slots it took
+ * and nobody committed */
+enum { PK_KEY_ENCODE = 1, PK_KEY_DECODE = 2 };
+void pk_session_drop_pass(pk_session *s);
 void pk_session_add_time(pk_session *s, const pk_run *r);
 #endif

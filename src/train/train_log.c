@@ -1,8 +1,9 @@
 /* train_log.c - log.jsonl: a line for each report that says something, readable by any tool.
  *
  * A line is written with one call and is either whole or taken back, so that what is in the file
- * can always be read. The points of the plot are kept in memory, and read back from the log when a
- * training goes on. */
+ * can always be read. What is said later of the same update goes on in its line, again with one
+ * call, which begins at the closing brace. The points of the plot are kept in memory, and read back
+ * from the log when a training goes on. */
 #include "train/train_log.h"
 
 #include <errno.h>
@@ -20,7 +21,8 @@
 
 struct pk_train_log {
     int             file;
-    off_t           size; /* of the lines that count */
+    off_t           size;    /* of the lines that count */
+    int64_t         present; /* update whose line is the last, if it is ours; or -1 */
     char           *path, *plot;
     pk_train_point *point;
     size_t          n, room;
@@ -95,9 +97,10 @@ static pk_status join(const char *folder, const char *name, char **out) {
 
 static pk_status open_log(pk_train_log *l, const char *folder, int64_t update) {
     l->file = -1;
+    l->present = -1;
     PK_TRY(join(folder, "log.jsonl", &l->path));
     PK_TRY(join(folder, "plot.svg", &l->plot));
-    l->file = open(l->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    l->file = open(l->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (l->file < 0) PK_FAIL(PK_IO, "%s: cannot write: %s", l->path, strerror(errno));
     return go_on(l, update);
 }
@@ -123,14 +126,19 @@ void pk_train_log_close(pk_train_log *l) {
 
 /* ---- Lines ---- */
 
+enum { ENDING = 2 };
+static const char ending[] = "}\n";
+
 /* JSON has no word for what is not finite: such figures are left out */
 static void add_number(pk_buffer *line, const char *name, double value) {
     if (isfinite(value)) pk_buffer_print(line, ",\"%s\":%.7g", name, value);
 }
 
-static void print_line(pk_buffer *line, const pk_train_report *r) {
-    pk_buffer_print(line, "{\"update\":%lld", (long long)r->update);
-    pk_buffer_print(line, ",\"epoch\":%.5f,\"seconds\":%.2f", r->epoch, r->seconds);
+static void print_line(pk_buffer *line, const pk_train_report *r, bool goes_on) {
+    if (!goes_on) {
+        pk_buffer_print(line, "{\"update\":%lld", (long long)r->update);
+        pk_buffer_print(line, ",\"epoch\":%.5f,\"seconds\":%.2f", r->epoch, r->seconds);
+    }
     if (r->logged) {
         add_number(line, "loss", r->loss);
         add_number(line, "nll", r->nll);
@@ -147,35 +155,49 @@ static void print_line(pk_buffer *line, const pk_train_report *r) {
     }
     if (r->saved) pk_buffer_add_text(line, ",\"saved\":true");
     if (r->done) pk_buffer_add_text(line, ",\"done\":true");
-    pk_buffer_add_text(line, "}\n");
+    pk_buffer_add_text(line, ending);
+}
+
+static ssize_t write_at(const pk_train_log *l, off_t at, const char *text, size_t size) {
+    ssize_t done;
+    do done = pwrite(l->file, text, size, at);
+    while (done < 0 && errno == EINTR);
+    return done;
 }
 
 /* whole or not at all */
-static pk_status write_line(pk_train_log *l, const char *text, size_t size) {
-    ssize_t done;
-    do done = write(l->file, text, size);
-    while (done < 0 && errno == EINTR);
+static pk_status write_text(pk_train_log *l, off_t at, const char *text, size_t size) {
+    const ssize_t done = write_at(l, at, text, size);
     if (done == (ssize_t)size) {
-        l->size += done;
+        l->size = at + done;
         return PK_OK;
     }
-    const int why = done < 0 ? errno : ENOSPC;
-    if (ftruncate(l->file, l->size) != 0) l->size += done > 0 ? done : 0;
+    const int     why = done < 0 ? errno : ENOSPC;
+    const ssize_t back = at < l->size ? write_at(l, at, ending, ENDING) : 0;
+    if (back < 0 || ftruncate(l->file, l->size) != 0)
+        PK_FAIL(PK_IO, "%s: cannot be written nor put back: %s", l->path, strerror(why));
     PK_FAIL(PK_IO, "%s: cannot write: %s", l->path, strerror(why));
 }
 
-pk_status pk_train_log_add(pk_train_log *l, const pk_train_report *r) {
-    pk_buffer line = { 0 };
-    if (!r->logged && !r->validated && !r->saved && !r->done) return PK_OK;
-    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* decimal points, not commas */
-    locale_t before = uselocale(plain);
-    print_line(&line, r);
+static pk_status write_line(pk_train_log *l, const pk_train_report *r) {
+    const bool goes_on = l->present == r->update;
+    pk_buffer  line = { 0 };
+    locale_t   plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* decimal points, not commas */
+    locale_t   before = uselocale(plain);
+    print_line(&line, r, goes_on);
     uselocale(before);
     if (plain) freelocale(plain);
     pk_status status = pk_buffer_status(&line);
-    if (status == PK_OK) status = write_line(l, line.data, line.size);
+    if (status == PK_OK)
+        status = write_text(l, goes_on ? l->size - ENDING : l->size, line.data, line.size);
     pk_buffer_free(&line);
-    PK_TRY(status);
+    if (status == PK_OK) l->present = r->update;
+    return status;
+}
+
+pk_status pk_train_log_add(pk_train_log *l, const pk_train_report *r) {
+    if (!r->logged && !r->validated && !r->saved && !r->done) return PK_OK;
+    PK_TRY(write_line(l, r));
     return add_point(l, (pk_train_point){ (double)r->update, r->logged ? r->loss : NAN,
                                           r->validated ? r->valid_loss : NAN,
                                           r->validated ? r->valid_bleu : NAN });

@@ -13,8 +13,8 @@ typedef struct pk_train_log pk_train_log;
 /* folder must be there. update: of the checkpoint to go on from; lines of later updates are cut
  * off, and so is a last line that was not finished. 0: begins anew. */
 pk_status pk_train_log_open(const char *folder, int64_t update, pk_train_log **out);
-/* adds a line if the report says logged, validated, saved or done; else does nothing, so that it
- * may be called after every update */
+/* adds a line if the report says logged, validated, saved or done, or to the line of this update if
+ * it has one; else does nothing, so that it may be called after every update */
 pk_status pk_train_log_add(pk_train_log *l, const pk_train_report *report);
 pk_status pk_train_log_plot(pk_train_log *l);  /* writes plot.svg anew */
 void      pk_train_log_close(pk_train_log *l); /* accepts NULL */

@@ -80,10 +80,26 @@ static void fill_report(pk_trainer *t, pk_train_report *out) {
     out->done = t->done;
 }
 
+/* what was not noted yet of this step */
 static pk_status note_in_log(pk_trainer *t, const pk_train_report *r) {
+    pk_train_report rest = *r;
     if (!t->log) return PK_OK;
-    PK_TRY(pk_train_log_add(t->log, r));
+    if (t->noted) rest.logged = rest.validated = 0;
+    t->noted = true;
+    PK_TRY(pk_train_log_add(t->log, &rest));
     return r->validated || r->saved || r->done ? pk_train_log_plot(t->log) : PK_OK;
+}
+
+/* A checkpoint comes after what is said up to it: who goes on from one finds the log complete,
+ * whatever happened in between. */
+static pk_status note_and_save(pk_trainer *t) {
+    pk_train_report r;
+    PK_TRY(pk_trainer_read(t, false));
+    fill_report(t, &r);
+    PK_TRY(note_in_log(t, &r));
+    PK_TRY(pk_trainer_save(t));
+    t->last.saved = 1;
+    return PK_OK;
 }
 
 const char *pk_trainer_report_text(const pk_trainer *t) { return t->text.data ? t->text.data : ""; }
@@ -95,6 +111,7 @@ const char *pk_trainer_output(const pk_trainer *t) { return t->recipe.output; }
 static pk_status learn(pk_trainer *t) {
     const pk_standing *s = &t->standing;
     t->since = pk_clock_now();
+    t->noted = false;
     t->last.logged = t->last.validated = t->last.saved = 0;
     PK_TRY(pk_trainer_update(t));
     t->last.logged = is_due(s->update, t->recipe.log_every) || is_over(t);
@@ -111,10 +128,7 @@ static pk_status look_after(pk_trainer *t) {
         PK_TRY(pk_trainer_validate(t));
         t->last.validated = 1;
     }
-    if (over || is_over(t) || is_due(s->update, r->save_every)) {
-        PK_TRY(pk_trainer_save(t));
-        t->last.saved = 1;
-    }
+    if (over || is_over(t) || is_due(s->update, r->save_every)) PK_TRY(note_and_save(t));
     return over || is_over(t) ? finish(t) : PK_OK;
 }
 

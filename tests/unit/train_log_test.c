@@ -102,6 +102,31 @@ static void lines_are_json(void **state) {
     free(text);
 }
 
+static void an_update_has_one_line(void **state) {
+    pk_train_log   *l;
+    pk_train_report r = report(100), next = report(200);
+    (void)state;
+    ASSERT_OK(pk_train_log_open(folder, 0, &l));
+    ASSERT_OK(pk_train_log_add(l, &r));
+    assert_int_equal(count_lines(), 1); /* whole at once, as for one that is killed now */
+    r.logged = 0, r.saved = 1;
+    ASSERT_OK(pk_train_log_add(l, &r));
+    assert_int_equal(count_lines(), 1);
+    ASSERT_OK(pk_train_log_add(l, &next));
+    pk_train_log_close(l);
+    assert_int_equal(count_lines(), 2);
+    char *text = text_of(log_path);
+    assert_non_null(strstr(text, "\"skipped\":0,\"saved\":true}\n{\"update\":200,"));
+    free(text);
+    ASSERT_OK(pk_train_log_open(folder, 100, &l)); /* a line of an earlier run stays as it is */
+    r.saved = 0, r.done = 1;
+    ASSERT_OK(pk_train_log_add(l, &r));
+    pk_train_log_close(l);
+    text = text_of(log_path);
+    assert_non_null(strstr(text, "\"saved\":true}\n{\"update\":100,"));
+    free(text);
+}
+
 static void going_on_cuts_what_came_later(void **state) {
     pk_train_log *l;
     (void)state;
@@ -231,9 +256,13 @@ static void memory_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_json),        cmocka_unit_test(going_on_cuts_what_came_later),
-        cmocka_unit_test(strange_lines_are_cut), cmocka_unit_test(what_cannot_be_written_is_said),
-        cmocka_unit_test(anything_can_be_drawn), cmocka_unit_test(memory_may_fail),
+        cmocka_unit_test(lines_are_json),
+        cmocka_unit_test(an_update_has_one_line),
+        cmocka_unit_test(going_on_cuts_what_came_later),
+        cmocka_unit_test(strange_lines_are_cut),
+        cmocka_unit_test(what_cannot_be_written_is_said),
+        cmocka_unit_test(anything_can_be_drawn),
+        cmocka_unit_test(memory_may_fail),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -259,6 +259,32 @@ static void not_finite(void **state) {
     pk_trainer_close(t);
 }
 
+/* Who goes on from a checkpoint finds all that was said up to it in the log: so it is written there
+ * before. Here the checkpoint cannot be saved, as if the power had gone. */
+static void the_log_is_written_before_the_checkpoint(void **state) {
+    char            path[PATH_ROOM], line[512];
+    pk_trainer     *t;
+    pk_train_report r;
+    bool            found = false;
+    (void)state;
+    toy_recipe(&text, "early.yml",
+               "output: early\ntrain.updates: 100\nsave.every: 3\nlog.every: 1\n" SHORT_TRAINING);
+    ASSERT_OK(pk_trainer_open(toy_path(&text, "early.yml", path), NULL, &t));
+    assert_int_equal(mkdir(toy_path(&text, "early/checkpoint-3.safetensors", path), 0777), 0);
+    for (int i = 0; i < 2; i++) ASSERT_OK(pk_trainer_step(t, &r));
+    ASSERT_STATUS(PK_IO, pk_trainer_step(t, &r));
+    pk_trainer_close(t);
+    FILE *f = fopen(toy_path(&text, "early/log.jsonl", path), "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f))
+        if (strstr(line, "\"update\":3,") && strstr(line, "\"loss\":")) {
+            assert_null(strstr(line, "saved"));
+            found = true;
+        }
+    fclose(f);
+    assert_true(found);
+}
+
 static void folders_with_checkpoints_are_not_overwritten(void **state) {
     pk_train_report last;
     char            path[PATH_ROOM];
@@ -330,6 +356,7 @@ int main(void) {
         cmocka_unit_test(patience_ends_it),
         cmocka_unit_test(minutes_end_it),
         cmocka_unit_test(not_finite),
+        cmocka_unit_test(the_log_is_written_before_the_checkpoint),
         cmocka_unit_test(folders_with_checkpoints_are_not_overwritten),
         cmocka_unit_test(failed_allocations),
     };
