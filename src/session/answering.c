@@ -96,13 +96,22 @@ static float log_sums(const pk_session *s, int32_t q) {
     return sum;
 }
 
-/* scores are sums over members, so their mean is a share; of one member it is the score itself */
+/* Scores are sums over members, so their mean is a share; of one member it is the score itself, and
+ * dividing by one would take most of the time here. */
+static void shift_all(pk_candidate *out, const pk_scored *raw, int32_t k, float shift, float n) {
+    if (n == 1)
+        for (int32_t i = 0; i < k; i++)
+            out[i] = (pk_candidate){ raw[i].token, raw[i].score - shift };
+    else
+        for (int32_t i = 0; i < k; i++)
+            out[i] = (pk_candidate){ raw[i].token, (raw[i].score - shift) / n };
+}
+
 static pk_answer answer_to(pk_session *s, const pk_ask *a, int32_t q) {
     const float      shift = a->logp ? log_sums(s, q) : 0, n = (float)s->n_members;
     pk_candidate    *top = s->candidate + (size_t)q * (size_t)s->max.top_k;
     const pk_scored *raw = s->top + (size_t)q * (size_t)s->max.top_k;
-    for (int32_t k = 0; k < a->top_k; k++)
-        top[k] = (pk_candidate){ raw[k].token, (raw[k].score - shift) / n };
+    shift_all(top, raw, a->top_k, shift, n);
     float *target = s->target_score + s->question[q].target;
     for (int32_t k = 0; k < a->n_target; k++) target[k] = (target[k] - shift) / n;
     return (pk_answer){ .top = top, .target_logp = target, .log_sum = shift / n };
