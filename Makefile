@@ -134,7 +134,7 @@ test-reference: setup-test
 	PRONK_REFERENCE_LINES=0 $(BUILD)/tests/golden/reference_test
 sanitize: setup-test
 	@for san in address undefined thread; do echo "== $$san" && \
-	  $(MAKE) --no-print-directory -s SAN=$$san sanitize-one || exit 1; done
+	  $(MAKE) --no-print-directory -s SAN=$$san BUILD=$(BUILD)/$$san sanitize-one || exit 1; done
 sanitize-one: all tests
 	@PRONK=$(BUILD)/pronk PRONK_REFERENCE_LINES=10 PRONK_TRAIN_UPDATES=60 tools/run_tests.sh $(TESTS)
 
