@@ -107,9 +107,9 @@ pk_status pk_session_take_steps(pk_session *s, session_sentence *e, const pk_pas
 void      pk_session_following(pk_session *s, pk_following *out);
 /* gives back the slots of steps that were not taken: only `fed` tokens were fed */
 void pk_session_settle(pk_session *s, session_sentence *e, int32_t fed);
-/* session.c: what kind of pass a recording is of; gives up the last pass, with the slots it took
- * and nobody committed */
+/* what kind of pass a recording is of: the low bits of its key */
 enum { PK_KEY_ENCODE = 1, PK_KEY_DECODE = 2 };
+/* session.c: gives up the last pass, with the slots it took and nobody committed */
 void pk_session_drop_pass(pk_session *s);
 void pk_session_add_time(pk_session *s, const pk_run *r);
 #endif

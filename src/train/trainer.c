@@ -86,8 +86,12 @@ static pk_status note_in_log(pk_trainer *t, const pk_train_report *r) {
     if (!t->log) return PK_OK;
     if (t->noted) rest.logged = rest.validated = 0;
     t->noted = true;
-    PK_TRY(pk_train_log_add(t->log, &rest));
-    return r->validated || r->saved || r->done ? pk_train_log_plot(t->log) : PK_OK;
+    return pk_train_log_add(t->log, &rest);
+}
+
+static pk_status plot(pk_trainer *t, const pk_train_report *r) {
+    const bool due = r->validated || r->saved || r->done;
+    return t->log && due ? pk_train_log_plot(t->log) : PK_OK;
 }
 
 /* A checkpoint comes after what is said up to it: who goes on from one finds the log complete,
@@ -145,6 +149,7 @@ pk_status pk_trainer_step(pk_trainer *t, pk_train_report *out) {
     pk_status status = go_on(t);
     fill_report(t, out);
     if (status == PK_OK && !was_done) status = note_in_log(t, out);
+    if (status == PK_OK && !was_done) status = plot(t, out);
     if (status != PK_OK) t->failed = true;
     return status;
 }

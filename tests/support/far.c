@@ -15,7 +15,7 @@ typedef struct far_device {
     pk_backend near; /* computes */
     bool       counting;
     char      *base; /* one mapping of `size` bytes, closed while nobody computes */
-    size_t     size, used, most, pinned;
+    size_t     size, used, most;
     void      *host[MOST_HOST];
     int        n_host;
 } far_device;

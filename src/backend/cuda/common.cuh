@@ -43,8 +43,8 @@ struct pk_cuda {
     pk_cuda_graphs *graphs;
     pk_cuda_memory *memory;
     size_t          device_bytes; /* taken so far */
-    size_t          pinned_bytes;
-    bool            counting; /* a stand-in: memory is counted, not taken */
+    size_t          pinned_bytes; /* counted so far, by a stand-in */
+    bool            counting;     /* this is one: memory is counted, not taken */
     /* scratch of answer.cu, sized by reserve() */
     void  *answer_scratch;
     size_t answer_bytes;
