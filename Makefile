@@ -65,7 +65,7 @@ $(BUILD)/libpronk.a: $(OBJ)
 	@rm -f $@ && ar rcs $@ $^
 $(BUILD)/libpronk.so: $(OBJ)
 	@$(CC) -shared -Wl,-soname,$(SONAME) -o $@ $^ $(LIBS)
-$(BUILD)/pronk-mpi.so: plugin/pronk_mpi.c src/train/ranks_plugin.h
+$(BUILD)/pronk-mpi.so: plugin/pronk_mpi.c src/ranks/ranks_plugin.h
 	@mkdir -p $(@D)
 	@echo "  mpicc $<"
 	@$(MPICC) -std=c11 -O2 -g -fPIC -shared -fvisibility=hidden $(WARN) -Isrc -o $@ $<

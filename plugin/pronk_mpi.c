@@ -1,10 +1,10 @@
 /* pronk_mpi.c - the plugin pronk-mpi.so: sums over the ranks of an mpirun, see
- * train/ranks_plugin.h.
+ * ranks/ranks_plugin.h.
  *
  * Gradients go out slice by slice with MPI_Iallreduce while the backward pass computes the rest;
  * each new slice also moves those before it on. Which numbers are added to which depends on their
  * count and on the number of ranks, never on time, and all ranks get the same bits. */
-#include "train/ranks_plugin.h"
+#include "ranks/ranks_plugin.h"
 
 #include <mpi.h>
 #include <stdio.h>

@@ -23,11 +23,17 @@ MAY = {  # folder: folders it may include besides itself and pronk.h ("include")
     'decode': {'base'},
     'session': {'decode', 'model', 'tensor', 'base'},
     'engine': {'session', 'decode', 'model', 'vocab', 'text', 'backend', 'tensor', 'base'},
-    'train': {'model', 'vocab', 'text', 'metric', 'backend', 'tensor', 'checkpoint', 'base'},
+    'data': {'vocab', 'text', 'tensor', 'base'},
+    'recipe': {'text', 'base'},
+    'task': {'data', 'tensor', 'base'},
+    'ranks': {'tensor', 'base'},
+    'train': {'task', 'data', 'recipe', 'ranks', 'model', 'vocab', 'backend', 'tensor', 'checkpoint', 'base'},
+    'distill': {'metric', 'text', 'base'},
     'cli': set(),
 }
 # where only some headers of a folder may be known
 ONLY = {('session', 'decode'): {'pass.h'}, ('engine', 'backend'): {'list.h'}, ('train', 'backend'): {'list.h'},
+        ('data', 'tensor'): {'drop.h'}, ('task', 'data'): {'batch.h'}, ('train', 'data'): {'loader.h'},
         ('backend/ref', 'backend'): {'list.h'}, ('backend/cpu', 'backend'): {'list.h'},
         ('backend/cuda', 'backend'): {'list.h'}}
 

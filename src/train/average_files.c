@@ -10,7 +10,7 @@
 #include "checkpoint/json.h"
 #include "model/average.h"
 #include "model/model_data.h"
-#include "train/recipe_parts.h"
+#include "recipe/recipe_parts.h"
 #include "train/start_model.h"
 
 /* ---- A checkpoint as a model ---- */

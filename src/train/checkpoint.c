@@ -14,8 +14,8 @@
 #include "base/memory.h"
 #include "checkpoint/json.h"
 #include "checkpoint/stored.h"
+#include "recipe/recipe_parts.h"
 #include "train/checkpoint_files.h"
-#include "train/recipe_parts.h"
 
 #define FORMAT  "pronk-checkpoint"
 #define VERSION "1"

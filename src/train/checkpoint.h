@@ -8,7 +8,7 @@
 /* aligned by hand, to be read as tables */
 // clang-format off
 #include "train/parameters.h"
-#include "train/recipe.h"
+#include "recipe/recipe.h"
 
 /* X(kind, field): where a training stands, besides its weights */
 #define PK_STANDING_MAP(X)                                                                         \

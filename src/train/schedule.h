@@ -4,7 +4,7 @@
  * depends on how much of it is done, so both kinds of limit are served by one formula. */
 #ifndef PK_TRAIN_SCHEDULE_H
 #define PK_TRAIN_SCHEDULE_H
-#include "train/recipe.h"
+#include "recipe/recipe.h"
 
 typedef enum pk_fall { PK_INVERSE_SQRT, PK_LINEAR_FALL, PK_COSINE, PK_CONSTANT } pk_fall;
 

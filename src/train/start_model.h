@@ -3,8 +3,8 @@
 #ifndef PK_TRAIN_START_MODEL_H
 #define PK_TRAIN_START_MODEL_H
 #include "model/model_file.h"
-#include "train/recipe.h"
-#include "train/task.h"
+#include "recipe/recipe.h"
+#include "task/task.h"
 #include "vocab/vocab.h"
 
 #define PK_MASK_TOKEN "<mask>"

@@ -4,7 +4,7 @@
  * fills the next. Nothing here waits for the device, except for a block that is still in use. */
 #ifndef PK_TRAIN_TRAIN_PASS_H
 #define PK_TRAIN_TRAIN_PASS_H
-#include "train/lesson.h"
+#include "task/lesson.h"
 #include "train/parameters.h"
 
 /* what the device counts, in its own memory */

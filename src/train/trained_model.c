@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "checkpoint/json.h"
-#include "train/recipe_parts.h"
+#include "recipe/recipe_parts.h"
 #include "train/trainer.h"
 
 pk_status pk_trainer_path(const pk_trainer *t, const char *name, char **out) {

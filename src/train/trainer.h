@@ -1,9 +1,9 @@
 /* trainer.h - within the trainer: a recipe at work. The public face is in pronk.h. */
 #ifndef PK_TRAIN_TRAINER_H
 #define PK_TRAIN_TRAINER_H
+#include "data/loader.h"
+#include "ranks/ranks.h"
 #include "train/checkpoint.h"
-#include "train/loader.h"
-#include "train/ranks.h"
 #include "train/schedule.h"
 #include "train/start_model.h"
 #include "train/train_log.h"

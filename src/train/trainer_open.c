@@ -9,9 +9,9 @@
 
 #include "backend/list.h"
 #include "base/memory.h"
+#include "recipe/recipe_parts.h"
+#include "task/task_list.h"
 #include "tensor/panel.h"
-#include "train/recipe_parts.h"
-#include "train/task_list.h"
 #include "train/trainer.h"
 
 /* ---- the device ---- */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "train/recipe_parts.h"
+#include "recipe/recipe_parts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 /* corpus_cache_test.c - text in, the same ids out; caches that do not fit are made again. */
-#include "train/corpus_cache.h"
+#include "data/corpus_cache.h"
 
 #include "data_help.h"
 

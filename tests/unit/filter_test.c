@@ -1,5 +1,5 @@
 /* filter_test.c - verdicts on sentence pairs, languages, duplicates, and the report. */
-#include "train/filter.h"
+#include "data/filter.h"
 
 #include "data_help.h"
 

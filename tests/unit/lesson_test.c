@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "train/lesson.h"
-#include "train/task_list.h"
+#include "task/lesson.h"
+#include "task/task_list.h"
 
 enum { EOS = 2 };
 

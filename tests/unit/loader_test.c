@@ -1,10 +1,10 @@
 /* loader_test.c - batches: every pair in its turn, within budget, the same on every run. */
-#include "train/loader.h"
+#include "data/loader.h"
 
 #include "data_help.h"
 
 #include "base/clock.h"
-#include "train/batches.h"
+#include "data/batches.h"
 
 enum { N_PAIRS = 3000, BUDGET = 300, LONGEST = 60 };
 static tiny_vocab tiny;

@@ -1,6 +1,6 @@
 /* recipe_test.c - recipes: every key sets its field and no other, copies read back the same, and
  * whatever is wrong is named with its line. */
-#include "train/recipe.h"
+#include "recipe/recipe.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "train/recipe_parts.h"
+#include "recipe/recipe_parts.h"
 
 /* ---- Help ---- */
 

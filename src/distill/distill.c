@@ -1,0 +1,268 @@
+/* distill.c - sequence-level distillation: a corpus as teachers translate it (Kim and Rush 2016).
+ *
+ * Line i of the output is the translation of line i of the source, taken as one sentence: a chunk
+ * is read, translated and written, and so on, so memory is that of one chunk, and a file that was
+ * left half written can be gone on with. What cannot be translated gives an empty line, so that
+ * lines stay aligned, and is counted. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/memory.h"
+#include "base/text_reader.h"
+#include "distill/line_output.h"
+#include "metric/closest.h"
+#include "text/utf8.h"
+
+enum { CHUNK_LINES = 8192, CHUNK_BYTES = 4 << 20 };
+
+typedef struct chunk { /* lines of one file */
+    pk_text_reader *reader;
+    pk_buffer       bytes;
+    pk_text        *line;
+    size_t          n, room;
+} chunk;
+
+typedef struct distilling {
+    pk_distill_options    o;
+    pk_translator_options how;
+    pk_translator        *translator;
+    const char           *source_path;
+    chunk                 source, reference;
+    pk_line_output        output;
+    pk_buffer             text; /* of a chunk, to be written */
+    pk_closest            closest;
+    pk_distill_report     report;
+} distilling;
+
+/* ---- reading ---- */
+
+static pk_status add_line(chunk *c, const char *line, size_t size) {
+    if (c->n == c->room) {
+        const size_t room = c->room ? 2 * c->room : 256;
+        PK_TRY(PK_GROW(&c->line, room));
+        c->room = room;
+    }
+    c->line[c->n++] = (pk_text){ NULL, size };
+    pk_buffer_add(&c->bytes, line, size);
+    return pk_buffer_status(&c->bytes);
+}
+
+/* the next `most` lines, fewer where they are long; pointers are set when the bytes move no more */
+static pk_status read_chunk(chunk *c, size_t most, size_t bytes) {
+    const char *line;
+    size_t      size, at = 0;
+    c->n = 0;
+    pk_buffer_clear(&c->bytes);
+    while (c->n < most && c->bytes.size < bytes) {
+        PK_TRY(pk_text_reader_next(c->reader, &line, &size));
+        if (!line) break;
+        PK_TRY(add_line(c, line, size));
+    }
+    for (size_t i = 0; i < c->n; i++) {
+        c->line[i].data = c->bytes.data + at;
+        at += c->line[i].size;
+    }
+    return PK_OK;
+}
+
+static void close_chunk(chunk *c) {
+    pk_text_reader_close(c->reader);
+    pk_buffer_free(&c->bytes);
+    pk_memory_give(c->line);
+}
+
+static pk_status skip(pk_text_reader *r, uint64_t n, uint64_t *skipped) {
+    const char *line;
+    size_t      size;
+    for (*skipped = 0; *skipped < n; ++*skipped) {
+        PK_TRY(pk_text_reader_next(r, &line, &size));
+        if (!line) break;
+    }
+    return PK_OK;
+}
+
+/* lines of a file; 0 for pipes and the like, which can be read only once */
+static pk_status count_lines(const char *path, uint64_t *lines) {
+    struct stat     about;
+    pk_text_reader *r;
+    *lines = 0;
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) return PK_OK;
+    PK_TRY(pk_text_reader_open(path, &r));
+    const pk_status status = skip(r, UINT64_MAX, lines);
+    pk_text_reader_close(r);
+    return status;
+}
+
+/* ---- opening ---- */
+
+/* told before any work: files that do not belong together */
+static pk_status check_counts(distilling *d) {
+    uint64_t beside = 0;
+    PK_TRY(count_lines(d->source_path, &d->report.all));
+    if (!d->o.reference) return PK_OK;
+    PK_TRY(count_lines(d->o.reference, &beside));
+    if (beside && d->report.all && beside != d->report.all)
+        PK_FAIL(PK_FORMAT, "%s has %llu lines and %s has %llu: there must be one for each",
+                d->o.reference, (unsigned long long)beside, d->source_path,
+                (unsigned long long)d->report.all);
+    return PK_OK;
+}
+
+static pk_status open_source(distilling *d, chunk *c, const char *path) {
+    uint64_t skipped;
+    PK_TRY(pk_text_reader_open(path, &c->reader));
+    if (pk_line_output_is(&d->output, path))
+        PK_FAIL(PK_ARGUMENT, "%s is also the input: write to another file", path);
+    PK_TRY(skip(c->reader, d->output.lines, &skipped));
+    if (skipped < d->output.lines)
+        PK_FAIL(PK_FORMAT,
+                "%s has %llu lines, more than the %llu of %s: it is not the beginning of this work",
+                d->output.path, (unsigned long long)d->output.lines, (unsigned long long)skipped,
+                path);
+    return PK_OK;
+}
+
+/* each line is one sentence, and what is too long is left out, whatever the caller says */
+static void choose_how(distilling *d) {
+    const pk_translator_options *given = d->o.translator;
+    if (given) memcpy(&d->how, given, given->size < sizeof d->how ? given->size : sizeof d->how);
+    d->how.size = sizeof d->how;
+    d->how.one_sentence = d->how.skip_long = 1;
+    if (!d->o.reference) d->how.n_best = 1;
+}
+
+static pk_status open_all(distilling *d, const pk_model *m, const char *target) {
+    if (d->o.reference && d->how.n_best < 2)
+        PK_FAIL(PK_ARGUMENT, "a reference chooses among several hypotheses: ask for 2 or more");
+    PK_TRY(check_counts(d));
+    PK_TRY(pk_translator_open(m, &d->how, &d->translator));
+    PK_TRY(pk_line_output_open(&d->output, target, d->o.resume));
+    PK_TRY(open_source(d, &d->source, d->source_path));
+    if (d->o.reference) PK_TRY(open_source(d, &d->reference, d->o.reference));
+    d->report.lines = d->report.resumed = d->output.lines;
+    return PK_OK;
+}
+
+static pk_status close_all(distilling *d, pk_status status) {
+    pk_translator_close(d->translator);
+    close_chunk(&d->source);
+    close_chunk(&d->reference);
+    pk_buffer_free(&d->text);
+    pk_closest_free(&d->closest);
+    return pk_line_output_close(&d->output, status);
+}
+
+/* ---- writing ---- */
+
+static bool is_blank(pk_text t) {
+    int32_t code;
+    for (size_t at = 0; at < t.size;) {
+        at += pk_utf8_next(t.data + at, t.size - at, &code);
+        if (!pk_utf8_is_space(code)) return false;
+    }
+    return true;
+}
+
+/* one line: no space at its ends, and nothing inside that would end it */
+static void add_clean(pk_buffer *out, pk_text t) {
+    while (t.size && (unsigned char)t.data[0] <= ' ') t.data++, t.size--;
+    while (t.size && (unsigned char)t.data[t.size - 1] <= ' ') t.size--;
+    for (size_t i = 0; i < t.size; i++) {
+        const char c = t.data[i];
+        pk_buffer_add(out, c == '\n' || c == '\r' || c == 0 ? " " : &c, 1);
+    }
+}
+
+/* the best hypothesis, or of several the one most like the reference; the better ranked of equals
+ */
+static pk_status choose(distilling *d, const pk_result *r, size_t i, pk_text *out) {
+    pk_hypothesis_view h;
+    double             most = -1, score;
+    PK_TRY(pk_result_hypothesis(r, i, 0, &h));
+    *out = (pk_text){ h.text, h.text_size };
+    if (!d->o.reference || is_blank(d->reference.line[i])) return PK_OK;
+    PK_TRY(pk_closest_begin(&d->closest, d->reference.line[i]));
+    for (int32_t rank = 0; rank < pk_result_hypotheses(r, i); rank++) {
+        PK_TRY(pk_result_hypothesis(r, i, rank, &h));
+        PK_TRY(pk_closest_score(&d->closest, (pk_text){ h.text, h.text_size }, &score));
+        if (score <= most) continue;
+        most = score;
+        *out = (pk_text){ h.text, h.text_size };
+    }
+    return PK_OK;
+}
+
+static pk_status write_chunk(distilling *d, const pk_result *r) {
+    pk_buffer_clear(&d->text);
+    for (size_t i = 0; i < d->source.n; i++) {
+        const bool   empty = is_blank(d->source.line[i]);
+        const size_t had = d->text.size;
+        pk_text      best = { "", 0 };
+        if (!empty) PK_TRY(choose(d, r, i, &best));
+        add_clean(&d->text, best);
+        d->report.empty += empty;
+        d->report.untranslated += !empty && d->text.size == had;
+        pk_buffer_add(&d->text, "\n", 1);
+    }
+    return pk_line_output_add(&d->output, &d->text);
+}
+
+/* ---- the loop ---- */
+
+static int report_progress(void *user, size_t done, size_t of) {
+    distilling       *d = user;
+    pk_distill_report so_far = d->report;
+    if (of) so_far.lines += (uint64_t)((double)d->source.n * (double)done / (double)of);
+    return d->o.progress ? d->o.progress(d->o.user, &so_far) : 0;
+}
+
+static void count_chunk(distilling *d) {
+    pk_stats stats;
+    pk_translator_stats(d->translator, &stats);
+    d->report.lines += d->source.n;
+    d->report.untranslated -= stats.skipped - d->report.too_long;
+    d->report.too_long = stats.skipped;
+    d->report.repaired = stats.repaired;
+    d->report.source_tokens = stats.source_tokens;
+    d->report.target_tokens = stats.target_tokens;
+}
+
+static pk_status translate_chunk(distilling *d) {
+    const pk_call_options call = { .size = sizeof call, .progress = report_progress, .user = d };
+    pk_result            *result;
+    PK_TRY(pk_translate(d->translator, d->source.line, d->source.n, &call, &result));
+    const pk_status status = write_chunk(d, result);
+    pk_result_free(result);
+    if (status == PK_OK) count_chunk(d);
+    return status;
+}
+
+static pk_status run(distilling *d) {
+    /* sentences are sorted by length within a chunk: it should be many batches */
+    const size_t most = d->how.batch > CHUNK_LINES / 8 ? (size_t)d->how.batch * 8 : CHUNK_LINES;
+    for (;;) {
+        PK_TRY(read_chunk(&d->source, most, CHUNK_BYTES));
+        if (d->o.reference) PK_TRY(read_chunk(&d->reference, d->source.n, SIZE_MAX));
+        if (d->o.reference && d->reference.n < d->source.n)
+            PK_FAIL(PK_FORMAT, "%s ends at line %llu: there must be one for each line of %s",
+                    d->o.reference, (unsigned long long)(d->report.lines + d->reference.n),
+                    d->source_path);
+        if (d->source.n == 0) return PK_OK;
+        PK_TRY(translate_chunk(d));
+        if (report_progress(d, 0, 0)) PK_FAIL(PK_CANCELLED, "cancelled by the caller");
+    }
+}
+
+pk_status pk_distill(const pk_model *m, const char *source, const char *target,
+                     const pk_distill_options *opt, pk_distill_report *out) {
+    distilling d = { .source_path = source, .output.file = -1 };
+    if (out) *out = (pk_distill_report){ 0 };
+    if (!m || !source || !target) PK_FAIL(PK_ARGUMENT, "distill needs a model and two files");
+    if (opt) memcpy(&d.o, opt, opt->size < sizeof d.o ? opt->size : sizeof d.o);
+    choose_how(&d);
+    pk_status status = open_all(&d, m, target);
+    if (status == PK_OK) status = run(&d);
+    status = close_all(&d, status);
+    if (out) *out = d.report;
+    return status;
+}

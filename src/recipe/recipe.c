@@ -1,0 +1,176 @@
+/* recipe.c - reads recipes: defaults, then a file, then the list of --set.
+ *
+ * The table is made from the list in recipe.h; nothing here knows a key by name except the checks
+ * at the end, of settings that must fit each other. Numbers are read whatever the locale. */
+#include "recipe/recipe.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file_map.h"
+#include "base/memory.h"
+#include "recipe/recipe_parts.h"
+
+enum { MOST_BYTES = 1 << 20 }; /* of a recipe; more is another kind of file */
+
+/* ---- From the defaults ---- */
+
+static char **text_at(pk_recipe *r, const pk_recipe_key *k) {
+    return (char **)((char *)r + k->offset);
+}
+
+static bool is_text(const pk_recipe_key *k) {
+    return k->kind == PK_RECIPE_TEXT || k->kind == PK_RECIPE_PATH;
+}
+
+static pk_status set_defaults(pk_recipe *r) {
+    for (const pk_recipe_key *k = pk_recipe_keys; k->name; k++) {
+        if (is_text(k))
+            PK_TRY(pk_memory_copy_text(k->text, strlen(k->text), text_at(r, k)));
+        else if (!pk_recipe_is_list(k))
+            pk_recipe_set_number(r, k, k->number);
+    }
+    return PK_OK;
+}
+
+void pk_recipe_free(pk_recipe *r) {
+    for (const pk_recipe_key *k = pk_recipe_keys; k->name; k++) {
+        if (is_text(k)) pk_memory_give(*text_at(r, k));
+        if (pk_recipe_is_list(k)) pk_texts_free((pk_texts *)((char *)r + k->offset));
+    }
+    *r = (pk_recipe){ 0 };
+}
+
+/* ---- From a file ---- */
+
+/* the folder that holds a file, absolute */
+static pk_status folder_of(const char *path, char **out) {
+    const char *slash = strrchr(path, '/');
+    char       *folder = NULL;
+    if (!slash)
+        PK_TRY(pk_memory_copy_text(".", 1, &folder));
+    else
+        PK_TRY(pk_memory_copy_text(path, slash == path ? 1 : (size_t)(slash - path), &folder));
+    char     *whole = realpath(folder, NULL); /* the C library's own block */
+    pk_status status = whole ? pk_memory_copy_text(whole, strlen(whole), out)
+                             : pk_fail_with(PK_IO, "%s: %s", folder, strerror(errno));
+    free(whole);
+    pk_memory_give(folder);
+    return status;
+}
+
+static pk_status read_file(pk_recipe *recipe, const char *path) {
+    pk_recipe_reader r = { .recipe = recipe, .file = path };
+    pk_file_map      map;
+    PK_TRY(pk_file_map_open(path, &map));
+    pk_status status = PK_OK;
+    if (map.size > MOST_BYTES)
+        status = pk_fail_with(PK_FORMAT, "%s: %zu bytes are too many for a recipe", path, map.size);
+    if (status == PK_OK) status = folder_of(path, &r.folder);
+    if (status == PK_OK)
+        status = pk_recipe_read_yaml(&r, map.data ? (const char *)map.data : "", map.size);
+    pk_memory_give(r.folder);
+    pk_file_map_close(&map);
+    return status;
+}
+
+/* ---- From --set ---- */
+
+/* the value as it is, or, for a list, what stands between commas */
+static pk_status split_value(const char *text, bool list, pk_texts *out) {
+    if (!list) return pk_texts_add(out, text, strlen(text));
+    while (*text) {
+        const size_t n = strcspn(text, ",");
+        PK_TRY(pk_texts_add(out, text, n));
+        text += n + (text[n] != 0);
+    }
+    return PK_OK;
+}
+
+static pk_status apply(pk_recipe_reader *r, const char *set) {
+    const char *equals = strchr(set, '=');
+    char       *name;
+    pk_texts    value = { 0 };
+    if (!equals)
+        return pk_recipe_fail(r, PK_ARGUMENT, 0, "'%s' has no value: write key=value", set);
+    PK_TRY(pk_memory_copy_text(set, (size_t)(equals - set), &name));
+    const bool list = pk_recipe_takes_list(name);
+    pk_status  status = split_value(equals + 1, list, &value);
+    if (status == PK_OK) status = pk_recipe_give(r, name, 0, &value, list);
+    pk_texts_free(&value);
+    pk_memory_give(name);
+    return status;
+}
+
+static pk_status read_set(pk_recipe *recipe, const char *const *set, size_t n) {
+    pk_recipe_reader r = { .recipe = recipe };
+    if (n == 0) return PK_OK;
+    PK_TRY(folder_of("./", &r.folder));
+    pk_status status = PK_OK;
+    for (size_t i = 0; i < n && status == PK_OK; i++) status = apply(&r, set[i]);
+    pk_memory_give(r.folder);
+    return status;
+}
+
+pk_status pk_recipe_read(const char *path, const char *const *set, size_t n_set, pk_recipe *out) {
+    *out = (pk_recipe){ 0 };
+    pk_status status = set_defaults(out);
+    if (status == PK_OK && path) status = read_file(out, path);
+    if (status == PK_OK) status = read_set(out, set, n_set);
+    if (status != PK_OK) pk_recipe_free(out);
+    return status;
+}
+
+/* ---- Settings that must fit each other ---- */
+
+static pk_status check_data(const pk_recipe *r) {
+    if (r->source.n == 0)
+        PK_FAIL(PK_ARGUMENT, "no data to train on: give data.source and data.target");
+    if (r->source.n != r->target.n)
+        PK_FAIL(PK_ARGUMENT,
+                "data.source has %zu files and data.target has %zu: they go together in pairs",
+                r->source.n, r->target.n);
+    if (r->weight.n && r->weight.n != r->source.n)
+        PK_FAIL(PK_ARGUMENT, "data.weight has %zu numbers for %zu corpora", r->weight.n,
+                r->source.n);
+    if (!*r->valid_source != !*r->valid_target)
+        PK_FAIL(PK_ARGUMENT, "%s is missing: validation needs valid.source and valid.target",
+                *r->valid_source ? "valid.target" : "valid.source");
+    if (r->check_language && (!*r->source_language || !*r->target_language))
+        PK_FAIL(PK_ARGUMENT, "data.check_language needs to know the languages: give from and to");
+    return PK_OK;
+}
+
+static pk_status check_model(const pk_recipe *r) {
+    if (*r->init) return PK_OK; /* its shape counts */
+    if (!*r->vocab)
+        PK_FAIL(PK_ARGUMENT, "no vocabulary: make one with `pronk vocab` and give it as vocab");
+    if (r->dim % r->heads)
+        PK_FAIL(PK_ARGUMENT, "model.dim must be a multiple of model.heads; %lld is not one of %lld",
+                (long long)r->dim, (long long)r->heads);
+    if (r->dim % 2) PK_FAIL(PK_ARGUMENT, "model.dim must be even, %lld is not", (long long)r->dim);
+    if (r->max_length >= r->max_positions)
+        PK_FAIL(PK_ARGUMENT,
+                "model.max_positions must be more than data.max_length, the end symbol needs a "
+                "position; %lld is not more than %lld",
+                (long long)r->max_positions, (long long)r->max_length);
+    if (*r->target_vocab && r->tie == 0)
+        PK_FAIL(PK_ARGUMENT, "with vocab_target, model.tie must be decoder or none: two "
+                             "vocabularies cannot share a table");
+    return PK_OK;
+}
+
+pk_status pk_recipe_check(const pk_recipe *r) {
+    if (!*r->output) PK_FAIL(PK_ARGUMENT, "no folder for results: give output");
+    if (strlen(r->source_language) > 15 || strlen(r->target_language) > 15)
+        PK_FAIL(PK_ARGUMENT, "from and to are codes such as en or de, of at most 15 letters");
+    PK_TRY(check_data(r));
+    PK_TRY(check_model(r));
+    const bool falls = r->schedule == 1 || r->schedule == 2; /* linear, cosine */
+    if (r->updates == 0 && r->minutes <= 0 && (falls || r->cooldown > 0))
+        PK_FAIL(PK_ARGUMENT, "%s needs an end: give train.updates or train.minutes",
+                falls ? "this train.schedule" : "train.cooldown");
+    return PK_OK;
+}

@@ -1,0 +1,98 @@
+/* lesson_pack.c - a lesson as one block of bytes, and as the pointers that the network wants.
+ *
+ * The block holds the arrays one after the other, each from a multiple of 64 bytes on, so that one
+ * copy brings it to the device. */
+#include <string.h>
+
+#include "base/arena.h"
+#include "task/lesson.h"
+
+typedef struct packer { /* where the next array goes, here and on the device */
+    char *at, *device;
+} packer;
+
+static const int32_t *place(packer *p, const void *from, size_t n) {
+    const int32_t *there = (const int32_t *)(void *)p->device;
+    const size_t   bytes = n * sizeof(int32_t);
+    if (n) memcpy(p->at, from, bytes);
+    p->at += pk_arena_round(bytes);
+    p->device += pk_arena_round(bytes);
+    return there;
+}
+
+/* for each of n queries: where the source of its sentence begins, or how long it is */
+static const int32_t *place_source(packer *p, const pk_ids *query_run, const pk_ids *source_run,
+                                   bool length) {
+    int32_t       *to = (int32_t *)(void *)p->at;
+    const int32_t *there = (const int32_t *)(void *)p->device;
+    const size_t   n = (size_t)query_run->id[query_run->n - 1];
+    for (size_t run = 0; run + 1 < query_run->n; run++) {
+        const int32_t first = source_run->id[run];
+        const int32_t value = length ? source_run->id[run + 1] - first : first;
+        for (int32_t i = query_run->id[run]; i < query_run->id[run + 1]; i++) to[i] = value;
+    }
+    p->at += pk_arena_round(n * sizeof *to);
+    p->device += pk_arena_round(n * sizeof *to);
+    return there;
+}
+
+static size_t rounded(size_t n) { return pk_arena_round(n * sizeof(int32_t)); }
+
+/* source: token, pos, first, count; target: token, pos, and first and count twice; questions: row,
+ * target, weight; two runs */
+static size_t bytes_of(size_t source, size_t target, size_t questions, size_t sentences) {
+    return 4 * rounded(source) + 6 * rounded(target) + 3 * rounded(questions) +
+           2 * rounded(sentences + 1);
+}
+
+size_t pk_lesson_bytes(const pk_lesson *l) {
+    return bytes_of(l->source_token.n, l->token.n, l->target.n, l->run.n - 1);
+}
+
+size_t pk_lesson_bytes_most(int32_t source_rows, int32_t target_rows, int32_t sentences) {
+    return bytes_of((size_t)source_rows, (size_t)target_rows, (size_t)target_rows,
+                    (size_t)sentences);
+}
+
+static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
+
+void pk_lesson_pack(const pk_lesson *l, int32_t encoder_heads, int32_t decoder_heads, void *block,
+                    void *device, pk_lesson_there *out) {
+    packer p = { block, device };
+    *out = (pk_lesson_there){ .n_source = (int32_t)l->source_token.n,
+                              .n_target = (int32_t)l->token.n,
+                              .n_questions = (int32_t)l->target.n };
+    const int32_t *source_run = place(&p, l->source_run.id, l->source_run.n);
+    const int32_t *run = place(&p, l->run.id, l->run.n);
+    const int32_t  n_runs = (int32_t)l->run.n - 1;
+    out->source_token = place(&p, l->source_token.id, l->source_token.n);
+    out->source_pos = place(&p, l->source_pos.id, l->source_pos.n);
+    out->source_self = (pk_attention){ .heads = encoder_heads,
+                                       .n_runs = n_runs,
+                                       .longest_run = l->longest_source,
+                                       .query_run = source_run,
+                                       .key_run = source_run };
+    out->source_self.first = place_source(&p, &l->source_run, &l->source_run, false);
+    out->source_self.count = place_source(&p, &l->source_run, &l->source_run, true);
+    out->token = place(&p, l->token.id, l->token.n);
+    out->pos = place(&p, l->pos.id, l->pos.n);
+    out->self = (pk_attention){ .heads = decoder_heads,
+                                .n_runs = n_runs,
+                                .longest_run = l->longest_target,
+                                .query_run = run,
+                                .key_run = run };
+    out->self.first = place(&p, l->first.id, l->first.n);
+    out->self.count = place(&p, l->count.id, l->count.n);
+    out->cross = (pk_attention){ .heads = decoder_heads,
+                                 .n_runs = n_runs,
+                                 .longest_run = larger(l->longest_source, l->longest_target),
+                                 .query_run = run,
+                                 .key_run = source_run };
+    out->cross.first = place_source(&p, &l->run, &l->source_run, false);
+    out->cross.count = place_source(&p, &l->run, &l->source_run, true);
+    out->question_row = place(&p, l->question_row.id, l->question_row.n);
+    out->target = place(&p, l->target.id, l->target.n);
+    out->weight = (const float *)(const void *)place(&p, l->weight.value, l->weight.n);
+    /* questions rise, so as many as there are rows are one to each */
+    if (out->n_questions == out->n_target) out->question_row = NULL;
+}
