@@ -51,6 +51,8 @@ OBJ     := $(CSRC:%.c=$(BUILD)/%.o) $(CXXSRC:%.cc=$(BUILD)/%.o) $(CUSRC:%.cu=$(B
 CLIOBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c))
 TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/*/*_test.c))
 TESTLIB := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
+# peak.c is no part: it is compiled for the machine at hand, see its beginning
+BENCHES := $(patsubst %.c,$(BUILD)/%,$(filter-out bench/peak.c,$(wildcard bench/*.c)))
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/*_fuzz.c))
 
 # MPI is a plugin, built where mpicc is and loaded when mpirun starts the program.
@@ -101,6 +103,7 @@ $(BUILD)/tests/%_test: $(BUILD)/tests/%_test.o $(TESTLIB) $(BUILD)/libpronk.a
 	@$(CC) -o $@ $^ $(LIBS) -lcmocka
 
 tests: $(TESTS)
+benches: $(BENCHES)
 
 # ---- for people ----
 help:
@@ -125,7 +128,8 @@ demo: setup
 test: setup-test
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) check-build
 	@$(MAKE) --no-print-directory -s check
-check-build: all tests
+# benchmarks are built too, though no test runs them: they would rot
+check-build: all tests benches
 check: all tests man
 	@python3 tools/check_includes.py
 	@PRONK=$(BUILD)/pronk tools/run_tests.sh $(TESTS) $(wildcard tests/cli/*_test.sh)
@@ -150,8 +154,6 @@ fuzz-run: $(FUZZERS)
 $(BUILD)/tests/fuzz/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/libpronk.a
 	$(CC) -fsanitize=fuzzer,address -o $@ $^ $(LIBS)
 
-$(BUILD)/lab/%: $(BUILD)/lab/%.o $(BUILD)/libpronk.a
-	@$(CC) -o $@ $^ $(LIBS)
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libpronk.a
 	@$(CC) -o $@ $^ $(LIBS)
 
@@ -184,7 +186,7 @@ check-format: setup-lint
 clean:
 	rm -rf build
 
-.PHONY: all ready tests help setup setup-test setup-lint demo test check test-reference sanitize sanitize-one \
+.PHONY: all ready tests benches help setup setup-test setup-lint demo test check test-reference sanitize sanitize-one \
         fuzz fuzz-run man install format check-format clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -17,7 +17,7 @@ Each turn is appended to --output as one JSON line when it is done. The same com
 ended early: turns that are in the file, with the same program, are not measured again.
 
 How far Pronk is from the machine's bound: at batch 1 the weights that its passes read, over the
-bandwidth of a plain sweep; at batch 32 its multiply-adds, over the peak of registers alone (lab/peak.c).
+bandwidth of a plain sweep; at batch 32 its multiply-adds, over the peak of registers alone (bench/peak.c).
 Weights that stay in the caches can bring the first above 100 %.
 """
 import argparse
@@ -167,7 +167,7 @@ def cut_chunks(options, lines, size):
 def measure_peaks(options):
     program = os.path.join(options.cache, "peak")
     compiler = os.environ.get("CC", "cc")
-    source = os.path.join(ROOT, "lab", "peak.c")
+    source = os.path.join(ROOT, "bench", "peak.c")
     subprocess.run([compiler, "-std=gnu11", "-O3", "-march=native", "-pthread", source, "-o", program], check=True)
     return [json.loads(subprocess.run([program, str(n)], stdout=subprocess.PIPE, check=True).stdout) for n in (1, 2)]
 

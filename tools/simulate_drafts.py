@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Token ids for lab/guesses.c: source, reference and greedy output of each sentence, a line each.
+"""Token ids for bench/guesses.c: source, reference and greedy output of each sentence, a line each.
 
 usage: simulate_drafts.py MODEL_FOLDER TEST.source TEST.reference OUTPUTS.jsonl > ids
 

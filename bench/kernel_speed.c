@@ -1,12 +1,12 @@
 /* kernel_speed.c - how fast the cpu kernels are, and how far from the machine's bounds.
  *
- * Build and run:  make build/lab/kernel_speed && build/lab/kernel_speed [seconds per cell]
- * Rule for the Makefile:  $(BUILD)/lab/%: $(BUILD)/lab/%.o $(BUILD)/libpronk.a ; $(CC) -o $@ $^
- * $(LIBS) For each type, threads, (N, K) and M: GB/s of weights, 10^9 products/s, fraction of the
- * peak. Weights are cold: each call takes the next of more than 64 MB of matrices. Bounds: products
- * per cycle and core of the widest unit (64 for I8, 16 for floats, halves for avx2) times the
- * clock, measured with a chain of dependent additions. PRONK_ISA chooses the kernels. Best of
- * several rounds. */
+ *   make build/bench/kernel_speed && build/bench/kernel_speed [seconds per cell]
+ *
+ * For each type, threads, (N, K) and M: GB/s of weights, 10^9 products/s, fraction of the peak.
+ * Weights are cold: each call takes the next of more than 64 MB of matrices. Bounds: products per
+ * cycle and core of the widest unit (64 for I8, 16 for floats, halves for avx2) times the clock,
+ * measured with a chain of dependent additions. PRONK_ISA chooses the kernels. The best of several
+ * repeats counts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,7 +174,13 @@ static void answer(pk_backend *b, int32_t threads, int32_t m, int32_t top_k, boo
     for (int i = 0; i < m; i++)
         question[i] = (pk_question){ .row = i, .top_k = top_k, .log_sum = log_sum };
     pk_weight    bias = { bias_values, NULL, 1, vocab, PK_F32, true };
-    pk_answering a = { m, question, NULL, 8, top, sums, NULL };
+    pk_answering a = { .n = m,
+                       .most_top_k = top_k,
+                       .any_log_sum = log_sum,
+                       .question = question,
+                       .top_stride = 8,
+                       .top = top,
+                       .log_sum = sums };
     double       best = 1e9;
     for (int round = 0; round < 30; round++) {
         const double start = pk_clock_now();
@@ -205,7 +211,9 @@ static void sweep(pk_backend *b, int32_t threads) {
     for (int i = 0; i < 2048; i++) x[i] = (float)(i % 17) - 8;
     pk_question  question = { .top_k = 1 };
     pk_scored    top[1];
-    pk_answering a = { 1, &question, NULL, 1, top, NULL, NULL };
+    pk_answering a = {
+        .n = 1, .most_top_k = 1, .question = &question, .top_stride = 1, .top = top
+    };
     for (int round = 0; round < 600; round++) {
         const double start = pk_clock_now();
         for (int l = 0; l < 6; l++)

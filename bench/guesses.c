@@ -3,9 +3,9 @@
  * helps nobody (a real model often says something useful there, so real counts are a little
  * better).
  *
- *   cc -std=c11 -O2 -D_GNU_SOURCE -Iinclude -Isrc lab/guesses.c src/decode/?*.c src/base/?*.c -lm
- * -lpthread tools/simulate_drafts.py MODEL TEST.src TEST.ref OUTPUTS.jsonl > ids
- *   ./a.out ids reference jacobi:window=16 0.02
+ *   make build/bench/guesses
+ *   tools/simulate_drafts.py MODEL TEST.src TEST.ref OUTPUTS.jsonl > ids
+ *   build/bench/guesses ids reference jacobi:window=16 0.02
  *
  * ids: three lines of numbers a sentence: source, reference, greedy output. The second argument
  * says what the draft is: none, reference, source, own. The last is the cost of one more ask. */

@@ -1,6 +1,6 @@
 /* peak.c - what this machine can do at best: reads from memory, float multiply-adds, 8-bit ones.
  *
- * usage: cc -O3 -march=native -pthread lab/peak.c -o peak && ./peak [THREADS]
+ * usage: cc -O3 -march=native -pthread bench/peak.c -o peak && ./peak [THREADS]
  * Prints one JSON line: bytes/s of a plain sweep over 256 MB in all, float multiply-adds/s, and
  * 8-bit multiply-adds/s (VNNI; 0 where there is none). These are the bounds that bench/ measures
  * against. The arithmetic runs from registers alone: no program that reads its operands can beat
