@@ -29,8 +29,8 @@ typedef struct pk_loader_options {
     uint64_t seed;
     uint64_t first, step; /* batches first, first + step, first + 2 step ... are given;
                              step 0 counts as 1 */
-    int32_t threads;      /* for encoding and sampling; at least 1 */
-    bool    in_order;     /* no shuffling, one epoch of every pair, whatever the weights, then
+    int32_t  threads;     /* for encoding and sampling; at least 1 */
+    bool     in_order;    /* no shuffling, one epoch of every pair, whatever the weights, then
                              PK_CANCELLED: validation */
     /* called now and then while encoding: lines done, and the file; may be NULL. != 0 cancels */
     int (*progress)(void *user, const char *file, size_t lines);

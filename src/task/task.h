@@ -21,9 +21,9 @@ typedef struct pk_pair { /* one sentence pair; ids without end symbols */
     int32_t eos, start, mask; /* start: the decoder's first input; mask: -1 if there is none */
     const int32_t *predicted; /* second look of a glancing task: what the model said to the
                                  questions of the first, in order; else NULL */
-    uint64_t    random;       /* of this sentence at this update; see pk_pair_random */
-    double      share;        /* of the training that is done, 0 to 1: for what changes meanwhile */
-    const void *options;      /* the task's own, filled from its table */
+    uint64_t       random;    /* of this sentence at this update; see pk_pair_random */
+    double         share;     /* of the training that is done, 0 to 1: for what changes meanwhile */
+    const void    *options;   /* the task's own, filled from its table */
 } pk_pair;
 
 typedef struct pk_task {
