@@ -85,7 +85,7 @@ static int32_t spare_rows(const pk_batch_filler *f, const pk_filled *b, int side
 
 static pk_status fill_side(const pk_batch_filler *f, pk_filled *b, int side) {
     const bool     sample = f->sampling > 0;
-    const uint64_t key = pk_plan_key(f->seed, OF_SAMPLES + (uint64_t)side, b->number);
+    const uint64_t key = pk_batch_plan_key(f->seed, OF_SAMPLES + (uint64_t)side, b->number);
     pk_ids        *ids = &b->ids[side], *first = &b->first[side];
     int32_t        spare = sample ? spare_rows(f, b, side) : 0;
     PK_TRY(reserve(ids, (size_t)f->batch_tokens));
@@ -93,7 +93,7 @@ static pk_status fill_side(const pk_batch_filler *f, pk_filled *b, int side) {
     for (size_t i = 0; i < b->n; i++) {
         const size_t pair = b->pair[i].pair;
         first->id[first->n++] = (int32_t)ids->n;
-        PK_TRY(sample ? add_sampled(f, pair, side, pk_plan_key(key, 0, i), &spare, ids)
+        PK_TRY(sample ? add_sampled(f, pair, side, pk_batch_plan_key(key, 0, i), &spare, ids)
                       : add_stored(f, pair, side, ids));
     }
     first->id[first->n++] = (int32_t)ids->n;

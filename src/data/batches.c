@@ -13,7 +13,7 @@
 enum { OF_PAIRS = 1, OF_BATCHES = 2, OF_CORPORA = 16 }; /* what is shuffled: for the keys */
 enum { WINDOW_BATCHES = 100, WINDOWS_AT_LEAST = 8 };
 
-uint64_t pk_plan_key(uint64_t seed, uint64_t what, uint64_t i) {
+uint64_t pk_batch_plan_key(uint64_t seed, uint64_t what, uint64_t i) {
     return pk_mix(pk_mix(pk_mix(seed + 0x9e3779b97f4a7c15u) ^ what) + i);
 }
 
@@ -31,19 +31,20 @@ static size_t choose(uint64_t key, size_t i, size_t n) {
     }
 
 /* ---- drawing ---- */
-static pk_status make_room(pk_plan *p, size_t n) {
+static pk_status make_room(pk_batch_plan *p, size_t n) {
     if (n <= p->room) return PK_OK;
     PK_TRY(PK_GROW(&p->pair, n));
     p->room = n;
     return PK_OK;
 }
 
-static uint16_t planned_length(const pk_plan_options *o, int32_t length) {
+static uint16_t planned_length(const pk_batch_plan_options *o, int32_t length) {
     const double longer = ceil((double)length * o->stretch);
     return (uint16_t)(longer < o->max_length ? longer : o->max_length);
 }
 
-static void draw(pk_plan *p, const pk_plan_options *o, const pk_corpus *c, size_t i, size_t base) {
+static void draw(pk_batch_plan *p, const pk_batch_plan_options *o, const pk_corpus *c, size_t i,
+                 size_t base) {
     pk_planned *to = &p->pair[p->n++];
     to->pair = (uint32_t)(base + i);
     for (int side = 0; side < 2; side++)
@@ -51,10 +52,10 @@ static void draw(pk_plan *p, const pk_plan_options *o, const pk_corpus *c, size_
 }
 
 /* Part of a pass through the corpus, in the random order of that pass. */
-static pk_status draw_part(pk_plan *p, const pk_plan_options *o, size_t corpus, size_t base,
-                           uint64_t pass, size_t from, size_t to) {
+static pk_status draw_part(pk_batch_plan *p, const pk_batch_plan_options *o, size_t corpus,
+                           size_t base, uint64_t pass, size_t from, size_t to) {
     const pk_corpus *c = &o->corpus[corpus];
-    const uint64_t   key = pk_plan_key(o->seed, OF_CORPORA + corpus, pass);
+    const uint64_t   key = pk_batch_plan_key(o->seed, OF_CORPORA + corpus, pass);
     uint32_t        *order;
     PK_TRY(PK_TAKE(&order, c->n));
     for (size_t i = 0; i < c->n; i++) order[i] = (uint32_t)i;
@@ -66,8 +67,8 @@ static pk_status draw_part(pk_plan *p, const pk_plan_options *o, size_t corpus, 
 
 /* The corpus is gone through pass after pass, each in an order of its own; every epoch goes on from
  * where the one before stopped, weight x n pairs further. */
-static pk_status draw_corpus(pk_plan *p, const pk_plan_options *o, size_t corpus, size_t base,
-                             uint64_t epoch) {
+static pk_status draw_corpus(pk_batch_plan *p, const pk_batch_plan_options *o, size_t corpus,
+                             size_t base, uint64_t epoch) {
     const pk_corpus *c = &o->corpus[corpus];
     const double     each = (o->in_order ? 1 : o->weight[corpus]) * (double)c->n;
     const uint64_t   end = (uint64_t)llround(each * ((double)epoch + 1));
@@ -101,7 +102,7 @@ static void sort_by(size_t (*key)(const pk_planned *), const pk_planned *from, p
     for (size_t i = 0; i < n; i++) to[count[key(&from[i])]++] = from[i];
 }
 
-static pk_status sort_window(pk_plan *p, size_t begin, size_t n, bool down, uint32_t *count,
+static pk_status sort_window(pk_batch_plan *p, size_t begin, size_t n, bool down, uint32_t *count,
                              size_t max_length) {
     if (n > p->spare_room) {
         PK_TRY(PK_GROW(&p->spare, n));
@@ -120,14 +121,14 @@ static pk_status sort_window(pk_plan *p, size_t begin, size_t n, bool down, uint
 
 /* about so many rows: a hundred batches, but at least eight windows an epoch, so that the batches
  * of a small corpus differ from epoch to epoch */
-static size_t window_rows(const pk_plan *p, int32_t batch_tokens) {
+static size_t window_rows(const pk_batch_plan *p, int32_t batch_tokens) {
     size_t rows = 0;
     for (size_t i = 0; i < p->n; i++) rows += longer_side(&p->pair[i]) + 1;
     const size_t most = (size_t)WINDOW_BATCHES * (size_t)batch_tokens;
     return rows / WINDOWS_AT_LEAST < most ? rows / WINDOWS_AT_LEAST : most;
 }
 
-static pk_status sort_windows(pk_plan *p, const pk_plan_options *o) {
+static pk_status sort_windows(pk_batch_plan *p, const pk_batch_plan_options *o) {
     const size_t max_length = (size_t)o->max_length, most = window_rows(p, o->batch_tokens);
     uint32_t    *count;
     PK_TRY(PK_TAKE(&count, max_length + 2));
@@ -144,7 +145,7 @@ static pk_status sort_windows(pk_plan *p, const pk_plan_options *o) {
 }
 
 /* ---- cutting ---- */
-static pk_status begin_batch(pk_plan *p, size_t at) {
+static pk_status begin_batch(pk_batch_plan *p, size_t at) {
     if (p->n_batches + 1 >= p->batch_room) {
         const size_t room = p->batch_room ? 2 * p->batch_room : 64;
         PK_TRY(PK_GROW(&p->start, room));
@@ -156,7 +157,7 @@ static pk_status begin_batch(pk_plan *p, size_t at) {
     return PK_OK;
 }
 
-static pk_status cut(pk_plan *p, int32_t batch_tokens) {
+static pk_status cut(pk_batch_plan *p, int32_t batch_tokens) {
     int32_t rows[2] = { 0, 0 };
     p->n_batches = 0;
     for (size_t i = 0; i < p->n; i++) {
@@ -171,7 +172,7 @@ static pk_status cut(pk_plan *p, int32_t batch_tokens) {
     return PK_OK;
 }
 
-pk_status pk_plan_make(pk_plan *p, const pk_plan_options *o, uint64_t epoch) {
+pk_status pk_batch_plan_make(pk_batch_plan *p, const pk_batch_plan_options *o, uint64_t epoch) {
     size_t base = 0;
     p->n = 0;
     for (size_t i = 0; i < o->n_corpora; base += o->corpus[i++].n)
@@ -179,24 +180,24 @@ pk_status pk_plan_make(pk_plan *p, const pk_plan_options *o, uint64_t epoch) {
     if (p->n > UINT32_MAX - 1)
         PK_FAIL(PK_UNSUPPORTED, "an epoch of %zu pairs is too long: lower data.weight", p->n);
     if (!o->in_order) {
-        SHUFFLE(pk_planned, p->pair, p->n, pk_plan_key(o->seed, OF_PAIRS, epoch))
+        SHUFFLE(pk_planned, p->pair, p->n, pk_batch_plan_key(o->seed, OF_PAIRS, epoch))
         PK_TRY(sort_windows(p, o));
     }
     PK_TRY(cut(p, o->batch_tokens));
     if (!o->in_order)
-        SHUFFLE(uint32_t, p->order, p->n_batches, pk_plan_key(o->seed, OF_BATCHES, epoch))
+        SHUFFLE(uint32_t, p->order, p->n_batches, pk_batch_plan_key(o->seed, OF_BATCHES, epoch))
     return PK_OK;
 }
 
-void pk_plan_free(pk_plan *p) {
+void pk_batch_plan_free(pk_batch_plan *p) {
     pk_memory_give(p->pair);
     pk_memory_give(p->spare);
     pk_memory_give(p->start);
     pk_memory_give(p->order);
-    *p = (pk_plan){ 0 };
+    *p = (pk_batch_plan){ 0 };
 }
 
-const pk_planned *pk_plan_batch(const pk_plan *p, size_t i, size_t *n) {
+const pk_planned *pk_batch_plan_batch(const pk_batch_plan *p, size_t i, size_t *n) {
     const uint32_t batch = p->order[i];
     *n = p->start[batch + 1] - p->start[batch];
     return p->pair + p->start[batch];

@@ -101,9 +101,9 @@ static pk_text line_of(const chunk *c, size_t pair, int side) {
 
 /* ---- encoding: on many threads ---- */
 static pk_status encode_pair(const pk_corpus_request *q, chunk *c, size_t pair) {
-    const pk_text source = line_of(c, pair, 0), target = line_of(c, pair, 1);
-    const size_t  begin = c->ids.n;
-    pk_verdict    verdict = pk_filter_text(&q->filter, source, target);
+    const pk_text     source = line_of(c, pair, 0), target = line_of(c, pair, 1);
+    const size_t      begin = c->ids.n;
+    pk_filter_verdict verdict = pk_filter_text(&q->filter, source, target);
     if (verdict == PK_PAIR_KEPT) {
         PK_TRY(pk_vocab_encode_source(q->vocab, source.data, source.size, &c->ids, NULL));
         const size_t middle = c->ids.n;
@@ -190,7 +190,7 @@ static pk_status write_chunk(encoder *e, const chunk *c) {
     if (c->status != PK_OK) return pk_fail_with(c->status, "%s", c->error);
     pk_buffer_clear(&e->bytes);
     for (size_t pair = 0; pair < c->n; pair++) {
-        pk_verdict verdict = (pk_verdict)c->verdict[pair];
+        pk_filter_verdict verdict = (pk_filter_verdict)c->verdict[pair];
         if (verdict == PK_PAIR_KEPT) {
             bool before = false;
             if (e->q->filter.drop_duplicates) PK_TRY(pk_seen_add(&e->seen, c->hash[pair], &before));

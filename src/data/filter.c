@@ -16,7 +16,7 @@ static bool is_blank(pk_text text) {
     return true;
 }
 
-static pk_verdict look(const pk_language_check *check, pk_text text) {
+static pk_filter_verdict look(const pk_language_check *check, pk_text text) {
     if (!check) return PK_PAIR_KEPT;
     switch (pk_language_check_text(check, text.data, text.size)) {
     case PK_LOOKS_OTHER_SCRIPT: return PK_PAIR_SCRIPT;
@@ -26,7 +26,7 @@ static pk_verdict look(const pk_language_check *check, pk_text text) {
     return PK_PAIR_KEPT;
 }
 
-pk_verdict pk_filter_text(const pk_filter *f, pk_text source, pk_text target) {
+pk_filter_verdict pk_filter_text(const pk_filter *f, pk_text source, pk_text target) {
     /* no piece is nearly so long: spares segmenting what is not a sentence at all */
     enum { BYTES_PER_TOKEN = 256 };
     const size_t most = (size_t)f->max_length * BYTES_PER_TOKEN;
@@ -34,11 +34,11 @@ pk_verdict pk_filter_text(const pk_filter *f, pk_text source, pk_text target) {
         return PK_PAIR_INVALID;
     if (is_blank(source) || is_blank(target)) return PK_PAIR_EMPTY;
     if (source.size > most || target.size > most) return PK_PAIR_LENGTH;
-    const pk_verdict verdict = look(f->source, source);
+    const pk_filter_verdict verdict = look(f->source, source);
     return verdict != PK_PAIR_KEPT ? verdict : look(f->target, target);
 }
 
-pk_verdict pk_filter_lengths(const pk_filter *f, size_t n_source, size_t n_target) {
+pk_filter_verdict pk_filter_lengths(const pk_filter *f, size_t n_source, size_t n_target) {
     enum { SHORT = 10 }; /* of a few words, a translation may well have many times as many */
     const size_t more = n_source > n_target ? n_source : n_target;
     const size_t less = n_source + n_target - more;
@@ -93,15 +93,15 @@ void pk_seen_free(pk_seen *s) {
 
 uint64_t pk_filter_read(const pk_filter_counts *c) {
     uint64_t n = 0;
-    for (int i = 0; i < PK_N_VERDICTS; i++) n += c->n[i];
+    for (int i = 0; i < PK_N_FILTER_VERDICTS; i++) n += c->n[i];
     return n;
 }
 
-const char *pk_verdict_text(pk_verdict v) {
+const char *pk_filter_verdict_text(pk_filter_verdict v) {
 #define TEXT(name, text) text,
-    static const char *const reason[] = { PK_VERDICT_MAP(TEXT) };
+    static const char *const reason[] = { PK_FILTER_VERDICT_MAP(TEXT) };
 #undef TEXT
-    return v < PK_N_VERDICTS ? reason[v] : "?";
+    return v < PK_N_FILTER_VERDICTS ? reason[v] : "?";
 }
 
 static double percent(uint64_t part, uint64_t whole) {
@@ -113,11 +113,11 @@ void pk_filter_report(const pk_filter_counts *c, const char *name, pk_buffer *ou
     const double   each = kept ? 1 / (double)kept : 0;
     pk_buffer_print(out, "%s\n", name);
     pk_buffer_print(out, "  %12llu pairs read\n", (unsigned long long)read);
-    for (int i = 0; i < PK_N_VERDICTS; i++)
+    for (int i = 0; i < PK_N_FILTER_VERDICTS; i++)
         if (c->n[i] || i == PK_PAIR_KEPT)
             pk_buffer_print(out, "  %12llu %s%s (%.2f %%)\n", (unsigned long long)c->n[i],
-                            i == PK_PAIR_KEPT ? "" : "left out: ", pk_verdict_text((pk_verdict)i),
-                            percent(c->n[i], read));
+                            i == PK_PAIR_KEPT ? "" : "left out: ",
+                            pk_filter_verdict_text((pk_filter_verdict)i), percent(c->n[i], read));
     pk_buffer_print(out, "  %12llu source tokens (%.1f a sentence)\n",
                     (unsigned long long)c->source_tokens, (double)c->source_tokens * each);
     pk_buffer_print(out, "  %12llu target tokens (%.1f a sentence)\n",

@@ -8,7 +8,7 @@
 #include "data/language_check.h"
 
 /* every verdict but the first is a reason to leave a pair out */
-#define PK_VERDICT_MAP(X)                          \
+#define PK_FILTER_VERDICT_MAP(X)                   \
     X(KEPT, "kept")                                \
     X(INVALID, "not valid UTF-8")                  \
     X(EMPTY, "one side is empty")                  \
@@ -17,10 +17,12 @@
     X(LENGTH, "too long")                          \
     X(RATIO, "one side far longer than the other") \
     X(DUPLICATE, "seen before")
-#define PK_VERDICT_ENUM(name, text) PK_PAIR_##name,
-typedef enum pk_verdict { PK_VERDICT_MAP(PK_VERDICT_ENUM) PK_N_VERDICTS } pk_verdict;
+#define PK_FILTER_VERDICT_ENUM(name, text) PK_PAIR_##name,
+typedef enum pk_filter_verdict {
+    PK_FILTER_VERDICT_MAP(PK_FILTER_VERDICT_ENUM) PK_N_FILTER_VERDICTS
+} pk_filter_verdict;
 
-const char *pk_verdict_text(pk_verdict v);
+const char *pk_filter_verdict_text(pk_filter_verdict v);
 
 typedef struct pk_filter {
     int32_t            max_length; /* tokens of a side */
@@ -29,8 +31,8 @@ typedef struct pk_filter {
     pk_language_check *source, *target; /* NULL: not checked */
 } pk_filter;
 
-pk_verdict pk_filter_text(const pk_filter *f, pk_text source, pk_text target);
-pk_verdict pk_filter_lengths(const pk_filter *f, size_t n_source, size_t n_target);
+pk_filter_verdict pk_filter_text(const pk_filter *f, pk_text source, pk_text target);
+pk_filter_verdict pk_filter_lengths(const pk_filter *f, size_t n_source, size_t n_target);
 
 /* Pairs seen before, as 64-bit hashes: of 3 million different pairs two are taken for one with a
  * probability of one in four million. */
@@ -44,7 +46,7 @@ void      pk_seen_free(pk_seen *s);
 
 /* how many pairs met each verdict, and tokens of those kept */
 typedef struct pk_filter_counts {
-    uint64_t n[PK_N_VERDICTS];
+    uint64_t n[PK_N_FILTER_VERDICTS];
     uint64_t source_tokens, target_tokens;
 } pk_filter_counts;
 uint64_t pk_filter_read(const pk_filter_counts *c); /* pairs in all */

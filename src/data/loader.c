@@ -24,16 +24,16 @@ typedef struct slot {
 } slot;
 
 struct pk_loader {
-    pk_plan_options settings;
-    pk_batch_filler filler;
-    uint64_t        first, step;
-    pk_corpus      *corpus;
-    double         *weight;
-    size_t          n_corpora;
-    pk_buffer       report;
+    pk_batch_plan_options settings;
+    pk_batch_filler       filler;
+    uint64_t              first, step;
+    pk_corpus            *corpus;
+    double               *weight;
+    size_t                n_corpora;
+    pk_buffer             report;
     /* under `turn` while threads run */
     pthread_mutex_t turn;
-    pk_plan         plan;
+    pk_batch_plan   plan;
     uint64_t        epoch, number; /* of the plan; of the next batch to prepare */
     uint64_t       *base;          /* number of each known epoch's first batch */
     size_t          n_base, base_room;
@@ -64,7 +64,7 @@ static pk_status note_base(pk_loader *l, uint64_t base) {
 
 static pk_status make_plan(pk_loader *l, uint64_t epoch) {
     l->epoch = UINT64_MAX; /* none, should this fail */
-    PK_TRY(pk_plan_make(&l->plan, &l->settings, epoch));
+    PK_TRY(pk_batch_plan_make(&l->plan, &l->settings, epoch));
     if (epoch + 1 == l->n_base) PK_TRY(note_base(l, l->base[epoch] + l->plan.n_batches));
     l->epoch = epoch;
     return PK_OK;
@@ -99,7 +99,7 @@ static pk_status assign(pk_loader *l, slot *s) {
     PK_TRY(locate(l, l->number));
     const size_t      i = (size_t)(l->number - l->base[l->epoch]);
     size_t            n;
-    const pk_planned *pair = pk_plan_batch(&l->plan, i, &n);
+    const pk_planned *pair = pk_batch_plan_batch(&l->plan, i, &n);
     PK_TRY(pk_filled_assign(&s->batch, l->number, pair, n));
     s->after = (double)l->epoch + (double)(i + 1) / (double)l->plan.n_batches;
     l->number += l->step;
@@ -222,16 +222,16 @@ static pk_status describe(pk_loader *l, const pk_loader_options *o) {
 
 /* all pairs were left out: says what for, mostly */
 static pk_status nothing_kept(const pk_loader *l) {
-    uint64_t   n[PK_N_VERDICTS] = { 0 }, read = 0;
-    pk_verdict most = PK_PAIR_KEPT;
+    uint64_t          n[PK_N_FILTER_VERDICTS] = { 0 }, read = 0;
+    pk_filter_verdict most = PK_PAIR_KEPT;
     for (size_t i = 0; i < l->n_corpora; i++)
-        for (int v = 0; v < PK_N_VERDICTS; v++) n[v] += l->corpus[i].counts.n[v];
-    for (int v = 0; v < PK_N_VERDICTS; v++) {
+        for (int v = 0; v < PK_N_FILTER_VERDICTS; v++) n[v] += l->corpus[i].counts.n[v];
+    for (int v = 0; v < PK_N_FILTER_VERDICTS; v++) {
         read += n[v];
-        if (n[v] > n[most]) most = (pk_verdict)v;
+        if (n[v] > n[most]) most = (pk_filter_verdict)v;
     }
     PK_FAIL(PK_FORMAT, "of %llu sentence pairs the filters left none; %llu of them: %s",
-            (unsigned long long)read, (unsigned long long)n[most], pk_verdict_text(most));
+            (unsigned long long)read, (unsigned long long)n[most], pk_filter_verdict_text(most));
 }
 
 static pk_status check_pairs(const pk_loader *l) {
@@ -257,14 +257,14 @@ static pk_status open_all(pk_loader *l, const pk_loader_options *o, const pk_voc
     pk_language_check_close(filter.target);
     PK_TRY(status);
     PK_TRY(describe(l, o));
-    l->settings = (pk_plan_options){ .corpus = l->corpus,
-                                     .weight = l->weight,
-                                     .n_corpora = l->n_corpora,
-                                     .max_length = o->max_length,
-                                     .batch_tokens = o->batch_tokens,
-                                     .seed = o->seed,
-                                     .in_order = o->in_order,
-                                     .stretch = 1 };
+    l->settings = (pk_batch_plan_options){ .corpus = l->corpus,
+                                           .weight = l->weight,
+                                           .n_corpora = l->n_corpora,
+                                           .max_length = o->max_length,
+                                           .batch_tokens = o->batch_tokens,
+                                           .seed = o->seed,
+                                           .in_order = o->in_order,
+                                           .stretch = 1 };
     PK_TRY(check_pairs(l));
     l->filler = (pk_batch_filler){ .corpus = l->corpus,
                                    .n_corpora = l->n_corpora,
@@ -304,7 +304,7 @@ void pk_loader_close(pk_loader *l) {
     stop(l);
     for (int i = 0; i < SLOTS; i++) pk_filled_free(&l->slot[i].batch);
     for (size_t i = 0; i < l->n_corpora; i++) pk_corpus_close(&l->corpus[i]);
-    pk_plan_free(&l->plan);
+    pk_batch_plan_free(&l->plan);
     pk_buffer_free(&l->report);
     pk_memory_give(l->base);
     pk_memory_give(l->corpus);

@@ -55,7 +55,7 @@ static bool is_close(int32_t c) {
 }
 
 /* Marks that can only close, also when a space stands before them. */
-static bool closes_only(int32_t c, const pk_language *language) {
+static bool closes_only(int32_t c, const pk_language_rules *language) {
     if (c == 0xBB) return !language->inward_quotes;
     if (c == 0xAB) return language->inward_quotes;
     if (c == 0x201C || c == 0x2018) return false;
@@ -138,7 +138,7 @@ static bool is_acronym(const word *w) {
 }
 
 /* "So do I. The rest ..." ends; "I. Newton" does not */
-static bool is_pronoun(const word *w, const pk_boundary *b, const pk_language *language) {
+static bool is_pronoun(const word *w, const pk_boundary *b, const pk_language_rules *language) {
     if (w->first != 'I' || strcmp(language->code, "en") != 0) return false;
     const size_t at = pk_skip_space_back(b->text, b->begin, w->begin);
     int32_t      c = 0;
@@ -147,7 +147,7 @@ static bool is_pronoun(const word *w, const pk_boundary *b, const pk_language *l
 }
 
 /* Whether the dot at `dot` belongs to the word before it, rather than to the sentence. */
-static bool dot_is_of_word(const pk_boundary *b, size_t dot, const pk_language *language) {
+static bool dot_is_of_word(const pk_boundary *b, size_t dot, const pk_language_rules *language) {
     const word w = word_before(b->text, b->begin, dot);
     if (w.n == 0 || b->text[dot - 1] == '.') return false; /* no such word, or an ellipsis */
     if (w.begin == b->begin && w.n <= 3 && (w.n_digits == w.n || w.roman))
@@ -164,7 +164,7 @@ static bool dot_is_of_word(const pk_boundary *b, size_t dot, const pk_language *
 }
 
 /* "Bonjour ! » Il ...": marks between spaces that can only close go to the sentence before them. */
-static void take_closing(pk_boundary *b, const pk_language *language) {
+static void take_closing(pk_boundary *b, const pk_language_rules *language) {
     size_t at = b->next;
     while (at < b->limit) {
         int32_t      c;
@@ -178,7 +178,7 @@ static void take_closing(pk_boundary *b, const pk_language *language) {
     b->next = next;
 }
 
-bool pk_boundary_check(pk_boundary *b, const pk_language *language) {
+bool pk_boundary_check(pk_boundary *b, const pk_language_rules *language) {
     b->end = pk_skip_space_back(b->text, b->begin, b->next);
     b->next = pk_skip_space(b->text, b->next, b->limit);
     size_t  at = b->end; /* just behind the mark that ends the sentence */

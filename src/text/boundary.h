@@ -15,7 +15,7 @@ typedef struct pk_boundary {
 } pk_boundary;
 
 /* Sets end and next; false when the sentence goes on. */
-bool pk_boundary_check(pk_boundary *b, const pk_language *language);
+bool pk_boundary_check(pk_boundary *b, const pk_language_rules *language);
 
 /* the first place from `at` on (before `at`, for back) that no white space stands at (before) */
 size_t pk_skip_space(const char *text, size_t at, size_t limit);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 // clang-format off
-static const pk_language table[] = {
+static const pk_language_rules table[] = {
     /* English is first: it also serves languages that are not listed. */
     { .code = "en",
       .always = " mr mrs ms messrs mme dr drs prof rev hon fr sr st mt gen col lt maj capt cmdr "
@@ -111,7 +111,7 @@ static const pk_language table[] = {
 };
 // clang-format on
 
-const pk_language *pk_language_find(const char *code) {
+const pk_language_rules *pk_language_rules_find(const char *code) {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strcmp(table[i].code, code) == 0) return &table[i];
     return &table[0];

@@ -16,8 +16,8 @@
 
 /* ICU keeps the place it has reached in the iterator: that is why each thread needs its own. */
 struct pk_splitter {
-    UBreakIterator    *iterator;
-    const pk_language *language;
+    UBreakIterator          *iterator;
+    const pk_language_rules *language;
 };
 
 /* ICU's codes as ours. Warnings (a fallback locale, say) are no failures. */
@@ -111,7 +111,7 @@ pk_status pk_splitter_open(const char *language, pk_splitter **out) {
     if (U_FAILURE(error) || error == U_STRING_NOT_TERMINATED_WARNING) strcpy(code, "en");
     pk_splitter *s;
     PK_TRY(PK_TAKE(&s, 1));
-    s->language = pk_language_find(code);
+    s->language = pk_language_rules_find(code);
     error = U_ZERO_ERROR;
     s->iterator = ubrk_open(UBRK_SENTENCE, code, NULL, 0, &error);
     const pk_status status = icu_status(error, "open its sentence rules (is its data installed?)");

@@ -384,23 +384,23 @@ static void test_planning_is_fast(void **state) {
         first[2 * i + 1] = first[2 * i] + n;
         first[2 * i + 2] = first[2 * i + 1] + n / 2 + 1 + next_random(&random) % 9;
     }
-    const pk_corpus       corpus = { .n = MANY, .first = first };
-    const pk_plan_options o = { .corpus = &corpus,
-                                .weight = &(double){ 1 },
-                                .n_corpora = 1,
-                                .max_length = 100,
-                                .batch_tokens = 25000,
-                                .seed = 3,
-                                .stretch = 1 };
-    pk_plan               p = { 0 };
-    const double          began = pk_clock_now();
-    ASSERT_OK(pk_plan_make(&p, &o, 0));
+    const pk_corpus             corpus = { .n = MANY, .first = first };
+    const pk_batch_plan_options o = { .corpus = &corpus,
+                                      .weight = &(double){ 1 },
+                                      .n_corpora = 1,
+                                      .max_length = 100,
+                                      .batch_tokens = 25000,
+                                      .seed = 3,
+                                      .stretch = 1 };
+    pk_batch_plan               p = { 0 };
+    const double                began = pk_clock_now();
+    ASSERT_OK(pk_batch_plan_make(&p, &o, 0));
     const double   took = pk_clock_now() - began;
     unsigned char *seen = calloc(MANY, 1);
     size_t         rows[2] = { 0, 0 };
     for (size_t i = 0; i < p.n_batches; i++) {
         size_t            n, used[2] = { 0, 0 };
-        const pk_planned *pair = pk_plan_batch(&p, i, &n);
+        const pk_planned *pair = pk_batch_plan_batch(&p, i, &n);
         for (size_t k = 0; k < n; k++) {
             assert_int_equal(seen[pair[k].pair]++, 0);
             for (int side = 0; side < 2; side++) used[side] += (size_t)pair[k].length[side] + 1;
@@ -412,7 +412,7 @@ static void test_planning_is_fast(void **state) {
     print_message("planned in %.2f s; %zu batches, source %.3f full, target %.3f\n", took,
                   p.n_batches, (double)rows[0] / 25000 / (double)p.n_batches,
                   (double)rows[1] / 25000 / (double)p.n_batches);
-    pk_plan_free(&p);
+    pk_batch_plan_free(&p);
     free(seen);
     free(first);
 }

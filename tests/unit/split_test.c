@@ -261,7 +261,7 @@ static void cuts_obey_their_law(void **state) {
 
 static void lists_hold_whole_words(void **state) {
     (void)state;
-    const pk_language *en = pk_language_find("en"), *de = pk_language_find("de");
+    const pk_language_rules *en = pk_language_rules_find("en"), *de = pk_language_rules_find("de");
     assert_true(pk_language_has(en->always, "mr", 2));
     assert_true(pk_language_has(en->always, "e.g", 3));
     assert_false(pk_language_has(en->always, "m", 1));
@@ -269,7 +269,7 @@ static void lists_hold_whole_words(void **state) {
     assert_false(pk_language_has(en->always, "r dr", 4));
     assert_false(pk_language_has(NULL, "mr", 2));
     assert_true(de->ordinals && !en->ordinals);
-    assert_ptr_equal(pk_language_find("tlh"), en);
+    assert_ptr_equal(pk_language_rules_find("tlh"), en);
 }
 
 static void no_memory_is_reported(void **state) {
