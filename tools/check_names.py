@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Fail when a name has two meanings or a fact two lists.
+
+Names: what other files can see, that is every type and function called pk_..., is defined once in
+src/, cli/ and include/. Lists: the names of a fact (an activation, a number type ...)
+stand together in one file only; a file that has two or more of them is a second list, unless it is
+allowed below with a reason.
+
+usage: check_names.py [ROOT]
+"""
+import os
+import re
+import sys
+
+# fact: (its names or the best known of them, how many files list them, whether words inside longer texts
+#        count as well, {file that may have some of them besides: why})
+FACTS = {
+    'activations': (('relu', 'gelu', 'swish'), 1, True, {
+        'src/model/import_hf_config.c': "transformers' own names, two of them for swish",
+        'src/train/recipe.h': 'until choices come from the list'}),
+    'number types': (('f32', 'f16', 'bf16', 'i8'), 1, True, {
+        'cli/options_table.c': 'which of them a verb takes',
+        'src/backend/list.c': 'which of them a CPU has',
+        'src/train/recipe.h': 'which of them training takes',
+        'src/train/average_files.c': 'which of them a file can have',
+        'src/engine/model.c': 'until it asks the list'}),
+    'model families': (('marian', 'mbart'), 1, False, {
+        'src/model/import_hf_config.c': "transformers' own names"}),
+    'strategies': (('greedy', 'beam', 'jacobi', 'pj', 'pgj', 'hgj'), 0, False, {  # each in its own file
+        'cli/options_table.c': 'defaults of two verbs'}),
+    'tasks': (('at', 'at-rl'), 1, False, {}),
+    'backends': (('cpu', 'ref'), 1, False, {}),
+}
+ENDINGS = ('.c', '.h', '.cc', '.cu', '.cuh')
+COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+DEFINITION = {
+    'type': re.compile(r'^(?:typedef\s+)?(?:struct|enum|union)\s+(pk_\w+)\s*\{'
+                       r'|^typedef\s+(?:struct|enum|union)?\s*\{[^}]*\}\s*(pk_\w+)\s*;'
+                       r'|^typedef\s+[\w\s*]*?\(\*(pk_\w+)\)'
+                       r'|^typedef\s+(?!struct|enum|union)[\w\s*]*?\b(pk_\w+)\s*(?:[;\[]|\((?!\*))', re.M),
+    'function': re.compile(r'^(?!typedef)[A-Za-z_][\w\s*]*?\b(pk_\w+)\s*\([^;{}#]*\)\s*\{', re.M),
+}
+
+
+def files(root):
+    for top in ('include', 'src', 'cli'):
+        for folder, _, names in sorted(os.walk(os.path.join(root, top))):
+            for name in sorted(names):
+                if name.endswith(ENDINGS):
+                    path = os.path.join(folder, name)
+                    with open(path, encoding='utf-8') as f:
+                        yield os.path.relpath(path, root), f.read()
+
+
+def code_and_texts(source):
+    """The source without comments, texts emptied; and the texts."""
+    texts = []
+
+    def replace(m):
+        if m[0][0] == '"':
+            texts.append(m[0][1:-1])
+            return '""'
+        return ' ' if m[0][0] == '/' else "' '"
+    return COMMENT_OR_TEXT.sub(replace, source), texts
+
+
+def definitions(code):
+    code = re.sub(r'^[ \t]*#.*(?:\\\n.*)*', '', code, flags=re.M)  # what a macro makes is not seen
+    for kind, pattern in DEFINITION.items():
+        for m in pattern.finditer(code):
+            yield kind, next(filter(None, m.groups()))
+
+
+def listed(texts, names, words):
+    found = set()
+    for text in texts:
+        for part in re.split(r'[^\w-]+', text) if words else [text]:
+            if part in names:
+                found.add(part)
+    return found
+
+
+def complaints(root):
+    seen, lists = {}, {fact: [] for fact in FACTS}
+    for path, source in files(root):
+        code, texts = code_and_texts(source)
+        for kind, name in sorted(set(definitions(code))):
+            if (kind, name) in seen:
+                yield f'{path}: the {kind} {name} is defined in {seen[kind, name]} too'
+            seen.setdefault((kind, name), path)
+        for fact, (names, _, words, allowed) in FACTS.items():
+            found = listed(texts, names, words and not path.endswith(('.cu', '.cuh')))  # assembly
+            if len(found) > 1 and path not in allowed:
+                lists[fact].append(f'{path} ({", ".join(sorted(found))})')
+    for fact, found in lists.items():
+        if len(found) > FACTS[fact][1]:
+            yield f'{fact} are listed once too often: {"; ".join(found)}'
+
+
+if __name__ == '__main__':
+    found = list(complaints(sys.argv[1] if len(sys.argv) > 1 else '.'))
+    print('\n'.join(found) if found else 'names and lists: ok')
+    sys.exit(bool(found))
