@@ -3,7 +3,6 @@
 #define PK_BENCH_ON_DEVICE_H
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "tensor/backend.h"
 
@@ -15,18 +14,11 @@ static inline void or_stop(pk_status status) {
 
 static inline void *take(const pk_backend *on, size_t bytes) {
     void *memory = NULL;
-    if (on->remote)
-        or_stop(on->take(on->self, bytes, false, &memory));
-    else if (!(memory = calloc(bytes, 1)))
-        exit(1);
+    or_stop(on->take(on->self, bytes, &memory));
     return memory;
 }
 
 static inline void put(const pk_backend *on, void *to, const void *from, size_t bytes) {
-    if (!on->remote) {
-        memcpy(to, from, bytes);
-        return;
-    }
     on->put(on->self, to, from, bytes);
     or_stop(on->status(on->self));
 }

@@ -44,18 +44,11 @@ static reach largest(reach a, reach b) {
                     larger(a.top_k, b.top_k) };
 }
 
-/* tokens and sentences that are encoded at once; a GPU wants more of them */
-enum {
-    USUAL_LENGTH = 128,
-    ENCODE_TOKENS = 1024,
-    ENCODE_TOKENS_REMOTE = 8192,
-    ENCODE_SENTENCES = 256
-};
+enum { USUAL_LENGTH = 128, ENCODE_SENTENCES = 256 /* at once */ };
 
 /* Memory is planned for usual sentences and for one worst case; more than that waits its turn. */
 static pk_session_limits plan_session(const pk_worker_options *o, const pk_config *c, reach usual,
-                                      reach worst, bool remote) {
-    const int32_t     at_once = remote ? ENCODE_TOKENS_REMOTE : ENCODE_TOKENS;
+                                      reach worst, int32_t at_once) {
     pk_session_limits m = { .sentences = o->batch,
                             .source_length = o->max_source,
                             .rows = worst.rows,
@@ -105,7 +98,7 @@ pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_o
     const reach  worst = largest(prefixed, largest(usual, scored));
     const size_t a = opt->plan.strategy->state_size, b = opt->scoring.strategy->state_size;
     PK_TRY(pk_backend_open(opt->backend, opt->threads, opt->arithmetic, &w->on));
-    const pk_session_limits limits = plan_session(opt, c, usual, worst, w->on.remote);
+    const pk_session_limits limits = plan_session(opt, c, usual, worst, w->on.encode);
     PK_TRY(pk_ngrams_open(PK_NGRAMS_BITS, &w->ngrams));
     PK_TRY(take_live(w, worst, a > b ? a : b));
     return pk_session_open_ensemble(all, &w->on, &limits, &w->session);

@@ -41,8 +41,8 @@ static void encode_and_remember(void *context) {
     const pk_session *s = e->s;
     for (int32_t i = 0; i < s->n_members; i++) {
         const session_member *m = &s->member[i];
-        encode_rows(e, m->net);
-        pk_remember_source(&e->r, m->net, e->states, &m->memory, pk_twin_there(&s->up, s->slot));
+        encode_rows(e, &m->net);
+        pk_remember_source(&e->r, &m->net, e->states, &m->memory, pk_twin_there(&s->up, s->slot));
     }
 }
 
@@ -117,22 +117,21 @@ static float as_float(const void *data, pk_dtype type, size_t i) {
 pk_status pk_session_states(pk_session *s, const int32_t *token, int32_t n, float *out) {
     encoding                 e = { .s = s };
     const pk_sentence_tokens one = { token, n };
-    const size_t             numbers = (size_t)n * (size_t)s->member[0].net->config.dim;
-    void                    *copy = NULL;
+    const size_t             numbers = (size_t)n * (size_t)s->member[0].net.config.dim;
+    void                    *copy;
     PK_TRY(check_room(s, &one, 1));
+    PK_TRY(pk_memory_take(numbers, pk_dtype_bytes(s->on->activations), &copy));
     pk_session_drop_pass(s);
     pk_session_lay_out(s, n, 0);
     flatten(s, &one, 1);
     pk_run_begin(&e.r, s->on, &s->scratch);
     pk_twin_send(s->on, &s->up, s->up_used);
-    encode_rows(&e, s->member[0].net);
-    if (s->on->remote) {
-        PK_TRY(pk_memory_take(numbers, pk_dtype_bytes(s->on->activations), &copy));
+    encode_rows(&e, &s->member[0].net);
+    if (e.r.status == PK_OK)
         s->on->get(s->on->self, copy, e.states.data, numbers * pk_dtype_bytes(e.states.type));
-    }
     const pk_status status = pk_run_status(&e.r);
     for (size_t i = 0; status == PK_OK && i < numbers; i++)
-        out[i] = as_float(copy ? copy : e.states.data, e.states.type, i);
+        out[i] = as_float(copy, e.states.type, i);
     pk_memory_give(copy);
     return status;
 }

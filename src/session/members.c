@@ -17,28 +17,25 @@ static pk_status adopt(void *user, const char *name, pk_weight *w, int32_t rows,
     return host.data ? on->adopt(on->self, &host, w) : PK_OK;
 }
 
-/* a remote device works on weights of its own */
-static pk_status open_network(const pk_backend *on, session_member *m, const pk_network *net) {
+/* the same network with the device's weights */
+static pk_status open_network(const pk_backend *on, pk_network *own, const pk_network *net) {
     const pk_config *c = &net->config;
-    m->net = net;
-    if (!on->remote) return PK_OK;
-    m->own = *net;
-    m->own.encoder = NULL, m->own.decoder = NULL;
-    PK_TRY(pk_network_init(&m->own));
-    memcpy(m->own.encoder, net->encoder, (size_t)c->encoder_layers * sizeof *net->encoder);
-    memcpy(m->own.decoder, net->decoder, (size_t)c->decoder_layers * sizeof *net->decoder);
-    PK_TRY(pk_network_walk(&m->own, adopt, (void *)(uintptr_t)on));
-    pk_network_share(&m->own);
-    m->net = &m->own;
+    *own = *net;
+    own->encoder = NULL, own->decoder = NULL;
+    PK_TRY(pk_network_init(own));
+    memcpy(own->encoder, net->encoder, (size_t)c->encoder_layers * sizeof *net->encoder);
+    memcpy(own->decoder, net->decoder, (size_t)c->decoder_layers * sizeof *net->decoder);
+    PK_TRY(pk_network_walk(own, adopt, (void *)(uintptr_t)on));
+    pk_network_share(own);
     return PK_OK;
 }
 
 /* the output layer that answers: the network's, or that of all side by side */
 static pk_status open_output(pk_session *s, const pk_ensemble *all) {
     const pk_backend *on = s->on;
-    s->output = s->n_members > 1 ? all->output : s->member[0].net->output;
-    s->output_bias = s->n_members > 1 ? all->output_bias : s->member[0].net->output_bias;
-    if (s->n_members == 1 || !on->remote) return PK_OK;
+    s->output = s->member[0].net.output;
+    s->output_bias = s->member[0].net.output_bias;
+    if (s->n_members == 1) return PK_OK;
     PK_TRY(on->adopt(on->self, &all->output, &s->output));
     return on->adopt(on->self, &all->output_bias, &s->output_bias);
 }
@@ -48,16 +45,17 @@ static pk_status open_places(pk_session *s, int32_t rows) {
     if (s->n_members == 1) return PK_OK;
     PK_TRY(pk_twin_open(s->on, (size_t)rows * sizeof(int32_t), &s->places));
     for (int32_t i = 0; i < rows; i++) ((int32_t *)(void *)s->places.here)[i] = i;
-    if (s->on->remote) s->on->put(s->on->self, s->places.there, s->places.here, s->places.bytes);
+    pk_twin_send(s->on, &s->places, s->places.bytes);
     return PK_OK;
 }
 
 /* ---- what each remembers ---- */
 
 /* With many sentences alive, keys and values are as much to read as the weights. Where weights are
- * rounded to 8 bits, 16 bits for these lose nothing that counts, and halve the traffic. */
+ * rounded to 8 bits, 16 bits for these lose nothing that counts, and halve the traffic. A device
+ * that computes in 16 bits anyway wants its own type. */
 static pk_dtype pool_type(const pk_session *s, const pk_network *net) {
-    if (s->on->remote) return s->on->activations;
+    if (s->on->activations != PK_F32) return s->on->activations;
     return net->output.type == PK_I8 ? PK_F16 : PK_F32;
 }
 
@@ -69,18 +67,15 @@ static pk_status open_pools(const pk_session *s, const pk_network *net, pk_tenso
     for (int32_t i = 0; i < c->decoder_layers; i++) {
         pk_tensor *pool = &(*pools)[i]; /* (rows + 1, 2D) */
         *pool = (pk_tensor){ NULL, rows + 1, 2 * c->dim, 2 * c->dim, pool_type(s, net) };
-        const size_t n = (size_t)pool->rows * (size_t)pool->cols, each = pk_dtype_bytes(pool->type);
-        if (s->on->remote)
-            PK_TRY(s->on->take(s->on->self, n * each, false, (void **)&pool->data));
-        else
-            PK_TRY(pk_memory_take(n, each, (void **)&pool->data));
+        const size_t n = (size_t)pool->rows * (size_t)pool->cols;
+        PK_TRY(s->on->take(s->on->self, n * pk_dtype_bytes(pool->type), (void **)&pool->data));
     }
     return PK_OK;
 }
 
 static void close_pools(const pk_session *s, const pk_network *net, pk_tensor *pools) {
-    for (int32_t i = 0; pools && !s->on->remote && i < net->config.decoder_layers; i++)
-        pk_memory_give(pools[i].data);
+    for (int32_t i = 0; pools && i < net->config.decoder_layers; i++)
+        s->on->give(s->on->self, pools[i].data);
     pk_memory_give(pools);
 }
 
@@ -90,9 +85,9 @@ pk_status pk_session_open_members(pk_session *s, const pk_ensemble *all, int32_t
     PK_TRY(PK_TAKE(&s->member, (size_t)all->n));
     for (int32_t i = 0; i < all->n; i++) {
         session_member *m = &s->member[s->n_members++];
-        PK_TRY(open_network(s->on, m, all->net[i]));
-        PK_TRY(open_pools(s, m->net, &m->memory.self, s->max.slots));
-        PK_TRY(open_pools(s, m->net, &m->memory.source, s->max.source_tokens));
+        PK_TRY(open_network(s->on, &m->net, all->net[i]));
+        PK_TRY(open_pools(s, &m->net, &m->memory.self, s->max.slots));
+        PK_TRY(open_pools(s, &m->net, &m->memory.source, s->max.source_tokens));
     }
     PK_TRY(open_output(s, all));
     return open_places(s, rows);
@@ -101,9 +96,9 @@ pk_status pk_session_open_members(pk_session *s, const pk_ensemble *all, int32_t
 void pk_session_close_members(pk_session *s) {
     for (int32_t i = 0; i < s->n_members; i++) {
         session_member *m = &s->member[i];
-        close_pools(s, m->net, m->memory.self);
-        close_pools(s, m->net, m->memory.source);
-        pk_network_free(&m->own);
+        close_pools(s, &m->net, m->memory.self);
+        close_pools(s, &m->net, m->memory.source);
+        pk_network_free(&m->net);
     }
     pk_twin_close(s->on, &s->places);
     pk_memory_give(s->member);
@@ -113,7 +108,7 @@ void pk_session_close_members(pk_session *s) {
 size_t pk_session_scratch(const pk_session *s) {
     size_t most = 0;
     for (int32_t i = 0; i < s->n_members; i++) {
-        const size_t one = pk_forward_scratch(s->member[i].net);
+        const size_t one = pk_forward_scratch(&s->member[i].net);
         most = one > most ? one : most;
     }
     return most + (s->n_members > 1 ? (size_t)s->output.cols : 0);
@@ -123,7 +118,7 @@ size_t pk_session_scratch(const pk_session *s) {
 int32_t pk_session_widest(const pk_session *s) {
     int32_t most = s->output.cols;
     for (int32_t i = 0; i < s->n_members; i++) {
-        const pk_config *c = &s->member[i].net->config;
+        const pk_config *c = &s->member[i].net.config;
         const int32_t    wide[] = { c->dim, c->encoder_ffn, c->decoder_ffn };
         for (int k = 0; k < 3; k++) most = wide[k] > most ? wide[k] : most;
     }

@@ -14,17 +14,12 @@ static size_t rounded(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT
 
 pk_status pk_twin_open(const pk_backend *on, size_t bytes, session_twin *out) {
     *out = (session_twin){ .bytes = bytes };
-    if (!on->remote) {
-        PK_TRY(PK_TAKE(&out->here, bytes));
-        out->there = out->here;
-        return PK_OK;
-    }
-    PK_TRY(on->take(on->self, bytes, true, (void **)&out->here));
-    return on->take(on->self, bytes, false, (void **)&out->there);
+    PK_TRY(on->take(on->self, bytes, (void **)&out->there));
+    return on->mirror(on->self, out->there, bytes, (void **)&out->here);
 }
 
 void pk_twin_close(const pk_backend *on, session_twin *t) {
-    if (!on->remote) pk_memory_give(t->here); /* a remote backend gives its own back */
+    on->give(on->self, t->there);
     *t = (session_twin){ 0 };
 }
 
@@ -97,8 +92,7 @@ pk_status pk_session_open_pass(pk_session *s) {
     /* alignment rounds each tensor up; a few tensors are alive at a time */
     s->scratch.size =
         (size_t)rows * pk_session_scratch(s) * pk_dtype_bytes(s->on->activations) + 4096;
-    if (!s->on->remote) return pk_arena_open(&s->scratch, s->scratch.size);
-    return s->on->take(s->on->self, s->scratch.size, false, (void **)&s->scratch.base);
+    return s->on->take(s->on->self, s->scratch.size, (void **)&s->scratch.base);
 }
 
 void pk_session_close_pass(pk_session *s) {
@@ -106,5 +100,5 @@ void pk_session_close_pass(pk_session *s) {
     pk_twin_close(s->on, &s->down);
     pk_memory_give(s->candidate);
     pk_memory_give(s->followed);
-    if (!s->on->remote) pk_arena_close(&s->scratch);
+    s->on->give(s->on->self, s->scratch.base);
 }

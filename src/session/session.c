@@ -72,7 +72,7 @@ done:
     return status;
 }
 
-/* A device gives its memory in one piece or, before anything was done, says that it cannot: a
+/* Some devices give their memory in one piece or, before anything was done, say that they cannot: a
  * session on a stand-in tells how much that is. */
 static pk_status gather_memory(const pk_ensemble *all, const pk_backend *on,
                                const pk_session_limits *max) {
@@ -89,7 +89,7 @@ static pk_status gather_memory(const pk_ensemble *all, const pk_backend *on,
 pk_status pk_session_open_ensemble(const pk_ensemble *all, const pk_backend *on,
                                    const pk_session_limits *max, pk_session **out) {
     *out = NULL;
-    if (on->remote) PK_TRY(gather_memory(all, on, max));
+    if (on->stand_in) PK_TRY(gather_memory(all, on, max));
     return open_here(all, on, max, out);
 }
 
@@ -138,7 +138,7 @@ static pk_attention sees_source(const pk_session *s, int32_t heads) {
 /* (rows, D) states of one member; the first tells where it looked */
 static pk_tensor decode_member(decoding *d, const session_member *m, bool telling) {
     pk_session        *s = d->s;
-    const int32_t      heads = m->net->config.decoder_heads;
+    const int32_t      heads = m->net.config.decoder_heads;
     const pk_attention self = sees_own_past(s, heads), cross = sees_source(s, heads);
     pk_attention       told = cross;
     told.weights = pk_twin_there(&s->down, s->told);
@@ -151,7 +151,7 @@ static pk_tensor decode_member(decoding *d, const session_member *m, bool tellin
                                .cross = &cross,
                                .cross_told = telling ? &told : NULL,
                                .memory = &m->memory };
-    return pk_decode(&d->r, m->net, &target);
+    return pk_decode(&d->r, &m->net, &target);
 }
 
 /* Every member's states side by side, (rows, sum of D). What else a member has to say is its log
@@ -167,7 +167,7 @@ static pk_tensor decode_together(decoding *d) {
         pk_run_enter(&d->r, PK_MODULE_OUTPUT);
         pk_session_summing(s, i, &summing);
         if (summing.n && s->any_log_sum)
-            pk_answers(&d->r, one, &m->net->output, &m->net->output_bias, &summing);
+            pk_answers(&d->r, one, &m->net.output, &m->net.output_bias, &summing);
         if (d->r.status == PK_OK)
             s->on->place(s->on->self, pk_columns(all, first, one.cols), one,
                          (const int32_t *)(const void *)s->places.there);
@@ -200,7 +200,7 @@ static uint64_t key_of(const pk_session *s, bool telling) {
 }
 
 static void fetch(pk_session *s, const session_twin *t, void *here, size_t bytes) {
-    if (s->on->remote && bytes) s->on->get(s->on->self, here, pk_twin_there(t, here), bytes);
+    if (bytes) s->on->get(s->on->self, here, pk_twin_there(t, here), bytes);
 }
 
 static void fetch_answers(pk_session *s, bool telling) {

@@ -13,7 +13,7 @@ typedef struct session_sentence {
 } session_sentence;
 
 /* A block that host and device both have: we write here, ops read there. On the host the two are
- * one. */
+ * one, and sending costs nothing. */
 typedef struct session_twin {
     char  *here, *there;
     size_t bytes;
@@ -21,9 +21,8 @@ typedef struct session_twin {
 
 /* One network of those that decode together. */
 typedef struct session_member {
-    const pk_network *net;
-    pk_network        own;    /* the device's weights, where its memory is not ours */
-    pk_memory         memory; /* its keys and values, by slot and by source row */
+    pk_network net;    /* with the device's weights */
+    pk_memory  memory; /* its keys and values, by slot and by source row */
 } session_member;
 
 struct pk_session {
@@ -85,9 +84,9 @@ void      pk_twin_close(const pk_backend *on, session_twin *t);
 static inline void *pk_twin_there(const session_twin *t, const void *here) {
     return t->there + ((const char *)here - t->here);
 }
-/* sends what we have written here, where the device has its own */
+/* sends the first bytes of what we have written here */
 static inline void pk_twin_send(const pk_backend *on, const session_twin *t, size_t bytes) {
-    if (on->remote) on->put(on->self, t->there, t->here, bytes);
+    on->put(on->self, t->there, t->here, bytes);
 }
 /* places the arrays for so many rows and questions, and fills the rows beyond n with nothing */
 void pk_session_lay_out(pk_session *s, int32_t n, int32_t n_questions);

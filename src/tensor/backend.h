@@ -128,25 +128,29 @@ typedef struct pk_backend {
     pk_dtype    activations;                                /* type of the tensors between ops */
     bool        remote;                                     /* its memory is not the host's */
     int32_t     follow;                                     /* steps it likes to take on its own; 0: none */
+    int32_t     encode;                                     /* source tokens it likes to read at once */
     void      (*close)  (void *self);
     pk_status (*status) (void *self);                       /* waits; first failure since the last call */
     pk_status (*reserve)(void *self, const pk_limits *max); /* scratch for ops up to these sizes */
     void      (*limit)  (void *self, int32_t threads);      /* use no more threads than these from now on */
     int32_t   (*round)  (void *self, int32_t rows);         /* rows that a pass of so many is filled up to */
 
-    /* Memory of the device, and (host) memory of ours that it copies from and to quickly; zeroed, and
-     * given back when the backend is closed. Only remote backends have these. put and get run in order
-     * with the ops; what get brings is there after status(). */
-    pk_status (*take)   (void *self, size_t bytes, bool host, void **out);
-    uint64_t  (*held)   (void *self);                       /* bytes of the device taken so far */
+    /* Memory of the device, zeroed. A mirror is memory of ours for some of it, which the device copies from
+     * and to quickly: on the host it is that memory itself, and put and get between the two do nothing. put
+     * and get are in order with the ops; what get brings is there after status(). give() takes what take()
+     * gave, or NULL; a remote device may keep it until it is closed, and keeps mirrors as long. */
+    pk_status (*take)   (void *self, size_t bytes, void **out);
+    pk_status (*mirror) (void *self, void *there, size_t bytes, void **out);
+    void      (*give)   (void *self, void *memory);
     /* Who opens something large does it twice: on a stand-in, which only counts (take, adopt and reserve
      * take nothing of the device, put does nothing, ops must not be called), and then here, after expect()
-     * has taken in one piece what was counted. */
+     * has taken in one piece what was counted. All three are NULL where memory need not be in one piece. */
+    uint64_t  (*held)   (void *self);                       /* bytes of the device taken so far */
     pk_status (*stand_in)(void *self, struct pk_backend *out);
     pk_status (*expect) (void *self, const struct pk_backend *stand_in);
     void      (*put)    (void *self, void *to, const void *from, size_t bytes);
     void      (*get)    (void *self, void *to, const void *from, size_t bytes);
-    /* the device's copy of a weight, as it likes it; lives until close */
+    /* the weight as the device likes it: a copy that lives until close, or on the host the very same */
     pk_status (*adopt)  (void *self, const pk_weight *host, pk_weight *out);
 
     /* Runs the ops that the body calls: over and over, until *live is 0 after a step, as it must be after

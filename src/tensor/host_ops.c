@@ -1,5 +1,37 @@
-/* host_ops.c - what any backend on the host does alike: passes as they are, steps in a loop. */
+/* host_ops.c - what any backend on the host does alike: memory of the process, passes as they are,
+ * steps in a loop. */
 #include "tensor/host_ops.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+pk_status pk_host_take(void *self, size_t bytes, void **out) {
+    (void)self;
+    return pk_memory_take(bytes, 1, out);
+}
+
+pk_status pk_host_mirror(void *self, void *there, size_t bytes, void **out) {
+    (void)self, (void)bytes;
+    *out = there;
+    return PK_OK;
+}
+
+void pk_host_give(void *self, void *memory) {
+    (void)self;
+    pk_memory_give(memory);
+}
+
+void pk_host_copy(void *self, void *to, const void *from, size_t bytes) {
+    (void)self;
+    if (to != from) memcpy(to, from, bytes);
+}
+
+pk_status pk_host_adopt(void *self, const pk_weight *host, pk_weight *out) {
+    (void)self;
+    *out = *host;
+    return PK_OK;
+}
 
 int32_t pk_host_round(void *self, int32_t rows) {
     (void)self;

@@ -18,28 +18,17 @@ static size_t round_up(size_t n) { return (n + ALIGN - 1) / ALIGN * ALIGN; }
 /* ---- memory on the device ---- */
 
 pk_status pk_device_take(const pk_backend *on, size_t bytes, void **out) {
-    if (on->remote) return on->take(on->self, bytes, false, out);
-    return pk_memory_take(bytes, 1, out);
+    return on->take(on->self, bytes, out);
 }
 
-void pk_device_give(const pk_backend *on, void *memory) {
-    if (!on->remote) pk_memory_give(memory);
-}
+void pk_device_give(const pk_backend *on, void *memory) { on->give(on->self, memory); }
 
 pk_status pk_parameters_get(const pk_parameters *p, const float *from, float *to, size_t n) {
-    if (!p->on->remote) {
-        memcpy(to, from, n * sizeof *to);
-        return PK_OK;
-    }
     p->on->get(p->on->self, to, from, n * sizeof *to);
     return p->on->status(p->on->self);
 }
 
 pk_status pk_parameters_put(pk_parameters *p, float *to, const float *from, size_t n) {
-    if (!p->on->remote) {
-        memcpy(to, from, n * sizeof *to);
-        return PK_OK;
-    }
     p->on->put(p->on->self, to, from, n * sizeof *to);
     return p->on->status(p->on->self); /* `from` may go after this */
 }

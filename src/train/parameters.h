@@ -58,8 +58,8 @@ pk_status pk_parameters_get(const pk_parameters *p, const float *from, float *to
 pk_status pk_parameters_put(pk_parameters *p, float *to, const float *from, size_t n);
 /* after the master weights were put: the weights follow, rounded */
 void pk_parameters_round(pk_parameters *p);
-/* memory on the device for anyone who trains, zeroed; given back when the backend closes (remote)
- * or with pk_device_give (host; does nothing on remote ones) */
+/* memory on the device for anyone who trains, zeroed; given back with pk_device_give, at the
+ * latest when a remote backend closes */
 pk_status pk_device_take(const pk_backend *on, size_t bytes, void **out);
 void      pk_device_give(const pk_backend *on, void *memory);
 #endif

@@ -3,24 +3,14 @@
  * Memory is planned by a dry run of the largest lesson and taken once. */
 #include "train/train_pass.h"
 
-#include <string.h>
-
 #include "model/forward.h"
 
 pk_status pk_device_get(const pk_backend *on, void *to, const void *from, size_t bytes) {
-    if (!on->remote) {
-        memcpy(to, from, bytes);
-        return PK_OK;
-    }
     on->get(on->self, to, from, bytes);
     return on->status(on->self);
 }
 
 pk_status pk_device_put(const pk_backend *on, void *to, const void *from, size_t bytes) {
-    if (!on->remote) {
-        memcpy(to, from, bytes);
-        return PK_OK;
-    }
     on->put(on->self, to, from, bytes);
     return on->status(on->self);
 }
@@ -119,10 +109,8 @@ static pk_status take_blocks(pk_train_pass *t) {
         pk_lesson_block *b = &t->block[i];
         void            *read = NULL;
         PK_TRY(take(t, t->block_bytes, &b->device));
-        b->host = b->device;
-        if (!on->remote) continue;
-        PK_TRY(on->take(on->self, t->block_bytes, true, &b->host));
-        PK_TRY(on->take(on->self, sizeof *b->read, true, &read));
+        PK_TRY(on->mirror(on->self, b->device, t->block_bytes, &b->host));
+        PK_TRY(on->mirror(on->self, t->train, sizeof *b->read, &read));
         b->read = read;
     }
     return PK_OK;
@@ -208,7 +196,7 @@ pk_status pk_train_pass_run(pk_train_pass *t, const pk_lesson *l, const pk_pass_
     pk_lesson_there   there;
     PK_TRY(check_size(t, l));
     pk_lesson_pack(l, c->encoder_heads, c->decoder_heads, b->host, b->device, &there);
-    if (on->remote) on->put(on->self, b->device, b->host, pk_lesson_bytes(l));
+    on->put(on->self, b->device, b->host, pk_lesson_bytes(l));
     PK_TRY(run(t, &there, o, false));
     if (on->remote && on->train->mark) on->train->mark(on->self, t->next);
     t->next = (t->next + 1) % t->n_blocks;

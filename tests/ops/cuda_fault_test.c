@@ -21,11 +21,11 @@ static void a_refused_call_is_told_once(void **state) {
     assert_int_equal(b.status(b.self), PK_DEVICE);
     assert_non_null(strstr(pk_last_error(), "upload"));
     assert_int_equal(b.status(b.self), PK_OK);
-    ASSERT_OK(b.take(b.self, sizeof bytes, false, &memory));
+    ASSERT_OK(b.take(b.self, sizeof bytes, &memory));
     b.put(b.self, memory, bytes, sizeof bytes);
     assert_int_equal(b.status(b.self), PK_OK);
     /* more than there is: said how much, and nothing is lost */
-    assert_int_equal(b.take(b.self, (size_t)1 << 50, false, &memory), PK_NO_MEMORY);
+    assert_int_equal(b.take(b.self, (size_t)1 << 50, &memory), PK_NO_MEMORY);
     assert_non_null(strstr(pk_last_error(), "MB more are needed"));
     assert_int_equal(b.status(b.self), PK_OK);
     pk_backend_close(&b);

@@ -40,7 +40,7 @@ static inline int open_all(void **state) {
             return 0;
         }
         if (status != PK_OK || gpus[a].reserve(gpus[a].self, &limits) != PK_OK ||
-            gpus[a].take(gpus[a].self, arena_bytes, false, &memory) != PK_OK) {
+            gpus[a].take(gpus[a].self, arena_bytes, &memory) != PK_OK) {
             print_error("opening: %s\n", pk_last_error());
             return -1;
         }

@@ -32,7 +32,7 @@ static inline int open_all(void **state) {
         }
         if (status != PK_OK || !gpus[a].train ||
             gpus[a].train->reserve(gpus[a].self, 16384, 16384, 512) != PK_OK ||
-            gpus[a].take(gpus[a].self, arena_bytes, false, &memory) != PK_OK) {
+            gpus[a].take(gpus[a].self, arena_bytes, &memory) != PK_OK) {
             print_error("opening: %s\n", pk_last_error());
             return -1;
         }

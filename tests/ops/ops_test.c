@@ -253,6 +253,37 @@ static void test_repeat(void **state) {
     pk_backend_close(&b);
 }
 
+/* memory of the host: a mirror is what it mirrors, a weight stays where it is */
+static void test_memory(void **state) {
+    (void)state;
+    static const char *const names[] = { "ref", "cpu" };
+    for (size_t i = 0; i < COUNT(names); i++) {
+        pk_backend      b;
+        const pk_weight host = { .data = names, .rows = 1, .cols = 2, .plain = true };
+        pk_weight       own;
+        void           *block = NULL, *here = NULL;
+        int32_t         out[2] = { 0 };
+        ASSERT_OK(pk_backend_open(names[i], 1, PK_F32, &b));
+        const int64_t alive = pk_memory_alive(), count = pk_memory_count();
+        assert_true(!b.remote && !b.stand_in && b.encode > 0);
+        ASSERT_OK(b.take(b.self, sizeof out, &block));
+        ASSERT_OK(b.mirror(b.self, block, sizeof out, &here));
+        assert_ptr_equal(here, block);
+        assert_memory_equal(here, out, sizeof out);
+        ((int32_t *)here)[1] = 7;
+        b.put(b.self, block, here, sizeof out);
+        b.get(b.self, out, block, sizeof out);
+        assert_true(out[0] == 0 && out[1] == 7);
+        ASSERT_OK(b.adopt(b.self, &host, &own));
+        assert_ptr_equal(own.data, host.data);
+        b.give(b.self, block);
+        b.give(b.self, NULL);
+        assert_int_equal(pk_memory_alive(), alive);
+        assert_int_equal(pk_memory_count(), count + 1);
+        pk_backend_close(&b);
+    }
+}
+
 /* ---- norm, embed, place ---- */
 
 typedef struct norm_data {
@@ -413,6 +444,7 @@ int main(void) {
         cmocka_unit_test(test_linear_after),
         cmocka_unit_test(test_advance),
         cmocka_unit_test(test_repeat),
+        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_norm),
         cmocka_unit_test(test_embed),
         cmocka_unit_test(test_place),

@@ -35,14 +35,20 @@ static void leave(void *self) {
 
 /* ---- memory ---- */
 
-static pk_status take(void *self, size_t bytes, bool host, void **out) {
+static pk_status mirror(void *self, void *there, size_t bytes, void **out) {
     far_device *f = self;
-    if (host) {
-        if (f->n_host == MOST_HOST) PK_FAIL(PK_NO_MEMORY, "more than %d blocks", MOST_HOST);
-        PK_TRY(pk_memory_take(bytes, 1, &f->host[f->n_host]));
-        *out = f->host[f->n_host++];
-        return PK_OK;
-    }
+    (void)there;
+    if (f->n_host == MOST_HOST) PK_FAIL(PK_NO_MEMORY, "more than %d blocks", MOST_HOST);
+    PK_TRY(pk_memory_take(bytes, 1, &f->host[f->n_host]));
+    *out = f->host[f->n_host++];
+    return PK_OK;
+}
+
+/* all of it goes with the device */
+static void give(void *self, void *memory) { (void)self, (void)memory; }
+
+static pk_status take(void *self, size_t bytes, void **out) {
+    far_device *f = self;
     if (!f->counting && f->size - f->used < aligned(bytes))
         PK_FAIL(PK_NO_MEMORY, "%zu bytes that nobody expected", bytes);
     *out = f->counting ? (char *)(uintptr_t)ALIGNMENT : f->base + f->used;
@@ -82,7 +88,7 @@ static void get(void *self, void *to, const void *from, size_t bytes) {
 
 static pk_status copy_over(void *self, const void *from, size_t bytes, const void **out) {
     void *to = NULL;
-    PK_TRY(take(self, bytes, false, &to));
+    PK_TRY(take(self, bytes, &to));
     put(self, to, from, bytes);
     *out = to;
     return PK_OK;
@@ -116,7 +122,7 @@ static pk_status take_status(void *self) {
 
 static pk_status reserve(void *self, const pk_limits *max) {
     void *scratch = NULL;
-    return take(self, (size_t)max->questions * sizeof(float), false, &scratch);
+    return take(self, (size_t)max->questions * sizeof(float), &scratch);
 }
 
 static void    limit(void *self, int32_t threads) { (void)self, (void)threads; }
@@ -210,12 +216,15 @@ static pk_status open_device(far_device **out, pk_backend *table) {
                            .activations = PK_F32,
                            .remote = true,
                            .follow = 4,
+                           .encode = 8192,
                            .close = close,
                            .status = take_status,
                            .reserve = reserve,
                            .limit = limit,
                            .round = round_rows,
                            .take = take,
+                           .mirror = mirror,
+                           .give = give,
                            .held = held,
                            .stand_in = stand_in,
                            .expect = expect,

@@ -123,14 +123,8 @@ pk_status teach_run(teach *t, const teach_sentence *sentence, int32_t n, const t
     layout l = { .ints = ints };
     lay_out(&l, sentence, n);
     t->on.train->clear(t->on.self, t->sums, sizeof *t->sums);
-    if (t->on.remote)
-        t->on.put(t->on.self, t->block, ints, (size_t)l.used * sizeof *ints);
-    else
-        memcpy(t->block, ints, (size_t)l.used * sizeof *ints);
+    t->on.put(t->on.self, t->block, ints, (size_t)l.used * sizeof *ints);
     PK_TRY(run(t, &l, n, how));
-    if (t->on.remote)
-        t->on.get(t->on.self, out, t->sums, sizeof *out);
-    else
-        *out = *t->sums;
+    t->on.get(t->on.self, out, t->sums, sizeof *out);
     return t->on.status(t->on.self);
 }

@@ -72,10 +72,19 @@ static int32_t round_rows(void *self, int32_t rows) {
     return (rows + step - 1) / step * step;
 }
 
-static pk_status take(void *self, size_t bytes, bool host, void **out) {
+static pk_status take(void *self, size_t bytes, void **out) {
     pk_cuda_use((pk_cuda *)self);
-    return pk_cuda_take((pk_cuda *)self, bytes, host, out);
+    return pk_cuda_take((pk_cuda *)self, bytes, false, out);
 }
+
+static pk_status mirror(void *self, void *there, size_t bytes, void **out) {
+    (void)there;
+    pk_cuda_use((pk_cuda *)self);
+    return pk_cuda_take((pk_cuda *)self, bytes, true, out);
+}
+
+/* blocks are given back whole, by close() */
+static void give(void *self, void *memory) { (void)self, (void)memory; }
 
 static uint64_t held(void *self) { return ((pk_cuda *)self)->device_bytes; }
 
@@ -170,9 +179,11 @@ static pk_status open_parts(pk_cuda *c) {
 static pk_backend table_of(pk_cuda *c) {
     pk_backend b = {};
     b.name = "cuda", b.self = c, b.activations = c->arithmetic, b.remote = true, b.follow = 16;
+    b.encode = 8192; /* a GPU is not busy with fewer */
     b.close = close, b.status = take_status, b.reserve = reserve, b.limit = limit;
-    b.round = round_rows, b.take = take, b.held = held, b.put = put, b.get = get, b.adopt = adopt;
-    b.stand_in = stand_in, b.expect = expect;
+    b.round = round_rows, b.take = take, b.mirror = mirror, b.give = give;
+    b.put = put, b.get = get, b.adopt = adopt;
+    b.held = held, b.stand_in = stand_in, b.expect = expect;
     b.repeat = pk_cuda_repeat;
     b.embed = pk_cuda_embed, b.linear = pk_cuda_linear, b.norm = pk_cuda_norm;
     b.attend = pk_cuda_attend, b.place = pk_cuda_place, b.answer = pk_cuda_answer;
