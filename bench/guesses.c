@@ -60,7 +60,7 @@ static void decode(const char *spec, const pk_source *src, const line *truth, co
     const pk_strategy  *by;
     void               *state;
     int32_t             tip[4], kept = 0;
-    if (pk_strategy_parse(spec, &by, &state) || by->begin(state, src)) {
+    if (pk_strategy_parse(spec, &by, &state) || by->begin(by, state, src)) {
         fprintf(stderr, "%s\n", pk_last_error());
         exit(1);
     }

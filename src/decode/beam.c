@@ -29,8 +29,9 @@ static const pk_option options[] = {
 };
 // clang-format on
 
-static pk_status check(const void *p, int32_t n_best) {
+static pk_status check(const pk_strategy *self, const void *p, int32_t n_best) {
     const pk_beam *s = p;
+    (void)self;
     const int32_t  size = s->size ? s->size : MAX_SIZE;
     if (n_best > size)
         PK_FAIL(
@@ -66,16 +67,18 @@ static int32_t top_k_of(const pk_beam *s, const pk_source *src, int32_t width) {
     return n < src->vocab ? n : src->vocab;
 }
 
-static void limits(const void *p, const pk_source *src, int32_t *asks, int32_t *rows,
-                   int32_t *slots, int32_t *top_k) {
+static pk_strategy_limits limits(const pk_strategy *self, const void *p, const pk_source *src) {
     const pk_beam *s = p;
     const int32_t  size = size_of(s, src);
     const int32_t  free_tokens = pk_constraint_max_length(&s->options, src) - src->n_prefix;
-    *asks = size > src->n_prefix + 1 ? size : src->n_prefix + 1;
-    *rows = size;
+    (void)self;
     /* all rows stand on the prefix and the first free ask; after that each may go its own way */
-    *slots = src->n_prefix + 1 + (free_tokens > 1 ? size * (free_tokens - 1) : 0);
-    *top_k = top_k_of(s, src, size);
+    return (pk_strategy_limits){
+        .asks = size > src->n_prefix + 1 ? size : src->n_prefix + 1,
+        .rows = size,
+        .slots = src->n_prefix + 1 + (free_tokens > 1 ? size * (free_tokens - 1) : 0),
+        .top_k = top_k_of(s, src, size),
+    };
 }
 
 static void end(void *p) { pk_beam_give(p); }
@@ -93,9 +96,10 @@ static pk_beam_standing standing(const pk_beam *s, const pk_source *src, int32_t
     };
 }
 
-static pk_status begin(void *p, const pk_source *src) {
+static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
     pk_beam      *s = p;
     const int32_t size = size_of(s, src);
+    (void)self;
     s->src = *src;
     if (s->src.n_best < 1) s->src.n_best = 1;
     s->by = pk_beam_rules_of(s->rules);

@@ -25,21 +25,13 @@ typedef struct state {
 static const pk_option options[] = { PK_CONSTRAINT_OPTIONS(state, options), { 0 } };
 // clang-format on
 
-static pk_status check(const void *p, int32_t n_best) {
-    (void)p;
-    if (n_best > 1)
-        PK_FAIL(PK_ARGUMENT, "greedy gives one hypothesis; for %d use beam:size=%d", (int)n_best,
-                (int)n_best);
-    return PK_OK;
-}
-
-static void limits(const void *p, const pk_source *src, int32_t *asks, int32_t *rows,
-                   int32_t *slots, int32_t *top_k) {
+static pk_strategy_limits limits(const pk_strategy *self, const void *p, const pk_source *src) {
     const state *s = p;
-    *asks = src->n_prefix + 1;
-    *rows = 1;
-    *slots = pk_constraint_max_length(&s->options, src);
-    *top_k = 1;
+    (void)self;
+    return (pk_strategy_limits){ .asks = src->n_prefix + 1,
+                                 .rows = 1,
+                                 .slots = pk_constraint_max_length(&s->options, src),
+                                 .top_k = 1 };
 }
 
 static void end(void *p) {
@@ -62,8 +54,9 @@ static pk_status take(state *s) {
     return PK_TAKE(&s->history, (size_t)s->constraint.max_length + 1);
 }
 
-static pk_status begin(void *p, const pk_source *src) {
+static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
     state *s = p;
+    (void)self;
     s->src = *src;
     s->prefix = pk_chain_begin(src, false, src->want_scores);
     const pk_status status = take(s);
@@ -151,7 +144,7 @@ const pk_strategy pk_strategy_greedy = {
     .options = options,
     .needs = PK_CAN_CAUSAL,
     .state_size = sizeof(state),
-    .check = check,
+    .check = pk_strategy_check_single,
     .limits = limits,
     .begin = begin,
     .propose = propose,

@@ -26,23 +26,19 @@ static const pk_option options[] = {
 };
 // clang-format on
 
-static pk_status check(const void *p, int32_t n_best) {
-    (void)p;
-    return pk_window_check("jacobi", n_best);
-}
-
 static int32_t widest(const state *s) { return s->width ? s->width : WIDEST_AUTO; }
 
-static void limits(const void *p, const pk_source *src, int32_t *asks, int32_t *rows,
-                   int32_t *slots, int32_t *top_k) {
+static pk_strategy_limits limits(const pk_strategy *self, const void *p, const pk_source *src) {
     const state *s = p;
-    pk_window_limits(&s->options, src, widest(s), asks, rows, slots, top_k);
+    (void)self;
+    return pk_window_limits(&s->options, src, widest(s));
 }
 
 static void end(void *p) { pk_window_end(&((state *)p)->window); }
 
-static pk_status begin(void *p, const pk_source *src) {
+static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
     state *s = p;
+    (void)self;
     PK_TRY(pk_guess_begin(&s->guess, s->init, src));
     return pk_window_begin(&s->window, &s->options, src, widest(s));
 }
@@ -74,7 +70,7 @@ const pk_strategy pk_strategy_jacobi = {
     .options = options,
     .needs = PK_CAN_CAUSAL,
     .state_size = sizeof(state),
-    .check = check,
+    .check = pk_strategy_check_single,
     .limits = limits,
     .begin = begin,
     .propose = propose,

@@ -12,7 +12,7 @@
 #include "decode/jacobi_window.h"
 
 enum { LONGEST = 4096, BLOCK = 3 };
-typedef enum kind { PJ, PGJ, HGJ } kind;
+enum { PJ, PGJ, HGJ }; /* which variant of the strategy */
 
 typedef struct state {
     pk_constraint_options options;
@@ -20,6 +20,7 @@ typedef struct state {
     pk_window window;
     int32_t   pad;
     int32_t   first, last; /* output positions of the block: first .. last - 1 */
+    int32_t               which;       /* variant */
     bool      counting;    /* pj: still at the greedy run */
 } state;
 
@@ -46,34 +47,34 @@ static const pk_option hgj_options[] = {
 static int32_t at_most(int32_t a, int32_t b) { return a < b ? a : b; }
 
 /* a block begins behind the certain tokens; past `length` there are none, or blocks of one */
-static void next_block(state *s, kind which) {
+static void next_block(state *s) {
     pk_window    *w = &s->window;
     const int32_t longest = w->constraint.max_length;
-    int32_t       size = which == PJ ? s->length - w->n : s->block;
-    if (s->counting || (which != PGJ && s->length && w->n >= s->length)) size = 1;
-    if (which == HGJ && s->length && w->n < s->length) size = at_most(size, s->length - w->n);
+    int32_t       size = s->which == PJ ? s->length - w->n : s->block;
+    if (s->counting || (s->which != PGJ && s->length && w->n >= s->length)) size = 1;
+    if (s->which == HGJ && s->length && w->n < s->length) size = at_most(size, s->length - w->n);
     s->first = w->n;
     s->last = at_most(w->n + at_most(size, w->width), longest);
     for (int32_t i = s->first + 1; i < s->last; i++) w->history[i] = s->pad;
 }
 
-static int32_t widest(const state *s, kind which, int32_t longest) {
+static int32_t widest(const state *s, int32_t which, const pk_source *src) {
     if (which != PJ) return s->block;
-    return s->length ? s->length : longest;
+    return s->length ? s->length : pk_constraint_max_length(&s->options, src);
 }
 
-static void limits(const state *s, kind which, const pk_source *src, int32_t *asks, int32_t *rows,
-                   int32_t *slots, int32_t *top_k) {
-    const int32_t longest = pk_constraint_max_length(&s->options, src);
-    pk_window_limits(&s->options, src, widest(s, which, longest), asks, rows, slots, top_k);
+static pk_strategy_limits limits(const pk_strategy *self, const void *p, const pk_source *src) {
+    const state *s = p;
+    return pk_window_limits(&s->options, src, widest(s, self->variant, src));
 }
 
-static pk_status begin(state *s, kind which, const pk_source *src) {
-    const int32_t longest = pk_constraint_max_length(&s->options, src);
-    PK_TRY(pk_window_begin(&s->window, &s->options, src, widest(s, which, longest)));
+static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
+    state *s = p;
+    s->which = self->variant;
+    PK_TRY(pk_window_begin(&s->window, &s->options, src, widest(s, s->which, src)));
     s->pad = pk_guess_padding(src);
-    s->counting = which == PJ && s->length == 0;
-    next_block(s, which);
+    s->counting = s->which == PJ && s->length == 0;
+    next_block(s);
     return PK_OK;
 }
 
@@ -104,15 +105,16 @@ static void start_over(state *s, pk_verdict *verdict) {
     pk_window_again(&s->window);
 }
 
-static void absorb(state *s, kind which, const pk_pass *pass, pk_verdict *verdict) {
+static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
+    state     *s = p;
     pk_window *w = &s->window;
     pk_window_absorb(w, pass, verdict);
     const bool fixed = w->n >= s->last;
     if (s->counting && w->ended && w->out.n) start_over(s, verdict);
     /* the paper's hgj looks for the end symbol when the block has stopped changing */
-    if (which == HGJ) verdict->done = w->ended && (fixed || w->stuck);
+    if (s->which == HGJ) verdict->done = w->ended && (fixed || w->stuck);
     if (fixed)
-        next_block(s, which);
+        next_block(s);
     else
         take_over(s);
 }
@@ -121,33 +123,21 @@ static int32_t result(const void *p, pk_hypothesis *out, int32_t room) {
     return pk_window_result(&((const state *)p)->window, out, room);
 }
 
-/* the functions of a strategy are not told which one it is */
-#define STRATEGY(lower, which, text)                                                               \
-    static pk_status lower##_check(const void *p, int32_t n_best) {                                \
-        (void)p;                                                                                   \
-        return pk_window_check(#lower, n_best);                                                    \
-    }                                                                                              \
-    static void lower##_limits(const void *p, const pk_source *src, int32_t *asks, int32_t *rows,  \
-                               int32_t *slots, int32_t *top_k) {                                   \
-        limits(p, which, src, asks, rows, slots, top_k);                                           \
-    }                                                                                              \
-    static pk_status lower##_begin(void *p, const pk_source *src) { return begin(p, which, src); } \
-    static void      lower##_absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {           \
-             absorb(p, which, pass, verdict);                                                      \
-    }                                                                                              \
-    const pk_strategy pk_strategy_##lower = {                                                      \
-        .name = #lower,                                                                            \
-        .help = text,                                                                              \
-        .options = lower##_options,                                                                \
-        .needs = PK_CAN_CAUSAL,                                                                    \
-        .state_size = sizeof(state),                                                               \
-        .check = lower##_check,                                                                    \
-        .limits = lower##_limits,                                                                  \
-        .begin = lower##_begin,                                                                    \
-        .propose = propose,                                                                        \
-        .absorb = lower##_absorb,                                                                  \
-        .result = result,                                                                          \
-        .end = end,                                                                                \
+#define STRATEGY(lower, which, text)          \
+    const pk_strategy pk_strategy_##lower = { \
+        .name = #lower,                       \
+        .help = text,                         \
+        .options = lower##_options,           \
+        .variant = which,                     \
+        .needs = PK_CAN_CAUSAL,               \
+        .state_size = sizeof(state),          \
+        .check = pk_strategy_check_single,    \
+        .limits = limits,                     \
+        .begin = begin,                       \
+        .propose = propose,                   \
+        .absorb = absorb,                     \
+        .result = result,                     \
+        .end = end,                           \
     }
 
 STRATEGY(pj, PJ, "greedy's output by Jacobi iteration over all of it (for comparison)");

@@ -9,20 +9,11 @@
 
 #include "base/memory.h"
 
-pk_status pk_window_check(const char *name, int32_t n_best) {
-    if (n_best > 1)
-        PK_FAIL(PK_ARGUMENT, "%s gives one hypothesis; for %d use beam:size=%d", name, (int)n_best,
-                (int)n_best);
-    return PK_OK;
-}
-
-void pk_window_limits(const pk_constraint_options *opt, const pk_source *src, int32_t width,
-                      int32_t *asks, int32_t *rows, int32_t *slots, int32_t *top_k) {
+pk_strategy_limits pk_window_limits(const pk_constraint_options *opt, const pk_source *src,
+                                    int32_t width) {
     const int32_t longest = pk_constraint_max_length(opt, src);
-    *asks = src->n_prefix + width < longest ? src->n_prefix + width : longest;
-    *rows = 1;
-    *slots = longest;
-    *top_k = 1;
+    const int32_t asks = src->n_prefix + width < longest ? src->n_prefix + width : longest;
+    return (pk_strategy_limits){ .asks = asks, .rows = 1, .slots = longest, .top_k = 1 };
 }
 
 void pk_window_end(pk_window *w) {

@@ -35,9 +35,7 @@ void pk_window_propose(pk_window *w, pk_pass *pass, int32_t guesses);
 /* reads the answers, keeps what is right; returns how many tokens have become certain */
 int32_t pk_window_absorb(pk_window *w, const pk_pass *pass, pk_verdict *verdict);
 int32_t pk_window_result(const pk_window *w, pk_hypothesis *out, int32_t room);
-/* the check all strategies of this kind share: one hypothesis */
-pk_status pk_window_check(const char *name, int32_t n_best);
 /* limits, for `width` asks in a pass */
-void pk_window_limits(const pk_constraint_options *opt, const pk_source *src, int32_t width,
-                      int32_t *asks, int32_t *rows, int32_t *slots, int32_t *top_k);
+pk_strategy_limits pk_window_limits(const pk_constraint_options *opt, const pk_source *src,
+                                    int32_t width);
 #endif

@@ -48,6 +48,14 @@ pk_status pk_strategy_parse(const char *spec, const pk_strategy **out, void **st
     return refuse(spec, size);
 }
 
+pk_status pk_strategy_check_single(const pk_strategy *self, const void *state, int32_t n_best) {
+    (void)state;
+    if (n_best > 1)
+        PK_FAIL(PK_ARGUMENT, "%s gives one hypothesis; for %d use beam:size=%d", self->name,
+                (int)n_best, (int)n_best);
+    return PK_OK;
+}
+
 pk_status pk_strategies_describe(char **text) {
     pk_buffer out = { 0 };
     for (int i = 0; pk_strategies[i]; i++) {

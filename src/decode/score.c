@@ -11,18 +11,16 @@ typedef struct state {
 
 static const pk_option options[] = { { 0 } };
 
-static void limits(const void *p, const pk_source *src, int32_t *asks, int32_t *rows,
-                   int32_t *slots, int32_t *top_k) {
-    (void)p;
-    *asks = *slots = src->n_forced;
-    *rows = 1;
-    *top_k = 0;
+static pk_strategy_limits limits(const pk_strategy *self, const void *p, const pk_source *src) {
+    (void)self, (void)p;
+    return (pk_strategy_limits){ .asks = src->n_forced, .rows = 1, .slots = src->n_forced };
 }
 
 static void end(void *p) { pk_output_end(&((state *)p)->out); }
 
-static pk_status begin(void *p, const pk_source *src) {
+static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
     state *s = p;
+    (void)self;
     if (!src->forced || src->n_forced < 1)
         PK_FAIL(PK_ARGUMENT, "nothing to score: give a translation of at least the end symbol");
     s->forced = pk_chain_begin(src, true, true);

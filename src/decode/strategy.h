@@ -53,22 +53,29 @@ typedef struct pk_hypothesis {                  /* memory belongs to the state u
     const float   *attention;                   /* (n, source tokens), or NULL */
 } pk_hypothesis;
 
-typedef struct pk_strategy {
+typedef struct pk_strategy_limits {             /* of one sentence, from its options */
+    int32_t asks, rows;                         /* most of them at a time */
+    int32_t slots;                              /* most it may hold */
+    int32_t top_k;                              /* of an ask */
+} pk_strategy_limits;
+
+typedef struct pk_strategy pk_strategy;
+struct pk_strategy {
     const char      *name, *help;
     const pk_option *options;                   /* ends with a NULL name */
+    int32_t          variant;                   /* which one, where functions serve several strategies */
     uint32_t         needs;                     /* enum pk_can bits; refused at open if the model lacks one */
     size_t           state_size;
     /* checks options against each other when a translator opens; may be NULL */
-    pk_status      (*check)  (const void *state, int32_t n_best);
-    /* most asks and rows a sentence may have at a time, most slots it may hold, from its options */
-    void           (*limits) (const void *state, const pk_source *src, int32_t *asks, int32_t *rows,
-                              int32_t *slots, int32_t *top_k);
-    pk_status      (*begin)  (void *state, const pk_source *src);
+    pk_status      (*check)  (const pk_strategy *self, const void *state, int32_t n_best);
+    pk_strategy_limits (*limits)(const pk_strategy *self, const void *state, const pk_source *src);
+    /* the functions below are not given the strategy: what they need of it is kept in the state here */
+    pk_status      (*begin)  (const pk_strategy *self, void *state, const pk_source *src);
     void           (*propose)(void *state, pk_pass *pass);
     void           (*absorb) (void *state, const pk_pass *pass, pk_verdict *verdict);
     int32_t        (*result) (const void *state, pk_hypothesis *out, int32_t room);  /* best first */
     void           (*end)    (void *state);
-} pk_strategy;
+};
 
 extern const pk_strategy *const pk_strategies[];        /* decode/list.c: one line each, ends with NULL */
 /* the first two are in the list; score serves sources with `forced` set, whatever was chosen */
@@ -77,4 +84,6 @@ extern const pk_strategy pk_strategy_jacobi, pk_strategy_pj, pk_strategy_pgj, pk
 
 /* "beam:size=4,rules=hf" -> the strategy, and its options as a fresh state to copy (caller gives back) */
 pk_status pk_strategy_parse(const char *spec, const pk_strategy **out, void **state);
+/* the check of those that give one hypothesis */
+pk_status pk_strategy_check_single(const pk_strategy *self, const void *state, int32_t n_best);
 #endif

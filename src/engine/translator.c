@@ -58,7 +58,8 @@ static pk_status open_strategy(pk_translator *t, const pk_translator_options *o)
     PK_TRY(pk_memory_take(1, pk_strategy_score.state_size, &t->scoring_options));
     if (t->plan.strategy->needs & ~can)
         PK_FAIL(PK_UNSUPPORTED, "this model cannot do what '%s' needs", t->plan.strategy->name);
-    if (t->plan.strategy->check) PK_TRY(t->plan.strategy->check(t->options, t->n_best));
+    const pk_strategy *by = t->plan.strategy;
+    if (by->check) PK_TRY(by->check(by, t->options, t->n_best));
     t->plan.options = t->options;
     t->plan.n_best = t->n_best;
     t->plan.scores = o->scores || t->n_best > 1;

@@ -18,13 +18,8 @@ struct pk_live { /* one sentence being decoded */
 
 /* ---- limits and memory ---- */
 
-typedef struct reach {
-    int32_t asks, rows, slots, top_k;
-} reach; /* of one sentence */
-
-static reach plan_reach(const pk_plan *p, const pk_config *c, int32_t max_source, int32_t n_prefix,
-                        int32_t n_forced) {
-    reach           x = { 1, 1, 1, 1 };
+static pk_strategy_limits plan_limits(const pk_plan *p, const pk_config *c, int32_t max_source,
+                                      int32_t n_prefix, int32_t n_forced) {
     const pk_source worst = { .n_tokens = max_source,
                               .vocab = c->target_vocab,
                               .max_length = c->max_target,
@@ -33,22 +28,22 @@ static reach plan_reach(const pk_plan *p, const pk_config *c, int32_t max_source
                               .n_forced = n_forced,
                               .n_best = p->n_best,
                               .beams = c->beams };
-    p->strategy->limits(p->options, &worst, &x.asks, &x.rows, &x.slots, &x.top_k);
-    return x;
+    return p->strategy->limits(p->strategy, p->options, &worst);
 }
 
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
-static reach largest(reach a, reach b) {
-    return (reach){ larger(a.asks, b.asks), larger(a.rows, b.rows), larger(a.slots, b.slots),
-                    larger(a.top_k, b.top_k) };
+static pk_strategy_limits largest(pk_strategy_limits a, pk_strategy_limits b) {
+    return (pk_strategy_limits){ larger(a.asks, b.asks), larger(a.rows, b.rows),
+                                 larger(a.slots, b.slots), larger(a.top_k, b.top_k) };
 }
 
 enum { USUAL_LENGTH = 128, ENCODE_SENTENCES = 256 /* at once */ };
 
 /* Memory is planned for usual sentences and for one worst case; more than that waits its turn. */
-static pk_session_limits plan_session(const pk_worker_options *o, const pk_config *c, reach usual,
-                                      reach worst, int32_t at_once) {
+static pk_session_limits plan_session(const pk_worker_options *o, const pk_config *c,
+                                      pk_strategy_limits usual, pk_strategy_limits worst,
+                                      int32_t at_once) {
     pk_session_limits m = { .sentences = o->batch,
                             .source_length = o->max_source,
                             .rows = worst.rows,
@@ -66,7 +61,7 @@ static pk_session_limits plan_session(const pk_worker_options *o, const pk_confi
     return m;
 }
 
-static pk_status take_live(pk_worker *w, reach worst, size_t state_size) {
+static pk_status take_live(pk_worker *w, pk_strategy_limits worst, size_t state_size) {
     const size_t batch = (size_t)w->opt.batch, room = (size_t)worst.asks + 1;
     const size_t state = (state_size + 63) / 64 * 64;
     PK_TRY(PK_TAKE(&w->live, batch));
@@ -92,10 +87,11 @@ static pk_status take_live(pk_worker *w, reach worst, size_t state_size) {
 pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_options *opt) {
     const pk_config *c = &all->config;
     *w = (pk_worker){ .config = *c, .opt = *opt };
-    const reach  usual = plan_reach(&opt->plan, c, opt->max_source, 0, 0);
-    const reach  prefixed = plan_reach(&opt->plan, c, opt->max_source, c->max_target - 1, 0);
-    const reach  scored = plan_reach(&opt->scoring, c, opt->max_source, 0, c->max_target);
-    const reach  worst = largest(prefixed, largest(usual, scored));
+    const int32_t            source = opt->max_source, target = c->max_target;
+    const pk_strategy_limits usual = plan_limits(&opt->plan, c, source, 0, 0);
+    const pk_strategy_limits prefixed = plan_limits(&opt->plan, c, source, target - 1, 0);
+    const pk_strategy_limits scored = plan_limits(&opt->scoring, c, source, 0, target);
+    const pk_strategy_limits worst = largest(prefixed, largest(usual, scored));
     const size_t a = opt->plan.strategy->state_size, b = opt->scoring.strategy->state_size;
     PK_TRY(pk_backend_open(opt->backend, opt->threads, opt->arithmetic, &w->on));
     const pk_session_limits limits = plan_session(opt, c, usual, worst, w->on.encode);
@@ -178,7 +174,7 @@ static pk_status begin(pk_worker *w, pk_job *job, int32_t sentence) {
     l->sentence = sentence;
     l->ready = false;
     w->n_live++;
-    return p->strategy->begin(l->state, &src);
+    return p->strategy->begin(p->strategy, l->state, &src);
 }
 
 /* encodes as many jobs as fit; each becomes alive */

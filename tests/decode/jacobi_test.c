@@ -244,7 +244,7 @@ static void test_passes_aside(void **unused) {
         pk_ask             ask[16];
         pk_pass            pass = { .room = 12, .ask = ask };
         assert_int_equal(pk_strategy_parse(specs[i], &by, &state), PK_OK);
-        assert_int_equal(by->begin(state, &src), PK_OK);
+        assert_int_equal(by->begin(by, state, &src), PK_OK);
         by->propose(state, &pass);
         assert_int_equal(pass.aside, i == 0);
         by->end(state);
@@ -355,10 +355,10 @@ static void test_refused(void **unused) {
         src.prefix = prefix;
         src.n_prefix = 3;
         assert_int_equal(pk_strategy_parse(methods[i], &by, &state), PK_OK);
-        assert_int_equal(by->check(state, 1), PK_OK);
-        assert_int_equal(by->check(state, 2), PK_ARGUMENT);
+        assert_int_equal(by->check(by, state, 1), PK_OK);
+        assert_int_equal(by->check(by, state, 2), PK_ARGUMENT);
         assert_non_null(strstr(pk_last_error(), by->name));
-        assert_int_equal(by->begin(state, &src), PK_ARGUMENT); /* no room after the prefix */
+        assert_int_equal(by->begin(by, state, &src), PK_ARGUMENT); /* no room after the prefix */
         by->end(state);
         pk_memory_give(state);
     }
@@ -368,7 +368,7 @@ static void test_refused(void **unused) {
     src.draft = draft;
     src.n_draft = 2;
     assert_int_equal(pk_strategy_parse("jacobi", &by, &state), PK_OK);
-    assert_int_equal(by->begin(state, &src), PK_ARGUMENT);
+    assert_int_equal(by->begin(by, state, &src), PK_ARGUMENT);
     assert_non_null(strstr(pk_last_error(), "token 2 of the draft is 200"));
     pk_memory_give(state);
 }
@@ -388,7 +388,7 @@ static void test_begin_out_of_memory(void **unused) {
             const int64_t      alive = pk_memory_alive();
             assert_int_equal(pk_strategy_parse(methods[i], &by, &state), PK_OK);
             pk_memory_fail_after(n + 1);
-            status = by->begin(state, &src);
+            status = by->begin(by, state, &src);
             pk_memory_fail_after(0);
             if (status == PK_OK) by->end(state);
             pk_memory_give(state);

@@ -376,7 +376,7 @@ static void test_begin_out_of_memory(void **unused) {
             else
                 assert_int_equal(pk_memory_take(1, by->state_size, &state), PK_OK);
             pk_memory_fail_after(n + 1);
-            status = by->begin(state, &src);
+            status = by->begin(by, state, &src);
             pk_memory_fail_after(0);
             if (status == PK_OK)
                 by->end(state);
@@ -401,14 +401,14 @@ static void test_begin_refuses(void **unused) {
         src.prefix = prefix;
         src.n_prefix = 3;
         assert_int_equal(pk_strategy_parse(specs[i], &by, &state), PK_OK);
-        assert_int_equal(by->begin(state, &src), PK_ARGUMENT);
+        assert_int_equal(by->begin(by, state, &src), PK_ARGUMENT);
         assert_non_null(strstr(pk_last_error(), "3 tokens"));
         pk_memory_give(state);
     }
     void     *state;
     pk_source nothing = { 0 };
     assert_int_equal(pk_memory_take(1, pk_strategy_score.state_size, &state), PK_OK);
-    assert_int_equal(pk_strategy_score.begin(state, &nothing), PK_ARGUMENT);
+    assert_int_equal(pk_strategy_score.begin(&pk_strategy_score, state, &nothing), PK_ARGUMENT);
     pk_memory_give(state);
 }
 

@@ -18,7 +18,7 @@ static void parse(const char *spec, const pk_strategy *want, int32_t n_best, pk_
     void              *state;
     if (pk_strategy_parse(spec, &by, &state)) fail_msg("%s: %s", spec, pk_last_error());
     assert_ptr_equal(by, want);
-    assert_int_equal(by->check(state, n_best), checked);
+    assert_int_equal(by->check(by, state, n_best), checked);
     pk_memory_give(state);
 }
 

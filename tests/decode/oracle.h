@@ -173,7 +173,7 @@ static inline void oracle_commit(oracle_session *s, const pk_verdict *v) {
 static inline void oracle_decode(oracle *o, const pk_strategy *by, void *state,
                                  const pk_source *src) {
     oracle_session *s = calloc(1, sizeof *s);
-    int32_t         asks, rows, slots, top_k, tip[ORACLE_ASKS];
+    int32_t         tip[ORACLE_ASKS];
     o->passes = o->asks = o->most_asks = o->most_slots = o->most_rows = 0;
     s->model = o;
     s->src = *src;
@@ -181,24 +181,27 @@ static inline void oracle_decode(oracle *o, const pk_strategy *by, void *state,
     s->look = calloc((size_t)(ORACLE_ASKS + 1) * (size_t)src->n_tokens + 1, sizeof *s->look);
     s->n_rows = 1;
     s->tip[0] = -1;
-    by->limits(state, src, &asks, &rows, &slots, &top_k);
-    assert_true(asks <= ORACLE_ASKS && top_k <= 64);
+    const pk_strategy_limits most = by->limits(by, state, src);
+    assert_true(most.asks <= ORACLE_ASKS && most.top_k <= 64);
     const int64_t allocations = pk_memory_count();
     for (bool done = false; !done;) {
-        pk_pass    pass = { .room = o->room ? o->room : asks, .ask = s->ask, .answer = s->answer };
-        pk_verdict verdict = { .room = rows, .tip = tip };
+        pk_pass    pass = { .room = o->room ? o->room : most.asks,
+                            .ask = s->ask,
+                            .answer = s->answer };
+        pk_verdict verdict = { .room = most.rows, .tip = tip };
         by->propose(state, &pass);
         assert_in_range(pass.n, 1, pass.room);
-        for (int32_t i = 1; i <= pass.n; i++) assert_true(pass.ask[i].top_k <= top_k);
+        for (int32_t i = 1; i <= pass.n; i++) assert_true(pass.ask[i].top_k <= most.top_k);
         oracle_run(s, &pass);
         by->absorb(state, &pass, &verdict);
-        assert_true(verdict.n_rows <= rows);
+        assert_true(verdict.n_rows <= most.rows);
         assert_true(verdict.done || verdict.n_rows > 0);
         oracle_commit(s, &verdict);
         done = verdict.done;
     }
     assert_int_equal(pk_memory_count(), allocations); /* none while decoding */
-    assert_true(o->most_slots <= slots && o->most_asks <= asks && o->most_rows <= rows);
+    assert_true(o->most_slots <= most.slots && o->most_asks <= most.asks &&
+                o->most_rows <= most.rows);
     free(s->slot);
     free(s->look);
     free(s);
@@ -255,9 +258,10 @@ static inline void oracle_translate(oracle *o, const char *spec, const pk_source
         assert_int_equal(pk_memory_take(1, by->state_size, &state), PK_OK);
     } else {
         if (pk_strategy_parse(spec, &by, &state)) fail_msg("%s: %s", spec, pk_last_error());
-        if (by->check && by->check(state, src->n_best)) fail_msg("%s: %s", spec, pk_last_error());
+        if (by->check && by->check(by, state, src->n_best))
+            fail_msg("%s: %s", spec, pk_last_error());
     }
-    if (by->begin(state, src)) fail_msg("%s: %s", spec, pk_last_error());
+    if (by->begin(by, state, src)) fail_msg("%s: %s", spec, pk_last_error());
     oracle_decode(o, by, state, src);
     oracle_copy(by, state, out);
     by->end(state);
