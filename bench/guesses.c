@@ -91,6 +91,9 @@ int main(int n, char **argument) {
     static line  source, reference, output;
     static float cost[128];
     totals       t = { 0 };
+    const pk_conventions model = {
+        .vocab = VOCAB, .eos = EOS, .start = START, .unk = 1, .max_positions = 512
+    };
     pk_ngrams   *ngrams;
     FILE        *f = n > 3 ? fopen(argument[1], "r") : NULL;
     const float  slope = n > 4 ? strtof(argument[4], NULL) : 0.02f;
@@ -98,15 +101,10 @@ int main(int n, char **argument) {
     for (int w = 1; w < 128; w++) cost[w] = 1 + slope * (float)(w - 1);
     while (read_line(f, &source) && read_line(f, &reference) && read_line(f, &output)) {
         source.token[source.n++] = output.token[output.n] = EOS;
-        pk_source   src = { .n_tokens = source.n,
+        pk_source   src = { .model = &model,
+                            .n_tokens = source.n,
                             .token = source.token,
-                            .vocab = VOCAB,
-                            .eos = EOS,
-                            .start = START,
-                            .unk = 1,
-                            .mask = PK_NO_TOKEN,
                             .max_length = 512,
-                            .max_positions = 512,
                             .n_best = 1,
                             .ngrams = ngrams };
         const line *draft = argument[2][0] == 'r'   ? &reference

@@ -48,11 +48,11 @@ static pk_status check(const pk_strategy *self, const void *p, int32_t n_best) {
 
 /* places in the beam: the user's number, the model's or the usual one */
 static int32_t size_of(const pk_beam *s, const pk_source *src) {
-    int32_t size = s->size ? s->size : src->beams > 0 ? src->beams : NORMAL_SIZE;
+    int32_t size = s->size ? s->size : src->model->beams > 0 ? src->model->beams : NORMAL_SIZE;
     if (size < src->n_best) size = src->n_best;
     if (size > MAX_SIZE) size = MAX_SIZE;
     /* fairseq never has more places than words */
-    if (s->rules == PK_BEAM_FAIRSEQ && size > src->vocab - 1) size = src->vocab - 1;
+    if (s->rules == PK_BEAM_FAIRSEQ && size > src->model->vocab - 1) size = src->model->vocab - 1;
     return size > 0 ? size : 1;
 }
 
@@ -64,7 +64,7 @@ static int32_t candidates_of(const pk_beam *s, int32_t width) {
 /* all of them may come from one row, so each row is asked for as many */
 static int32_t top_k_of(const pk_beam *s, const pk_source *src, int32_t width) {
     const int32_t n = candidates_of(s, width);
-    return n < src->vocab ? n : src->vocab;
+    return n < src->model->vocab ? n : src->model->vocab;
 }
 
 static pk_strategy_limits limits(const pk_strategy *self, const void *p, const pk_source *src) {
@@ -85,14 +85,15 @@ static void end(void *p) { pk_beam_give(p); }
 
 /* what the stop rules need to know, before the first step */
 static pk_beam_standing standing(const pk_beam *s, const pk_source *src, int32_t size) {
-    const float normal = s->by->constraint.of_model ? src->length_penalty : s->by->length_penalty;
+    const float normal =
+        s->by->constraint.of_model ? src->model->length_penalty : s->by->length_penalty;
     return (pk_beam_standing){
         .size = size,
         .n_best = s->src.n_best,
         .longest = pk_beam_length(s->by, src, s->constraint.max_length),
         .length_penalty = s->length_penalty > UNSET ? s->length_penalty : normal,
         .patience = s->patience,
-        .early_stopping = s->early_stopping ? s->early_stopping - 1 : src->early_stopping,
+        .early_stopping = s->early_stopping ? s->early_stopping - 1 : src->model->early_stopping,
     };
 }
 
@@ -118,7 +119,7 @@ static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
 
 /* the next token is the last one, and must be the end symbol */
 static bool must_end(const pk_beam *s, int32_t n) {
-    const bool forces = s->by->always_ends || (s->by->may_force && s->src.forced_eos);
+    const bool forces = s->by->always_ends || (s->by->may_force && s->src.model->forced_eos);
     return forces && n == s->constraint.max_length - 1;
 }
 
@@ -132,7 +133,7 @@ static void ask_row(pk_beam *s, pk_pass *pass, int32_t i, int32_t n, int32_t par
                           .token = tip == PK_NO_NODE ? s->history[n] : s->nodes[tip].token,
                           .attention = s->src.want_attention };
     if (must_end(s, n)) {
-        ask.target = &s->src.eos;
+        ask.target = &s->src.model->eos;
         ask.n_target = 1;
     } else {
         ask.top_k = top_k_of(s, &s->src, s->width);
@@ -176,7 +177,7 @@ static void collect(pk_beam *s, const pk_pass *pass) {
         const pk_answer *a = &pass->answer[ask];
         if (must_end(s, s->n)) {
             const float logp = a->target_logp[0], cost = s->by->forced_is_free ? 0 : logp;
-            const pk_beam_candidate c = { i, s->src.eos, s->rows[i].score + cost, logp };
+            const pk_beam_candidate c = { i, s->src.model->eos, s->rows[i].score + cost, logp };
             pk_beam_offer(s, c, candidates_of(s, s->width));
         } else {
             collect_row(s, i, a, pass->ask[ask].top_k);
@@ -191,7 +192,7 @@ static int32_t advance(pk_beam *s, pk_verdict *verdict) {
     int32_t    kept = 0, places = s->width;
     for (int32_t i = 0; i < s->n_candidates; i++) {
         const pk_beam_candidate *c = &s->candidates[i];
-        const bool               eos = c->token == s->src.eos;
+        const bool               eos = c->token == s->src.model->eos;
         if (no_second_eos && eos && i > 0) {
             places -= i < s->width; /* it loses its place to nobody */
         } else if (eos || last) {

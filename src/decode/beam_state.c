@@ -33,7 +33,7 @@ static pk_status take_lists(pk_beam *s, size_t size) {
     PK_TRY(PK_TAKE(&s->lists, size * room));
     for (size_t i = 0; i < size; i++) s->special[i].token = s->lists + i * room;
     PK_TRY(PK_TAKE(&s->history, longest + 1));
-    s->history[0] = s->src.start;
+    s->history[0] = s->src.model->start;
     if (s->src.n_prefix)
         memcpy(s->history + 1, s->src.prefix, (size_t)s->src.n_prefix * sizeof *s->history);
     return PK_OK;
@@ -42,7 +42,7 @@ static pk_status take_lists(pk_beam *s, size_t size) {
 pk_status pk_beam_take(pk_beam *s, int32_t n_places) {
     const size_t        size = (size_t)n_places;
     pk_constraint_rules rules = s->by->constraint;
-    if (s->src.renormalise) rules.renormalise = true;
+    if (s->src.model->renormalise) rules.renormalise = true;
     if (size == 1) rules.on_logits = true; /* a beam of one is greedy search, also in hf */
     PK_TRY(pk_constraint_begin(&s->constraint, &s->options, &s->src, rules));
     const size_t longest = (size_t)s->constraint.max_length,

@@ -5,7 +5,7 @@
 
 pk_chain pk_chain_begin(const pk_source *src, bool forced, bool logp) {
     return (pk_chain){
-        .start = src->start,
+        .start = src->model->start,
         .token = forced ? src->forced : src->prefix,
         .n = forced ? src->n_forced : src->n_prefix,
         .n_free = src->n_free_prefix,

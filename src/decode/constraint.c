@@ -14,14 +14,14 @@ const char *const pk_unk_choices[] = { "auto", "allow", "ban", NULL };
 
 int32_t pk_constraint_max_length(const pk_constraint_options *opt, const pk_source *src) {
     const int32_t most =
-        src->max_positions > src->max_length ? src->max_positions : src->max_length;
+        src->model->max_positions > src->max_length ? src->model->max_positions : src->max_length;
     if (opt->max_length <= 0) return src->max_length;
     return opt->max_length < most ? opt->max_length : most;
 }
 
 static float penalty_of(const pk_constraint_options *opt, const pk_source *src, bool of_model) {
     const float p = opt->repetition_penalty > 0 ? opt->repetition_penalty
-                    : of_model                  ? src->repetition_penalty
+                    : of_model                  ? src->model->repetition_penalty
                                                 : 1;
     return p > 0 ? p : 1;
 }
@@ -31,18 +31,19 @@ pk_status pk_constraint_begin(pk_constraint *c, const pk_constraint_options *opt
     *c = (pk_constraint){
         .rules = rules,
         .ngram = opt->no_repeat_ngram >= 0 ? opt->no_repeat_ngram
-                 : rules.of_model          ? src->no_repeat_ngram
+                 : rules.of_model          ? src->model->no_repeat_ngram
                                            : 0,
         .penalty = penalty_of(opt, src, rules.of_model),
         .min_length = opt->min_length >= 0 ? opt->min_length : rules.min_length,
         .max_length = pk_constraint_max_length(opt, src),
-        .eos = src->eos,
-        .unk = opt->unk == PK_UNK_BAN || (opt->unk == PK_UNK_AUTO && rules.ban_unk) ? src->unk
-                                                                                    : PK_NO_TOKEN,
-        .suppressed = src->suppressed,
-        .n_suppressed = src->n_suppressed,
-        .left_out = src->renormalise,
-        .vocab = src->vocab,
+        .eos = src->model->eos,
+        .unk = opt->unk == PK_UNK_BAN || (opt->unk == PK_UNK_AUTO && rules.ban_unk)
+                   ? src->model->unk
+                   : PK_NO_TOKEN,
+        .suppressed = src->model->suppressed,
+        .n_suppressed = src->model->n_suppressed,
+        .left_out = src->model->renormalise,
+        .vocab = src->model->vocab,
     };
     if (src->n_prefix >= c->max_length)
         PK_FAIL(PK_ARGUMENT,

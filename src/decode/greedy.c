@@ -47,7 +47,8 @@ static pk_status take(state *s) {
     const pk_constraint_rules rules = { .of_model = true,
                                         .on_logits = true,
                                         .with_start = true,
-                                        .renormalise = s->src.renormalise && s->src.want_scores };
+                                        .renormalise =
+                                            s->src.model->renormalise && s->src.want_scores };
     PK_TRY(pk_constraint_begin(&s->constraint, &s->options, &s->src, rules));
     PK_TRY(PK_TAKE(&s->special.token, (size_t)s->constraint.room));
     PK_TRY(pk_output_begin(&s->out, &s->src, s->constraint.max_length));
@@ -64,7 +65,7 @@ static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
         end(s);
         return status;
     }
-    s->history[0] = src->start;
+    s->history[0] = src->model->start;
     if (src->n_prefix)
         memcpy(s->history + 1, src->prefix, (size_t)src->n_prefix * sizeof *src->prefix);
     return PK_OK;
@@ -72,7 +73,7 @@ static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
 
 /* the last token, where the model's convention leaves no choice */
 static bool must_end(const state *s, int32_t n) {
-    return s->src.forced_eos && n == s->constraint.max_length - 1;
+    return s->src.model->forced_eos && n == s->constraint.max_length - 1;
 }
 
 /* how many steps the best tokens may be fed on by themselves: as long as every ask would be alike
@@ -81,7 +82,7 @@ static int32_t steps_to_follow(const state *s, const pk_pass *pass, const pk_ask
     const bool alike = !pk_constraint_looks_back(&s->constraint) && ask->n_target == 0 &&
                        !ask->attention && n + 1 >= s->constraint.min_length;
     if (!alike || pass->n > 0) return 0;
-    const int32_t left = s->constraint.max_length - n - s->src.forced_eos;
+    const int32_t left = s->constraint.max_length - n - s->src.model->forced_eos;
     return left < pass->follow ? left : pass->follow;
 }
 
@@ -96,7 +97,7 @@ static void propose(void *p, pk_pass *pass) {
                    .logp = s->src.want_scores,
                    .attention = s->src.want_attention };
     if (must_end(s, n)) {
-        ask.target = &s->src.eos;
+        ask.target = &s->src.model->eos;
         ask.n_target = s->src.want_scores;
     } else {
         pk_constraint_list(&s->constraint, s->history, n, &s->special);
@@ -112,7 +113,7 @@ static bool take_token(state *s, pk_candidate next, const float *attention) {
     if (next.token == PK_NO_TOKEN) return true; /* all is banned: the output ends here */
     s->history[s->out.n + 1] = next.token;
     pk_output_add(&s->out, next.token, s->src.want_scores ? next.logp : 0, attention);
-    return next.token == s->src.eos || s->out.n == s->constraint.max_length;
+    return next.token == s->src.model->eos || s->out.n == s->constraint.max_length;
 }
 
 static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
@@ -122,7 +123,7 @@ static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
     const pk_answer *a = &pass->answer[pass->n];
     for (int32_t i = 0; i < a->n_found; i++) verdict->done = take_token(s, a->found[i], NULL);
     if (a->n_found) return;
-    pk_candidate next = { s->src.eos, 0 };
+    pk_candidate next = { s->src.model->eos, 0 };
     if (!must_end(s, s->out.n))
         next = pk_constraint_best(&s->constraint, &s->special, a);
     else if (s->src.want_scores)

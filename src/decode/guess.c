@@ -24,18 +24,18 @@ static const uint32_t sources_of[] = {
     [PK_INIT_DRAFT] = 1u << PK_GUESS_DRAFT,
 };
 
-int32_t pk_guess_padding(const pk_source *src) {
-    if (src->start >= 0) return src->start; /* Marian's models pad with it */
-    return src->unk >= 0 ? src->unk : src->eos;
+int32_t pk_guess_padding(const pk_conventions *model) {
+    if (model->start >= 0) return model->start; /* Marian's models pad with it */
+    return model->unk >= 0 ? model->unk : model->eos;
 }
 
 static pk_status check_draft(const pk_source *src) {
     for (int32_t i = 0; i < src->n_draft; i++)
-        if (src->draft[i] < 0 || src->draft[i] >= src->vocab)
+        if (src->draft[i] < 0 || src->draft[i] >= src->model->vocab)
             PK_FAIL(PK_ARGUMENT,
                     "token %d of the draft is %d, but the vocabulary has %d: "
                     "encode the draft with this model's target vocabulary",
-                    (int)i + 1, (int)src->draft[i], (int)src->vocab);
+                    (int)i + 1, (int)src->draft[i], (int)src->model->vocab);
     return PK_OK;
 }
 
@@ -43,16 +43,16 @@ static pk_status check_draft(const pk_source *src) {
 static int32_t text_length(const pk_source *src) {
     int32_t n = src->n_tokens;
     for (int32_t i = n - 1; i >= 0 && i >= src->n_tokens - 2; i--)
-        if (src->token[i] == src->eos) n = i;
+        if (src->token[i] == src->model->eos) n = i;
     return n;
 }
 
 pk_status pk_guess_begin(pk_guess *g, int32_t init, const pk_source *src) {
     PK_TRY(check_draft(src));
     g->init = init;
-    g->vocab = src->vocab;
-    g->eos = src->eos;
-    g->pad = pk_guess_padding(src);
+    g->vocab = src->model->vocab;
+    g->eos = src->model->eos;
+    g->pad = pk_guess_padding(src->model);
     g->ngrams = src->ngrams;
     pk_rates_begin(&g->own);
     g->rates = g->ngrams ? &g->ngrams->rates : &g->own;

@@ -44,7 +44,7 @@ typedef struct pk_guess { /* for one sentence */
 } pk_guess;
 
 /* the token that stands for "nothing known yet" */
-int32_t pk_guess_padding(const pk_source *src);
+int32_t pk_guess_padding(const pk_conventions *model);
 /* a draft with tokens that are not in the vocabulary is refused */
 pk_status pk_guess_begin(pk_guess *g, int32_t init, const pk_source *src);
 /* Writes guesses behind history[0 .. n], at most `room` of them, and returns how many. With width 0

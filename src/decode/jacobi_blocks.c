@@ -72,7 +72,7 @@ static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
     state *s = p;
     s->which = self->variant;
     PK_TRY(pk_window_begin(&s->window, &s->options, src, widest(s, s->which, src)));
-    s->pad = pk_guess_padding(src);
+    s->pad = pk_guess_padding(src->model);
     s->counting = s->which == PJ && s->length == 0;
     next_block(s);
     return PK_OK;

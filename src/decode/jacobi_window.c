@@ -31,7 +31,8 @@ static pk_status take(pk_window *w, const pk_constraint_options *opt) {
     const pk_constraint_rules greedy = { .of_model = true,
                                          .on_logits = true,
                                          .with_start = true,
-                                         .renormalise = w->src.renormalise && w->src.want_scores };
+                                         .renormalise =
+                                             w->src.model->renormalise && w->src.want_scores };
     PK_TRY(pk_constraint_begin(&w->constraint, opt, &w->src, greedy));
     const int32_t longest = w->constraint.max_length;
     if (w->width > longest) w->width = longest;
@@ -46,7 +47,7 @@ static pk_status take(pk_window *w, const pk_constraint_options *opt) {
 
 void pk_window_again(pk_window *w) {
     w->prefix = pk_chain_begin(&w->src, false, w->src.want_scores);
-    w->history[0] = w->src.start;
+    w->history[0] = w->src.model->start;
     if (w->src.n_prefix)
         memcpy(w->history + 1, w->src.prefix, (size_t)w->src.n_prefix * sizeof *w->history);
     w->n = w->src.n_prefix;
@@ -76,7 +77,7 @@ int32_t pk_window_room(const pk_window *w, const pk_pass *pass) {
 
 /* the last token, where the model's convention leaves no choice */
 static bool must_end(const pk_window *w, int32_t n) {
-    return w->src.forced_eos && n == w->constraint.max_length - 1;
+    return w->src.model->forced_eos && n == w->constraint.max_length - 1;
 }
 
 static pk_ask ask_after(pk_window *w, int32_t n, int32_t parent, pk_special *special) {
@@ -86,7 +87,7 @@ static pk_ask ask_after(pk_window *w, int32_t n, int32_t parent, pk_special *spe
                    .logp = w->src.want_scores,
                    .attention = w->src.want_attention };
     if (must_end(w, n)) {
-        ask.target = &w->src.eos;
+        ask.target = &w->src.model->eos;
         ask.n_target = w->src.want_scores;
         return ask;
     }
@@ -106,7 +107,7 @@ void pk_window_propose(pk_window *w, pk_pass *pass, int32_t guesses) {
 
 static pk_candidate next_of(const pk_window *w, int32_t i, const pk_answer *a) {
     if (!must_end(w, w->n + i)) return pk_constraint_best(&w->constraint, &w->special[i], a);
-    return (pk_candidate){ w->src.eos, w->src.want_scores ? a->target_logp[0] : 0 };
+    return (pk_candidate){ w->src.model->eos, w->src.want_scores ? a->target_logp[0] : 0 };
 }
 
 /* one more certain token; what comes after the end of the output is not part of it */
@@ -114,7 +115,7 @@ static void add(pk_window *w, int32_t at, pk_candidate next, const pk_answer *a)
     w->history[at + 1] = next.token;
     if (w->ended) return;
     pk_output_add(&w->out, next.token, w->src.want_scores ? next.logp : 0, a->attention);
-    w->ended = next.token == w->src.eos || w->out.n == w->constraint.max_length;
+    w->ended = next.token == w->src.model->eos || w->out.n == w->constraint.max_length;
 }
 
 /* what the model said to the asks that stand on a wrong guess */

@@ -17,14 +17,26 @@
 
 enum pk_can { PK_CAN_CAUSAL = 1, PK_CAN_SEE_ALL = 2, PK_CAN_PREDICT_LENGTH = 4 };   /* of a model */
 
-/* What a strategy may know of the sentence and of the model's conventions. */
+/* What a strategy may know of the model: made once, the same for all its sentences. */
+typedef struct pk_conventions {
+    int32_t        vocab;                       /* target vocabulary size */
+    int32_t        start, eos, unk;             /* start and unk may be PK_NO_TOKEN */
+    int32_t        max_positions;               /* what the model has: an output may not pass it */
+    bool           forced_eos;                  /* at max_length the last token must be eos */
+    bool           renormalise;                 /* log-probabilities leave banned tokens out */
+    const int32_t *suppressed;                  /* never output: the session adds them to all bans */
+    int32_t        n_suppressed;
+    /* what the model's makers recommend; an option the user left unset takes it */
+    int32_t        beams, no_repeat_ngram, early_stopping;   /* 0: none; none; 0 no, 1 yes, 2 never */
+    float          length_penalty, repetition_penalty;       /* repetition_penalty: 0 or 1 is none */
+} pk_conventions;
+
+/* What it may know of the sentence. */
 typedef struct pk_source {
+    const pk_conventions *model;                /* outlives the state */
     int32_t        n_tokens;                    /* source tokens, end symbol included */
     const int32_t *token;                       /* they themselves */
-    int32_t        vocab;                       /* target vocabulary size */
-    int32_t        start, eos, unk, mask;       /* start may be PK_NO_TOKEN; unk and mask too */
     int32_t        max_length;                  /* most output tokens, end symbol included */
-    int32_t        max_positions;               /* what the model has: max_length may not pass it */
     const int32_t *prefix;                      /* the output begins with these (language, user's) */
     int32_t        n_prefix;
     int32_t        n_free_prefix;               /* of those, how many are no part of the text */
@@ -36,13 +48,6 @@ typedef struct pk_source {
     const int32_t *draft;                       /* a guess at the output (no start, no end), or NULL */
     int32_t        n_draft;
     struct pk_ngrams *ngrams;                   /* what this document has output so far, or NULL */
-    bool           forced_eos;                  /* at max_length the last token must be eos */
-    const int32_t *suppressed;                  /* never output: the session adds them to all bans */
-    int32_t        n_suppressed;
-    bool           renormalise;                 /* log-probabilities leave banned tokens out */
-    /* what the model's makers recommend; an option the user left unset takes it */
-    int32_t        beams, no_repeat_ngram, early_stopping;   /* 0: none; none; 0 no, 1 yes, 2 never */
-    float          length_penalty, repetition_penalty;       /* repetition_penalty: 0 or 1 is none */
 } pk_source;
 
 typedef struct pk_hypothesis {                  /* memory belongs to the state until end() */

@@ -18,16 +18,32 @@ struct pk_live { /* one sentence being decoded */
 
 /* ---- limits and memory ---- */
 
-static pk_strategy_limits plan_limits(const pk_plan *p, const pk_config *c, int32_t max_source,
-                                      int32_t n_prefix, int32_t n_forced) {
-    const pk_source worst = { .n_tokens = max_source,
-                              .vocab = c->target_vocab,
-                              .max_length = c->max_target,
-                              .max_positions = c->max_target,
+/* c outlives what is made of it */
+static pk_conventions conventions_of(const pk_config *c) {
+    return (pk_conventions){ .vocab = c->target_vocab,
+                             .start = c->start,
+                             .eos = c->eos,
+                             .unk = c->unk,
+                             .max_positions = c->max_target,
+                             .forced_eos = c->forced_eos >= 0,
+                             .renormalise = c->renormalise,
+                             .suppressed = c->suppressed,
+                             .n_suppressed = c->n_suppressed,
+                             .beams = c->beams,
+                             .no_repeat_ngram = c->no_repeat_ngram,
+                             .early_stopping = c->early_stopping,
+                             .length_penalty = c->length_penalty,
+                             .repetition_penalty = c->repetition_penalty };
+}
+
+static pk_strategy_limits plan_limits(const pk_plan *p, const pk_conventions *model,
+                                      int32_t max_source, int32_t n_prefix, int32_t n_forced) {
+    const pk_source worst = { .model = model,
+                              .n_tokens = max_source,
+                              .max_length = model->max_positions,
                               .n_prefix = n_prefix,
                               .n_forced = n_forced,
-                              .n_best = p->n_best,
-                              .beams = c->beams };
+                              .n_best = p->n_best };
     return p->strategy->limits(p->strategy, p->options, &worst);
 }
 
@@ -87,10 +103,12 @@ static pk_status take_live(pk_worker *w, pk_strategy_limits worst, size_t state_
 pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_options *opt) {
     const pk_config *c = &all->config;
     *w = (pk_worker){ .config = *c, .opt = *opt };
+    w->model = conventions_of(&w->config);
+    const pk_conventions    *model = &w->model;
     const int32_t            source = opt->max_source, target = c->max_target;
-    const pk_strategy_limits usual = plan_limits(&opt->plan, c, source, 0, 0);
-    const pk_strategy_limits prefixed = plan_limits(&opt->plan, c, source, target - 1, 0);
-    const pk_strategy_limits scored = plan_limits(&opt->scoring, c, source, 0, target);
+    const pk_strategy_limits usual = plan_limits(&opt->plan, model, source, 0, 0);
+    const pk_strategy_limits prefixed = plan_limits(&opt->plan, model, source, target - 1, 0);
+    const pk_strategy_limits scored = plan_limits(&opt->scoring, model, source, 0, target);
     const pk_strategy_limits worst = largest(prefixed, largest(usual, scored));
     const size_t a = opt->plan.strategy->state_size, b = opt->scoring.strategy->state_size;
     PK_TRY(pk_backend_open(opt->backend, opt->threads, opt->arithmetic, &w->on));
@@ -118,17 +136,10 @@ static pk_source source_of(const pk_worker *w, const pk_job *job) {
     int32_t          most = 3 * n + 32; /* longer is a loop, not a translation */
     if (c->max_output && most > c->max_output) most = c->max_output;
     if (most > c->max_target) most = c->max_target;
-    return (pk_source){ .n_tokens = n,
+    return (pk_source){ .model = &w->model,
+                        .n_tokens = n,
                         .token = job->source.id,
-                        .vocab = c->target_vocab,
-                        .start = c->start,
-                        .eos = c->eos,
-                        .unk = c->unk,
-                        .mask = PK_NO_TOKEN,
-                        .suppressed = c->suppressed,
-                        .n_suppressed = c->n_suppressed,
                         .max_length = most,
-                        .max_positions = c->max_target,
                         .prefix = job->prefix.id,
                         .n_prefix = (int32_t)job->prefix.n,
                         .n_free_prefix = job->n_free_prefix,
@@ -139,14 +150,7 @@ static pk_source source_of(const pk_worker *w, const pk_job *job) {
                         .ngrams = w->ngrams,
                         .n_best = w->plan->n_best,
                         .want_scores = w->plan->scores,
-                        .want_attention = w->plan->alignment,
-                        .forced_eos = c->forced_eos >= 0,
-                        .renormalise = c->renormalise,
-                        .beams = c->beams,
-                        .length_penalty = c->length_penalty,
-                        .early_stopping = c->early_stopping,
-                        .no_repeat_ngram = c->no_repeat_ngram,
-                        .repetition_penalty = c->repetition_penalty };
+                        .want_attention = w->plan->alignment };
 }
 
 /* the next job: one that was put back, or one from the queue; NULL: none is left */

@@ -43,6 +43,7 @@ typedef struct pk_worker_options {
 typedef struct pk_live pk_live;
 typedef struct pk_worker {
     pk_config         config; /* of all networks */
+    pk_conventions    model;  /* what strategies know of it */
     pk_backend        on;
     pk_session       *session;
     pk_worker_options opt;

@@ -5,8 +5,10 @@
 
 enum { START = 9, EOS = 0, UNK = 1 };
 
-static pk_source source(void) {
-    return (pk_source){ .vocab = 10, .start = START, .eos = EOS, .unk = UNK, .max_length = 20 };
+static const pk_conventions plain = { .vocab = 10, .start = START, .eos = EOS, .unk = UNK };
+
+static pk_source source(const pk_conventions *model) {
+    return (pk_source){ .model = model, .max_length = 20 };
 }
 
 static pk_constraint_options unset(void) {
@@ -16,7 +18,7 @@ static pk_constraint_options unset(void) {
 /* lists the tokens after a history (start symbol first) and compares: n_penalised, then all */
 static void check(pk_constraint_options opt, pk_constraint_rules rules, const int32_t *history,
                   int32_t n, int32_t n_penalised, const int32_t *want, int32_t n_want) {
-    const pk_source src = source();
+    const pk_source src = source(&plain);
     pk_constraint   c;
     int32_t         list[64];
     pk_special      got = { .token = list };
@@ -95,15 +97,16 @@ static void test_start_may_be_no_token(void **unused) {
 
 static void test_suppressed_are_left_to_the_session(void **unused) {
     (void)unused;
-    pk_source             src = source();
+    pk_conventions        model = plain;
+    pk_source             src = source(&model);
     const int32_t         never[] = { START }, history[] = { START, 4 };
     pk_constraint_options opt = unset();
     pk_constraint         c;
     int32_t               list[64];
     pk_special            got = { .token = list };
     pk_ask                ask = { 0 };
-    src.suppressed = never;
-    src.n_suppressed = 1;
+    model.suppressed = never;
+    model.n_suppressed = 1;
     opt.repetition_penalty = 2;
     assert_int_equal(
         pk_constraint_begin(&c, &opt, &src, (pk_constraint_rules){ .with_start = true }), PK_OK);
@@ -152,14 +155,15 @@ static void test_weights(void **unused) {
 
 static void test_max_length(void **unused) {
     (void)unused;
-    pk_source             src = source();
+    pk_conventions        model = plain;
+    pk_source             src = source(&model);
     pk_constraint_options opt = unset();
     assert_int_equal(pk_constraint_max_length(&opt, &src), 20);
     opt.max_length = 5;
     assert_int_equal(pk_constraint_max_length(&opt, &src), 5);
     opt.max_length = 50;
     assert_int_equal(pk_constraint_max_length(&opt, &src), 20);
-    src.max_positions = 30; /* the model can do more than what fits this source */
+    model.max_positions = 30; /* the model can do more than what fits this source */
     assert_int_equal(pk_constraint_max_length(&opt, &src), 30);
 }
 

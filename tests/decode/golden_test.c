@@ -34,7 +34,7 @@ static void read_case(char *line, golden *g) {
                          .eos_slope = slope,
                          .renormalise = renormalise };
     g->src = oracle_source(&g->model, max_length);
-    g->src.forced_eos = forced_eos;
+    g->model.conventions.forced_eos = forced_eos;
     g->src.n_best = n_best;
     g->src.want_scores = true;
     g->src.n_free_prefix = n_free;

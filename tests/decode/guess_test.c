@@ -11,9 +11,10 @@ typedef struct setting {
 
 static const int32_t plain[] = { 11, 12, 13, 14, 15, 16, 17, 18 };
 
+static const pk_conventions model = { .vocab = 100, .start = 99, .eos = 0, .unk = 1 };
+
 static pk_source source_with(const int32_t *token, int32_t n) {
-    return (
-        pk_source){ .token = token, .n_tokens = n, .vocab = 100, .start = 99, .eos = 0, .unk = 1 };
+    return (pk_source){ .model = &model, .token = token, .n_tokens = n };
 }
 
 /* guesses after the given output, for a window of `width` (0: auto); returns how many */
@@ -112,10 +113,11 @@ static void test_padding_and_what_was_said(void **unused) {
     EXPECT_GUESSES(&s, output, 4, 3, 61, 99); /* found again */
     pk_guess_learn(&s.guess, s.history, 1, 2, said, 4);
     EXPECT_GUESSES(&s, output, 2, 5, 60, 61); /* nothing follows an end */
-    src.start = PK_NO_TOKEN;
-    assert_int_equal(pk_guess_padding(&src), 1);
-    src.unk = PK_NO_TOKEN;
-    assert_int_equal(pk_guess_padding(&src), 0);
+    pk_conventions other = model;
+    other.start = PK_NO_TOKEN;
+    assert_int_equal(pk_guess_padding(&other), 1);
+    other.unk = PK_NO_TOKEN;
+    assert_int_equal(pk_guess_padding(&other), 0);
 }
 
 static void test_ngrams(void **unused) {

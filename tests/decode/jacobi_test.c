@@ -86,10 +86,10 @@ static void set_scene(scene *c, uint32_t seed) {
     c->src.prefix = c->prefix;
     c->src.n_prefix = any(2) ? any(c->src.max_length < 4 ? c->src.max_length : 4) : 0;
     c->src.n_free_prefix = c->src.n_prefix ? any(2) : 0;
-    c->src.forced_eos = any(2);
+    c->model.conventions.forced_eos = any(2);
     c->src.want_scores = any(2);
     c->src.want_attention = any(3) == 0;
-    c->src.unk = any(2) ? 1 : PK_NO_TOKEN;
+    c->model.conventions.unk = any(2) ? 1 : PK_NO_TOKEN;
 }
 
 /* greedy's own output, damaged more or less: substituted, left out, put in */
@@ -381,7 +381,7 @@ static void test_begin_out_of_memory(void **unused) {
         pk_status status = PK_NO_MEMORY;
         int       n = 0;
         src.want_attention = true;
-        src.no_repeat_ngram = 2;
+        o.conventions.no_repeat_ngram = 2;
         for (; status != PK_OK; n++) {
             const pk_strategy *by;
             void              *state;

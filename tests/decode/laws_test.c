@@ -28,8 +28,8 @@ static void check_shape(const oracle_result *r, const pk_source *src) {
         const int32_t n = r->best[i].n;
         assert_in_range(n, 1, src->max_length);
         for (int32_t t = src->n_prefix; t < n - 1; t++)
-            assert_int_not_equal(r->best[i].token[t], src->eos);
-        if (r->best[i].token[n - 1] != src->eos) assert_int_equal(n, src->max_length);
+            assert_int_not_equal(r->best[i].token[t], src->model->eos);
+        if (r->best[i].token[n - 1] != src->model->eos) assert_int_equal(n, src->max_length);
         for (int32_t t = 0; t < src->n_prefix; t++)
             assert_int_equal(r->best[i].token[t], src->prefix[t]);
         if (i) assert_true(r->best[i - 1].score >= r->best[i].score);
@@ -49,9 +49,9 @@ static int32_t plain_greedy(const oracle *o, const pk_source *src, int32_t *toke
         oracle_logits(o, token, n, logit);
         for (int32_t t = 0; t < o->vocab; t++)
             if (t != o->pad && (best < 0 || logit[t] > logit[best])) best = t;
-        if (src->forced_eos && n == src->max_length - 1) best = src->eos;
+        if (src->model->forced_eos && n == src->max_length - 1) best = src->model->eos;
         token[n++] = best;
-        if (best == src->eos) break;
+        if (best == src->model->eos) break;
     }
     return n;
 }
@@ -65,7 +65,7 @@ static void test_greedy_is_greedy(void **unused) {
         int32_t       token[ORACLE_LONGEST];
         oracle_result got;
         src.want_scores = seed & 1;
-        src.forced_eos = seed & 2;
+        o.conventions.forced_eos = seed & 2;
         src.prefix = prefix;
         src.n_prefix = (int32_t)seed % 4;
         oracle_translate(&o, "greedy", &src, &got);
@@ -88,7 +88,7 @@ static void test_beam_of_one_is_greedy(void **unused) {
                 pk_source   src = oracle_source(&o, 14);
                 oracle_result one, greedy;
                 char          spec[128], plain[128];
-                src.forced_eos = r == 3; /* fairseq always ends so */
+                o.conventions.forced_eos = r == 3; /* fairseq always ends so */
                 src.want_scores = true;
                 snprintf(spec, sizeof spec, "beam:size=1,min_length=2,rules=%s%s", rules[r], more);
                 snprintf(plain, sizeof plain, "greedy:min_length=2%s", more);
@@ -149,7 +149,7 @@ static void test_log_probs_are_the_models(void **unused) {
             pk_source     src = oracle_source(&o, 9), again = src;
             oracle_result found, scored;
             src.want_scores = true;
-            src.forced_eos = seed & 2;
+            o.conventions.forced_eos = seed & 2;
             oracle_translate(&o, specs[i], &src, &found);
             again.forced = found.best[0].token;
             again.n_forced = found.best[0].n;
@@ -178,7 +178,7 @@ static void test_shapes(void **unused) {
             src.n_best = size;
             src.prefix = prefix;
             src.n_prefix = (int32_t)seed % 3;
-            src.forced_eos = seed & 4;
+            o.conventions.forced_eos = seed & 4;
             snprintf(spec, sizeof spec, "beam:size=%d,rules=%s%s", (int)size, rules[r],
                      more[seed % 6]);
             oracle_translate(&o, spec, &src, &got);
@@ -210,7 +210,7 @@ static void test_small_vocabularies(void **unused) {
                 pk_source src = oracle_source(&o, 6);
                 oracle_result got;
                 char          spec[128];
-                src.unk = PK_NO_TOKEN;
+                o.conventions.unk = PK_NO_TOKEN;
                 src.n_best = 4;
                 snprintf(spec, sizeof spec, "beam:size=8,rules=%s,min_length=%d", rules[r],
                          (int)seed % 3);
@@ -229,7 +229,7 @@ static void test_dead_ends(void **unused) {
             pk_source     src = oracle_source(&o, 9);
             oracle_result got;
             char          spec[128];
-            src.unk = PK_NO_TOKEN;
+            o.conventions.unk = PK_NO_TOKEN;
             src.want_scores = kind;
             if (r < 0)
                 snprintf(spec, sizeof spec, "greedy:min_length=9,no_repeat_ngram=%d", 1 - kind);
@@ -251,12 +251,12 @@ static void test_longest_is_one(void **unused) {
             pk_source     src = oracle_source(&o, 1);
             oracle_result got;
             char          spec[64] = "greedy";
-            src.forced_eos = forced;
+            o.conventions.forced_eos = forced;
             if (r >= 0) snprintf(spec, sizeof spec, "beam:size=4,rules=%s", rules[r]);
             oracle_translate(&o, spec, &src, &got);
             assert_int_equal(got.best[0].n, 1);
             assert_int_equal(o.passes, 1);
-            if (r == 3 || (forced && r <= 0)) assert_int_equal(got.best[0].token[0], src.eos);
+            if (r == 3 || (forced && r <= 0)) assert_int_equal(got.best[0].token[0], o.eos);
         }
 }
 
@@ -324,13 +324,15 @@ static void test_model_recommends(void **unused) {
     for (uint32_t seed = 0; seed < N_SEEDS; seed++) {
         oracle        o = model(seed);
         pk_source     src = oracle_source(&o, 14), plain = src;
+        pk_conventions bare = o.conventions;
         oracle_result unset, set, off, none;
-        src.beams = 3;
-        src.length_penalty = 0.5f;
-        src.early_stopping = 1;
-        src.no_repeat_ngram = 2;
-        src.repetition_penalty = 1.4f;
-        plain.length_penalty = 0.5f;
+        o.conventions.beams = 3;
+        o.conventions.length_penalty = 0.5f;
+        o.conventions.early_stopping = 1;
+        o.conventions.no_repeat_ngram = 2;
+        o.conventions.repetition_penalty = 1.4f;
+        bare.length_penalty = 0.5f;
+        plain.model = &bare;
         oracle_translate(&o, "beam", &src, &unset);
         oracle_translate(&o,
                          "beam:size=3,length_penalty=0.5,early_stopping=yes,no_repeat_ngram=2,"
@@ -406,7 +408,7 @@ static void test_begin_refuses(void **unused) {
         pk_memory_give(state);
     }
     void     *state;
-    pk_source nothing = { 0 };
+    const pk_source nothing = { 0 };
     assert_int_equal(pk_memory_take(1, pk_strategy_score.state_size, &state), PK_OK);
     assert_int_equal(pk_strategy_score.begin(&pk_strategy_score, state, &nothing), PK_ARGUMENT);
     pk_memory_give(state);

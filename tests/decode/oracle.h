@@ -25,6 +25,7 @@ typedef struct oracle {
     int32_t  room;                /* asks per pass; 0: what the strategy's limits say */
     bool     renormalise;         /* log-probabilities leave pad and the ask's bans out */
     bool     nothing_after;       /* after the second token every logit is minus infinity */
+    pk_conventions conventions;         /* as oracle_source() fills them */
     /* counted, for the last sentence */
     int32_t passes, asks, most_asks, most_slots, most_rows;
 } oracle;
@@ -79,7 +80,7 @@ typedef struct oracle_session {
 static inline int32_t oracle_path(const oracle_session *s, int32_t slot, int32_t *token) {
     const int32_t n = s->slot[slot].depth;
     for (int32_t i = n; i > 0; i--, slot = s->slot[slot].before) token[i - 1] = s->slot[slot].token;
-    assert_int_equal(s->slot[slot].token, s->src.start);
+    assert_int_equal(s->slot[slot].token, s->src.model->start);
     assert_int_equal(s->slot[slot].before, -1);
     return n;
 }
@@ -207,21 +208,20 @@ static inline void oracle_decode(oracle *o, const pk_strategy *by, void *state,
     free(s);
 }
 
-/* a sentence of the oracle's, with the model's conventions */
-static inline pk_source oracle_source(const oracle *o, int32_t max_length) {
-    return (pk_source){ .suppressed = &o->pad,
-                        .n_suppressed = o->pad >= 0,
-                        .renormalise = o->renormalise,
-                        .n_tokens = 3,
-                        .vocab = o->vocab,
-                        .start = o->pad,
-                        .eos = o->eos,
-                        .unk = 1,
-                        .mask = PK_NO_TOKEN,
-                        .max_length = max_length,
-                        .n_best = 1,
-                        .length_penalty = 1,
-                        .repetition_penalty = 1 };
+/* a sentence of the oracle's; fills in the model's conventions too, which a test may change then */
+static inline pk_source oracle_source(oracle *o, int32_t max_length) {
+    o->conventions = (pk_conventions){ .suppressed = &o->pad,
+                                       .n_suppressed = o->pad >= 0,
+                                       .renormalise = o->renormalise,
+                                       .vocab = o->vocab,
+                                       .start = o->pad,
+                                       .eos = o->eos,
+                                       .unk = 1,
+                                       .length_penalty = 1,
+                                       .repetition_penalty = 1 };
+    return (pk_source){
+        .model = &o->conventions, .n_tokens = 3, .max_length = max_length, .n_best = 1
+    };
 }
 
 typedef struct oracle_result { /* a copy that outlives the state */
