@@ -260,7 +260,6 @@ const pk_strategy pk_strategy_beam = {
     .name = "beam",
     .help = "keeps several translations in view; better, and slower",
     .options = options,
-    .needs = PK_CAN_CAUSAL,
     .state_size = sizeof(pk_beam),
     .check = check,
     .limits = limits,

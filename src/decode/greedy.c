@@ -143,7 +143,6 @@ const pk_strategy pk_strategy_greedy = {
     .name = "greedy",
     .help = "the most probable token each time; fastest",
     .options = options,
-    .needs = PK_CAN_CAUSAL,
     .state_size = sizeof(state),
     .check = pk_strategy_check_single,
     .limits = limits,

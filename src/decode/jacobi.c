@@ -68,7 +68,6 @@ const pk_strategy pk_strategy_jacobi = {
     .name = "jacobi",
     .help = "greedy's output, several tokens in a pass where guesses at them turn out right",
     .options = options,
-    .needs = PK_CAN_CAUSAL,
     .state_size = sizeof(state),
     .check = pk_strategy_check_single,
     .limits = limits,

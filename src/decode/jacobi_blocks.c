@@ -129,7 +129,6 @@ static int32_t result(const void *p, pk_hypothesis *out, int32_t room) {
         .help = text,                         \
         .options = lower##_options,           \
         .variant = which,                     \
-        .needs = PK_CAN_CAUSAL,               \
         .state_size = sizeof(state),          \
         .check = pk_strategy_check_single,    \
         .limits = limits,                     \

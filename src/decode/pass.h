@@ -46,7 +46,6 @@ typedef struct pk_answer {
 
 typedef struct pk_pass {
     int32_t    n, room;
-    int32_t    model;      /* 0: the model; 1: its draft */
     pk_ask    *ask;        /* 1 .. n; 0 stands for the history itself */
     pk_answer *answer;     /* 1 .. n, valid in absorb() */
     bool       see_all;    /* asks see each other (bidirectional) instead of only their ancestors */

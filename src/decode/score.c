@@ -50,7 +50,6 @@ const pk_strategy pk_strategy_score = {
     .name = "score",
     .help = "log-probability of a given output",
     .options = options,
-    .needs = PK_CAN_CAUSAL,
     .state_size = sizeof(state),
     .limits = limits,
     .begin = begin,

@@ -15,8 +15,6 @@
 #include "base/status.h"
 #include "decode/pass.h"
 
-enum pk_can { PK_CAN_CAUSAL = 1, PK_CAN_SEE_ALL = 2, PK_CAN_PREDICT_LENGTH = 4 };   /* of a model */
-
 /* What a strategy may know of the model: made once, the same for all its sentences. */
 typedef struct pk_conventions {
     int32_t        vocab;                       /* target vocabulary size */
@@ -44,7 +42,6 @@ typedef struct pk_source {
     int32_t        n_forced;
     int32_t        n_best;                      /* hypotheses wanted */
     bool           want_scores, want_attention;
-    const float   *length_logp;                 /* predicted lengths, or NULL */
     const int32_t *draft;                       /* a guess at the output (no start, no end), or NULL */
     int32_t        n_draft;
     struct pk_ngrams *ngrams;                   /* what this document has output so far, or NULL */
@@ -69,7 +66,6 @@ struct pk_strategy {
     const char      *name, *help;
     const pk_option *options;                   /* ends with a NULL name */
     int32_t          variant;                   /* which one, where functions serve several strategies */
-    uint32_t         needs;                     /* enum pk_can bits; refused at open if the model lacks one */
     size_t           state_size;
     /* checks options against each other when a translator opens; may be NULL */
     pk_status      (*check)  (const pk_strategy *self, const void *state, int32_t n_best);

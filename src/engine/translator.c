@@ -51,13 +51,10 @@ static pk_status check_options(const pk_translator_options *o) {
 }
 
 static pk_status open_strategy(pk_translator *t, const pk_translator_options *o) {
-    const uint32_t can = PK_CAN_CAUSAL;
-    const char    *spec = o->decode && *o->decode ? o->decode : "greedy";
+    const char *spec = o->decode && *o->decode ? o->decode : "greedy";
     PK_TRY(pk_strategy_parse(spec, &t->plan.strategy, &t->options));
     t->scoring.strategy = &pk_strategy_score;
     PK_TRY(pk_memory_take(1, pk_strategy_score.state_size, &t->scoring_options));
-    if (t->plan.strategy->needs & ~can)
-        PK_FAIL(PK_UNSUPPORTED, "this model cannot do what '%s' needs", t->plan.strategy->name);
     const pk_strategy *by = t->plan.strategy;
     if (by->check) PK_TRY(by->check(by, t->options, t->n_best));
     t->plan.options = t->options;

@@ -248,7 +248,6 @@ static void propose(pk_worker *w, const pk_queue *q) {
         pk_live *l = &w->live[i];
         if (l->ready) continue;
         l->pass.n = 0;
-        l->pass.model = 0;
         l->pass.see_all = l->pass.aside = false;
         l->pass.follow = follow;
         l->pass.cost = w->cost.cost;
