@@ -1,22 +1,55 @@
-/* encoding.c - sentences come in: through the encoder, into rows of the source pools. */
+/* encoding.c - sentences come in: through the encoder, into rows of the source pools.
+ *
+ * Its arrays are its own, so that a pass which waits for its verdict is left alone. As in a pass,
+ * where they begin depends only on how many rows there are. */
 #include <string.h>
 
 #include "session/session_parts.h"
 #include "tensor/panel.h"
 
+enum { N_ARRAYS = 5, ALIGNMENT = 16 /* numbers */ };
+
+/* numbers in each array of so many rows */
+static size_t stride_of(int32_t rows) {
+    return ((size_t)rows + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static size_t bytes_of(int32_t rows) { return N_ARRAYS * stride_of(rows) * sizeof(int32_t); }
+
+pk_status pk_session_open_encoding(pk_session *s) {
+    const int32_t rows = s->on->round(s->on->self, s->max.encode_tokens);
+    return pk_twin_open(s->on, bytes_of(rows), &s->encoding.up);
+}
+
+void pk_session_close_encoding(pk_session *s) { pk_twin_close(s->on, &s->encoding.up); }
+
+/* Places the arrays for n tokens; rows beyond them are no tokens, see nothing, and are remembered
+ * where nobody looks. */
+static void lay_out(pk_session *s, int32_t n) {
+    session_encoding *e = &s->encoding;
+    int32_t **const   arrays[N_ARRAYS] = { &e->token, &e->pos, &e->slot, &e->first, &e->count };
+    e->rows = s->on->round(s->on->self, n);
+    for (size_t i = 0; i < N_ARRAYS; i++)
+        *arrays[i] = (int32_t *)(void *)e->up.here + i * stride_of(e->rows);
+    for (int32_t i = n; i < e->rows; i++) {
+        e->token[i] = PK_NO_TOKEN;
+        e->pos[i] = e->first[i] = e->count[i] = 0;
+    }
+    for (int32_t i = 0; i < e->rows; i++) e->slot[i] = s->max.source_tokens;
+}
+
 /* flattens the sentences: every token sees its own sentence */
-static int32_t flatten(pk_session *s, const pk_sentence_tokens *source, int32_t n) {
+static void flatten(session_encoding *e, const pk_sentence_tokens *source, int32_t n) {
     int32_t flat = 0;
     for (int32_t i = 0; i < n; i++) {
         const int32_t begin = flat;
         for (int32_t j = 0; j < source[i].n; j++, flat++) {
-            s->token[flat] = source[i].token[j];
-            s->pos[flat] = j;
-            s->first[flat] = begin;
-            s->count[flat] = source[i].n;
+            e->token[flat] = source[i].token[j];
+            e->pos[flat] = j;
+            e->first[flat] = begin;
+            e->count[flat] = source[i].n;
         }
     }
-    return flat;
 }
 
 /* what the ops of one encoding are called with */
@@ -27,22 +60,23 @@ typedef struct encoding {
 } encoding;
 
 static void encode_rows(encoding *e, const pk_network *net) {
-    const pk_session  *s = e->s;
-    const pk_attention see = { .heads = net->config.encoder_heads,
-                               .first = pk_twin_there(&s->up, s->first),
-                               .count = pk_twin_there(&s->up, s->count) };
+    const session_encoding *a = &e->s->encoding;
+    const pk_attention      see = { .heads = net->config.encoder_heads,
+                                    .first = pk_twin_there(&a->up, a->first),
+                                    .count = pk_twin_there(&a->up, a->count) };
     pk_run_release(&e->r, 0);
-    e->states = pk_encode(&e->r, net, pk_twin_there(&s->up, s->token),
-                          pk_twin_there(&s->up, s->pos), s->rows, &see);
+    e->states = pk_encode(&e->r, net, pk_twin_there(&a->up, a->token),
+                          pk_twin_there(&a->up, a->pos), a->rows, &see);
 }
 
 static void encode_and_remember(void *context) {
-    encoding         *e = context;
-    const pk_session *s = e->s;
+    encoding               *e = context;
+    const pk_session       *s = e->s;
+    const session_encoding *a = &s->encoding;
     for (int32_t i = 0; i < s->n_members; i++) {
         const session_member *m = &s->member[i];
         encode_rows(e, &m->net);
-        pk_remember_source(&e->r, &m->net, e->states, &m->memory, pk_twin_there(&s->up, s->slot));
+        pk_remember_source(&e->r, &m->net, e->states, &m->memory, pk_twin_there(&a->up, a->slot));
     }
 }
 
@@ -76,8 +110,8 @@ static void admit_all(pk_session *s, const pk_sentence_tokens *source, int32_t n
     for (int32_t i = 0; i < n; i++) {
         sentence[i] = s->free_sentence[--s->n_free_sentences];
         admit(s, sentence[i], source[i].n);
-        memcpy(s->slot + at, s->sentence[sentence[i]].source,
-               (size_t)source[i].n * sizeof *s->slot);
+        memcpy(s->encoding.slot + at, s->sentence[sentence[i]].source,
+               (size_t)source[i].n * sizeof *s->encoding.slot);
         at += source[i].n;
     }
 }
@@ -88,20 +122,22 @@ static int32_t tokens_of(const pk_sentence_tokens *source, int32_t n) {
     return sum;
 }
 
+static void send(const pk_session *s) {
+    pk_twin_send(s->on, &s->encoding.up, bytes_of(s->encoding.rows));
+}
+
 pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int32_t n,
                             int32_t *sentence) {
     encoding e = { .s = s };
     PK_TRY(check_room(s, source, n));
-    pk_session_drop_pass(s); /* the flat arrays serve us now */
-    pk_session_lay_out(s, tokens_of(source, n), 0);
-    for (int32_t i = 0; i < s->rows; i++) s->slot[i] = s->max.source_tokens;
-    flatten(s, source, n);
+    lay_out(s, tokens_of(source, n));
+    flatten(&s->encoding, source, n);
     admit_all(s, source, n, sentence);
     pk_run_begin(&e.r, s->on, &s->scratch);
-    pk_twin_send(s->on, &s->up, s->up_used);
+    send(s);
     pk_twin_send(s->on, &s->source, s->source.bytes);
-    s->on->repeat(s->on->self, PK_KEY_ENCODE | (uint64_t)s->rows << 8, 1, NULL, encode_and_remember,
-                  &e);
+    s->on->repeat(s->on->self, PK_KEY_ENCODE | (uint64_t)s->encoding.rows << 8, 1, NULL,
+                  encode_and_remember, &e);
     const pk_status status = pk_run_status(&e.r);
     pk_session_add_time(s, &e.r);
     for (int32_t i = 0; status != PK_OK && i < n; i++) pk_session_forget(s, sentence[i]);
@@ -121,11 +157,10 @@ pk_status pk_session_states(pk_session *s, const int32_t *token, int32_t n, floa
     void                    *copy;
     PK_TRY(check_room(s, &one, 1));
     PK_TRY(pk_memory_take(numbers, pk_dtype_bytes(s->on->activations), &copy));
-    pk_session_drop_pass(s);
-    pk_session_lay_out(s, n, 0);
-    flatten(s, &one, 1);
+    lay_out(s, n);
+    flatten(&s->encoding, &one, 1);
     pk_run_begin(&e.r, s->on, &s->scratch);
-    pk_twin_send(s->on, &s->up, s->up_used);
+    send(s);
     encode_rows(&e, &s->member[0].net);
     if (e.r.status == PK_OK)
         s->on->get(s->on->self, copy, e.states.data, numbers * pk_dtype_bytes(e.states.type));

@@ -77,21 +77,22 @@ void pk_session_lay_out(pk_session *s, int32_t n, int32_t n_questions) {
     }
 }
 
-static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
+int32_t pk_session_most_rows(const pk_session *s) {
+    const int32_t asks = s->max.asks, encoded = s->max.encode_tokens;
+    return s->on->round(s->on->self, asks > encoded ? asks : encoded);
+}
 
 pk_status pk_session_open_pass(pk_session *s) {
-    const int32_t most = larger(s->max.asks, s->max.encode_tokens);
-    const int32_t rows = s->on->round(s->on->self, most);
     const int32_t asks = s->on->round(s->on->self, s->max.asks);
     const size_t  list = (size_t)s->max.listed + (size_t)s->max.asks * (size_t)s->max.path;
-    lay_out_up(s, NULL, rows, asks);
+    lay_out_up(s, NULL, asks, asks);
     PK_TRY(pk_twin_open(s->on, s->up_used + rounded(list * sizeof *s->list), &s->up));
     PK_TRY(pk_twin_open(s->on, lay_out_down(s, NULL, asks, asks), &s->down));
     PK_TRY(PK_TAKE(&s->candidate, (size_t)s->max.asks * (size_t)s->max.top_k));
     PK_TRY(PK_TAKE(&s->followed, (size_t)s->max.sentences * (size_t)s->max.path));
     /* alignment rounds each tensor up; a few tensors are alive at a time */
-    s->scratch.size =
-        (size_t)rows * pk_session_scratch(s) * pk_dtype_bytes(s->on->activations) + 4096;
+    const size_t row = pk_session_scratch(s) * pk_dtype_bytes(s->on->activations);
+    s->scratch.size = (size_t)pk_session_most_rows(s) * row + 4096;
     return s->on->take(s->on->self, s->scratch.size, (void **)&s->scratch.base);
 }
 

@@ -30,14 +30,9 @@ static pk_status open_sentences(pk_session *s) {
     return PK_OK;
 }
 
-static int32_t most_rows(const pk_session *s) {
-    const int32_t asks = s->max.asks, encoded = s->max.encode_tokens;
-    return s->on->round(s->on->self, asks > encoded ? asks : encoded);
-}
-
 static pk_status reserve(pk_session *s) {
     const pk_limits max = {
-        .rows = most_rows(s),
+        .rows = pk_session_most_rows(s),
         .cols = pk_session_widest(s),
         .keys = s->max.path > s->max.source_length ? s->max.path : s->max.source_length,
         .questions = s->on->round(s->on->self, s->max.asks),
@@ -60,9 +55,10 @@ static pk_status open_here(const pk_ensemble *all, const pk_backend *on,
     PK_TRY(PK_TAKE(&s, 1));
     *s = (pk_session){ .on = on, .max = *max, .config = all->config };
     pk_status status;
-    PK_GOTO(pk_session_open_members(s, all, most_rows(s)));
+    PK_GOTO(pk_session_open_members(s, all, pk_session_most_rows(s)));
     PK_GOTO(pk_slots_open(&s->slots, max->slots));
     PK_GOTO(open_sentences(s));
+    PK_GOTO(pk_session_open_encoding(s));
     PK_GOTO(pk_session_open_pass(s));
     PK_GOTO(reserve(s));
     *out = s;
@@ -98,6 +94,7 @@ void pk_session_close(pk_session *s) {
     void *const blocks[] = { s->sentence, s->tips, s->new_tips, s->free_sentence, s->free_source };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
     pk_twin_close(s->on, &s->source);
+    pk_session_close_encoding(s);
     pk_session_close_pass(s);
     pk_session_close_members(s);
     pk_slots_close(&s->slots);

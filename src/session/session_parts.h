@@ -19,6 +19,14 @@ typedef struct session_twin {
     size_t bytes;
 } session_twin;
 
+/* What one call of encode sends. Its arrays are its own, so that a pass may still wait for its
+ * verdict: 20 bytes for each of max.encode_tokens, here and there. */
+typedef struct session_encoding {
+    session_twin up;
+    int32_t      rows;
+    int32_t     *token, *pos, *slot, *first, *count; /* [row] slot: of the source pools */
+} session_encoding;
+
 /* One network of those that decode together. */
 typedef struct session_member {
     pk_network net;    /* with the device's weights */
@@ -43,6 +51,7 @@ struct pk_session {
     int32_t          *free_source, n_free_source;
     session_twin      source;       /* int32_t (sentences, source_length) */
     int32_t          *source_index; /* source.here */
+    session_encoding  encoding;
 
     /* The pass in flight. Its arrays lie in `up` as lay_out() put them, filled up to `rows` and
      * `questions`, which is what the device likes; its answers in `down`. */
@@ -75,7 +84,12 @@ void      pk_session_close_members(pk_session *s);
 size_t  pk_session_scratch(const pk_session *s);
 int32_t pk_session_widest(const pk_session *s);
 
-/* pass_memory.c: the arrays of a pass */
+/* encoding.c: its arrays */
+pk_status pk_session_open_encoding(pk_session *s);
+void      pk_session_close_encoding(pk_session *s);
+
+/* pass_memory.c: the arrays of a pass. Most rows: of a pass or a call of encode */
+int32_t   pk_session_most_rows(const pk_session *s);
 pk_status pk_session_open_pass(pk_session *s);
 void      pk_session_close_pass(pk_session *s);
 pk_status pk_twin_open(const pk_backend *on, size_t bytes, session_twin *out);
