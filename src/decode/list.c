@@ -33,17 +33,9 @@ pk_status pk_strategy_parse(const char *spec, const pk_strategy **out, void **st
     for (int i = 0; pk_strategies[i]; i++) {
         const pk_strategy *s = pk_strategies[i];
         if (strlen(s->name) != size || memcmp(s->name, spec, size) != 0) continue;
-        PK_TRY(pk_memory_take(1, s->state_size, state));
-        pk_options_defaults(s->options, *state);
-        const char     *text = spec[size] ? spec + size + 1 : "";
-        const pk_status status = pk_options_parse(s->options, text, s->name, *state);
-        if (status == PK_OK) {
-            *out = s;
-            return PK_OK;
-        }
-        pk_memory_give(*state);
-        *state = NULL;
-        return status;
+        *out = s;
+        const char *text = spec[size] ? spec + size + 1 : "";
+        return pk_options_make(s->options, s->state_size, text, s->name, state);
     }
     return refuse(spec, size);
 }

@@ -15,33 +15,7 @@
 
 enum { MOST_BYTES = 1 << 20 }; /* of a recipe; more is another kind of file */
 
-/* ---- From the defaults ---- */
-
-static char **text_at(pk_recipe *r, const pk_recipe_key *k) {
-    return (char **)((char *)r + k->offset);
-}
-
-static bool is_text(const pk_recipe_key *k) {
-    return k->kind == PK_RECIPE_TEXT || k->kind == PK_RECIPE_PATH;
-}
-
-static pk_status set_defaults(pk_recipe *r) {
-    for (const pk_recipe_key *k = pk_recipe_keys; k->name; k++) {
-        if (is_text(k))
-            PK_TRY(pk_memory_copy_text(k->text, strlen(k->text), text_at(r, k)));
-        else if (!pk_recipe_is_list(k))
-            pk_recipe_set_number(r, k, k->number);
-    }
-    return PK_OK;
-}
-
-void pk_recipe_free(pk_recipe *r) {
-    for (const pk_recipe_key *k = pk_recipe_keys; k->name; k++) {
-        if (is_text(k)) pk_memory_give(*text_at(r, k));
-        if (pk_recipe_is_list(k)) pk_texts_free((pk_texts *)((char *)r + k->offset));
-    }
-    *r = (pk_recipe){ 0 };
-}
+void pk_recipe_free(pk_recipe *r) { pk_options_free(pk_recipe_keys, r); }
 
 /* ---- From a file ---- */
 
@@ -116,7 +90,7 @@ static pk_status read_set(pk_recipe *recipe, const char *const *set, size_t n) {
 
 pk_status pk_recipe_read(const char *path, const char *const *set, size_t n_set, pk_recipe *out) {
     *out = (pk_recipe){ 0 };
-    pk_status status = set_defaults(out);
+    pk_status status = pk_options_defaults(pk_recipe_keys, out);
     if (status == PK_OK && path) status = read_file(out, path);
     if (status == PK_OK) status = read_set(out, set, n_set);
     if (status != PK_OK) pk_recipe_free(out);
@@ -156,7 +130,7 @@ static pk_status check_model(const pk_recipe *r) {
                 "model.max_positions must be more than data.max_length, the end symbol needs a "
                 "position; %lld is not more than %lld",
                 (long long)r->max_positions, (long long)r->max_length);
-    if (*r->target_vocab && r->tie == 0)
+    if (*r->target_vocab && r->tie == PK_TIE_ALL)
         PK_FAIL(PK_ARGUMENT, "with vocab_target, model.tie must be decoder or none: two "
                              "vocabularies cannot share a table");
     return PK_OK;
@@ -168,7 +142,7 @@ pk_status pk_recipe_check(const pk_recipe *r) {
         PK_FAIL(PK_ARGUMENT, "from and to are codes such as en or de, of at most 15 letters");
     PK_TRY(check_data(r));
     PK_TRY(check_model(r));
-    const bool falls = r->schedule == 1 || r->schedule == 2; /* linear, cosine */
+    const bool falls = r->schedule == PK_LINEAR_FALL || r->schedule == PK_COSINE;
     if (r->updates == 0 && r->minutes <= 0 && (falls || r->cooldown > 0))
         PK_FAIL(PK_ARGUMENT, "%s needs an end: give train.updates or train.minutes",
                 falls ? "this train.schedule" : "train.cooldown");

@@ -6,25 +6,32 @@
 #define PK_RECIPE_RECIPE_H
 /* aligned by hand, to be read as a table */
 // clang-format off
-#include <stdbool.h>
+#include "base/options.h"
 
-#include "base/buffer.h"
-#include "base/status.h"
-
-typedef struct pk_texts { char **item; size_t n; } pk_texts;
+/* Choices that are the recipe's own, each with its word. */
+#define PK_NORM_MAP(X)      X(PK_NORM_POST, "post") X(PK_NORM_PRE, "pre")
+#define PK_POSITIONS_MAP(X) X(PK_POSITIONS_SINUSOIDAL, "sinusoidal") X(PK_POSITIONS_LEARNED, "learned")
+#define PK_TIE_MAP(X)       X(PK_TIE_ALL, "all") X(PK_TIE_DECODER, "decoder") X(PK_TIE_NONE, "none")
+#define PK_FALL_MAP(X)      X(PK_INVERSE_SQRT, "inverse-sqrt") X(PK_LINEAR_FALL, "linear") X(PK_COSINE, "cosine") \
+                            X(PK_CONSTANT, "constant")
+#define PK_METRIC_MAP(X)    X(PK_METRIC_LOSS, "loss") X(PK_METRIC_BLEU, "bleu")
+typedef enum pk_recipe_norm { PK_NORM_MAP(PK_CHOICE_CONSTANT) } pk_recipe_norm;
+typedef enum pk_recipe_positions { PK_POSITIONS_MAP(PK_CHOICE_CONSTANT) } pk_recipe_positions;
+typedef enum pk_recipe_tie { PK_TIE_MAP(PK_CHOICE_CONSTANT) } pk_recipe_tie;
+typedef enum pk_fall { PK_FALL_MAP(PK_CHOICE_CONSTANT) } pk_fall;
+typedef enum pk_recipe_metric { PK_METRIC_MAP(PK_CHOICE_CONSTANT) } pk_recipe_metric;
 
 /* X(kind, resume, field, key, default, lowest, highest, choices, help)
- * kinds: TEXT (char *, "" when not given), TEXTS (one or a list), PATH and PATHS (the same; read as absolute paths),
- *        FLOATS (a list; pk_texts, checked to be numbers), INT (int64_t), FLOAT (double), CHOICE (int32_t, index into
- *        "a|b|c"), FLAG (bool)
+ * kinds: those of base/options.h. Relative paths are read as absolute ones. A CHOICE is a constant of the enum whose
+ *        words are named; where `lowest` is not 0 it is the set of bits of those that may be chosen.
  * resume: FIXED keys may not differ when a training goes on, FREE ones may */
 #define PK_RECIPE_MAP(X) \
-    X(TEXT,   FIXED, task,             "task",                "at", 0, 0, NULL, "what is learned: at (left to right), at-rl (right to left); with options, name:key=value,...") \
+    X(TEXT,   FIXED, task,             "task",                "at", 0, 0, NULL, "what is learned: a task of the list at the end; with options, name:key=value,...") \
     X(PATH,   FREE,  output,           "output",              "", 0, 0, NULL, "folder for checkpoints, log, plot and the finished model") \
     X(TEXT,   FREE,  device,           "device",              "cpu", 0, 0, NULL, "who computes: cpu, cuda, cuda:N, ref") \
-    X(INT,    FREE,  threads,          "threads",             0, 0, 1024, NULL, "threads on the cpu; 0: one per core") \
-    X(CHOICE, FREE,  type,             "type",                0, 0, 0, "auto|f32|bf16", "numbers to compute with; auto: bf16 on a GPU, f32 elsewhere; weights are kept in f32") \
-    X(INT,    FIXED, seed,             "seed",                1, 0, 9e15, NULL, "of all randomness") \
+    X(LONG,   FREE,  threads,          "threads",             0, 0, 1024, NULL, "threads on the cpu; 0: one per core") \
+    X(CHOICE, FREE,  type,             "type",                PK_CHOICE_AUTO, 1 << PK_F32 | 1 << PK_BF16, 0, number_types, "numbers to compute with; auto: bf16 on a GPU, f32 elsewhere; weights are kept in f32") \
+    X(LONG,   FIXED, seed,             "seed",                1, 0, 9e15, NULL, "of all randomness") \
     X(PATH,   FIXED, vocab,            "vocab",               "", 0, 0, NULL, "SentencePiece model of both languages, made by `pronk vocab`; not needed with init") \
     X(PATH,   FIXED, target_vocab,     "vocab_target",        "", 0, 0, NULL, "SentencePiece model of the target language, where it is another") \
     X(TEXT,   FIXED, source_language,  "from",                "", 0, 0, NULL, "language of the source, an ISO code; for the finished model and the language check") \
@@ -33,65 +40,65 @@ typedef struct pk_texts { char **item; size_t n; } pk_texts;
     X(TEXTS,  FIXED, freeze,           "freeze",              NULL, 0, 0, NULL, "weights that stay as they are: names, * matches anything (encoder.*)") \
     X(PATHS,  FIXED, source,           "data.source",         NULL, 0, 0, NULL, "source text, a sentence a line; plain, .gz, .xz or .zst; one file or several") \
     X(PATHS,  FIXED, target,           "data.target",         NULL, 0, 0, NULL, "its translations, line by line") \
-    X(FLOATS, FIXED, weight,           "data.weight",         NULL, 0, 1e6, NULL, "how often each corpus is seen in an epoch, 1 each unless given; 0.5: half of it, 2: twice") \
+    X(NUMBERS, FIXED, weight,          "data.weight",         NULL, 0, 1e6, NULL, "how often each corpus is seen in an epoch, 1 each unless given; 0.5: half of it, 2: twice") \
     X(PATH,   FREE,  cache,            "data.cache",          "", 0, 0, NULL, "folder for encoded text; default: output/cache") \
-    X(INT,    FIXED, max_length,       "data.max_length",     200, 1, 4096, NULL, "longest sentence in tokens, either side; longer pairs are left out") \
-    X(FLOAT,  FIXED, max_ratio,        "data.max_ratio",      4, 1, 1000, NULL, "most tokens of one side for one of the other, in pairs of more than 10 tokens") \
+    X(LONG,   FIXED, max_length,       "data.max_length",     200, 1, 4096, NULL, "longest sentence in tokens, either side; longer pairs are left out") \
+    X(DOUBLE, FIXED, max_ratio,        "data.max_ratio",      4, 1, 1000, NULL, "most tokens of one side for one of the other, in pairs of more than 10 tokens") \
     X(FLAG,   FIXED, drop_duplicates,  "data.drop_duplicates", 1, 0, 0, NULL, "leave out pairs seen before") \
     X(FLAG,   FIXED, check_language,   "data.check_language", 0, 0, 0, NULL, "leave out pairs whose script or stop words say another language (needs from and to)") \
-    X(FLOAT,  FIXED, sampling,         "data.sampling",       0, 0, 1, NULL, "subword regularisation: smoothing of sampled segmentations (0.1 to 0.5), 0: none") \
-    X(INT,    FIXED, batch_tokens,     "data.batch_tokens",   4096, 16, 1 << 24, NULL, "most source tokens, and most target tokens, of a batch") \
-    X(INT,    FIXED, dim,              "model.dim",           512, 8, 8192, NULL, "width") \
-    X(INT,    FIXED, encoder_layers,   "model.encoder_layers", 6, 1, 100, NULL, "layers") \
-    X(INT,    FIXED, decoder_layers,   "model.decoder_layers", 6, 1, 100, NULL, "layers") \
-    X(INT,    FIXED, heads,            "model.heads",         8, 1, 128, NULL, "attention heads") \
-    X(INT,    FIXED, ffn,              "model.ffn",           2048, 8, 65536, NULL, "width of the feed-forward blocks") \
-    X(INT,    FIXED, decoder_ffn,      "model.decoder_ffn",   0, 0, 65536, NULL, "the same in the decoder, where it differs; 0: as model.ffn") \
-    X(CHOICE, FIXED, act,              "model.act",           1, 0, 0, "linear|relu|gelu|swish", "activation") \
-    X(CHOICE, FIXED, norm,             "model.norm",          0, 0, 0, "post|pre", "where norms stand: after each block, or before (deep stacks)") \
-    X(CHOICE, FIXED, positions,        "model.positions",     0, 0, 0, "sinusoidal|learned", "how positions are told") \
-    X(CHOICE, FIXED, tie,              "model.tie",           0, 0, 0, "all|decoder|none", "one table for both embeddings and output; for the decoder's two; or three tables") \
+    X(DOUBLE, FIXED, sampling,         "data.sampling",       0, 0, 1, NULL, "subword regularisation: smoothing of sampled segmentations (0.1 to 0.5), 0: none") \
+    X(LONG,   FIXED, batch_tokens,     "data.batch_tokens",   4096, 16, 1 << 24, NULL, "most source tokens, and most target tokens, of a batch") \
+    X(LONG,   FIXED, dim,              "model.dim",           512, 8, 8192, NULL, "width") \
+    X(LONG,   FIXED, encoder_layers,   "model.encoder_layers", 6, 1, 100, NULL, "layers") \
+    X(LONG,   FIXED, decoder_layers,   "model.decoder_layers", 6, 1, 100, NULL, "layers") \
+    X(LONG,   FIXED, heads,            "model.heads",         8, 1, 128, NULL, "attention heads") \
+    X(LONG,   FIXED, ffn,              "model.ffn",           2048, 8, 65536, NULL, "width of the feed-forward blocks") \
+    X(LONG,   FIXED, decoder_ffn,      "model.decoder_ffn",   0, 0, 65536, NULL, "the same in the decoder, where it differs; 0: as model.ffn") \
+    X(CHOICE, FIXED, act,              "model.act",           PK_RELU, 0, 0, activations, "activation") \
+    X(CHOICE, FIXED, norm,             "model.norm",          PK_NORM_POST, 0, 0, norms, "where norms stand: after each block, or before (deep stacks)") \
+    X(CHOICE, FIXED, positions,        "model.positions",     PK_POSITIONS_SINUSOIDAL, 0, 0, positions, "how positions are told") \
+    X(CHOICE, FIXED, tie,              "model.tie",           PK_TIE_ALL, 0, 0, ties, "one table for both embeddings and output; for the decoder's two; or three tables") \
     X(FLAG,   FIXED, output_bias,      "model.output_bias",   0, 0, 0, NULL, "learn a bias for every output token") \
-    X(INT,    FIXED, max_positions,    "model.max_positions", 512, 8, 65536, NULL, "longest sentence the model will ever take, end symbol included") \
-    X(INT,    FREE,  updates,          "train.updates",       100000, 0, 1e12, NULL, "stop after so many updates; 0: no limit") \
-    X(FLOAT,  FREE,  minutes,          "train.minutes",       0, 0, 1e7, NULL, "stop after so many minutes of training; 0: no limit") \
-    X(INT,    FIXED, accumulate,       "train.accumulate",    1, 1, 65536, NULL, "batches whose gradients make one update") \
-    X(FLOAT,  FREE,  rate,             "train.rate",          7e-4, 0, 1, NULL, "highest learning rate") \
-    X(INT,    FREE,  warmup,           "train.warmup",        4000, 0, 1e9, NULL, "updates until it is reached, in a straight line") \
-    X(CHOICE, FREE,  schedule,         "train.schedule",      0, 0, 0, "inverse-sqrt|linear|cosine|constant", "how it falls then") \
-    X(FLOAT,  FREE,  final_rate,       "train.final_rate",    0.02, 0, 1, NULL, "where it ends, as a share of the highest (linear, cosine, cool-down)") \
-    X(FLOAT,  FREE,  cooldown,         "train.cooldown",      0, 0, 1, NULL, "last share of the training over which the rate also falls in a straight line (needs a limit)") \
-    X(FLOAT,  FREE,  beta1,            "train.beta1",         0.9, 0, 0.99999, NULL, "Adam's") \
-    X(FLOAT,  FREE,  beta2,            "train.beta2",         0.98, 0, 0.999999, NULL, "Adam's") \
-    X(FLOAT,  FREE,  epsilon,          "train.epsilon",       1e-8, 1e-12, 1, NULL, "Adam's") \
-    X(FLOAT,  FREE,  weight_decay,     "train.weight_decay",  0, 0, 1, NULL, "decoupled weight decay") \
-    X(FLOAT,  FREE,  clip,             "train.clip",          1, 0, 1e9, NULL, "longest gradient; 0: any") \
-    X(FLOAT,  FREE,  smoothing,        "train.label_smoothing", 0.1, 0, 0.99, NULL, "share of each label that goes to all tokens alike") \
-    X(FLOAT,  FREE,  dropout,          "train.dropout",       0.1, 0, 0.99, NULL, "of embeddings and of what each block adds") \
-    X(FLOAT,  FREE,  attention_dropout, "train.attention_dropout", 0, 0, 0.99, NULL, "of attention probabilities") \
-    X(FLOAT,  FREE,  activation_dropout, "train.activation_dropout", 0, 0, 0.99, NULL, "inside feed-forward blocks") \
-    X(FLOAT,  FIXED, average,          "train.average",       0, 0, 0.999999, NULL, "moving average of the weights, which is then validated and saved: its memory (0.9995 say); 0: none") \
+    X(LONG,   FIXED, max_positions,    "model.max_positions", 512, 8, 65536, NULL, "longest sentence the model will ever take, end symbol included") \
+    X(LONG,   FREE,  updates,          "train.updates",       100000, 0, 1e12, NULL, "stop after so many updates; 0: no limit") \
+    X(DOUBLE, FREE,  minutes,          "train.minutes",       0, 0, 1e7, NULL, "stop after so many minutes of training; 0: no limit") \
+    X(LONG,   FIXED, accumulate,       "train.accumulate",    1, 1, 65536, NULL, "batches whose gradients make one update") \
+    X(DOUBLE, FREE,  rate,             "train.rate",          7e-4, 0, 1, NULL, "highest learning rate") \
+    X(LONG,   FREE,  warmup,           "train.warmup",        4000, 0, 1e9, NULL, "updates until it is reached, in a straight line") \
+    X(CHOICE, FREE,  schedule,         "train.schedule",      PK_INVERSE_SQRT, 0, 0, falls, "how it falls then") \
+    X(DOUBLE, FREE,  final_rate,       "train.final_rate",    0.02, 0, 1, NULL, "where it ends, as a share of the highest (linear, cosine, cool-down)") \
+    X(DOUBLE, FREE,  cooldown,         "train.cooldown",      0, 0, 1, NULL, "last share of the training over which the rate also falls in a straight line (needs a limit)") \
+    X(DOUBLE, FREE,  beta1,            "train.beta1",         0.9, 0, 0.99999, NULL, "Adam's") \
+    X(DOUBLE, FREE,  beta2,            "train.beta2",         0.98, 0, 0.999999, NULL, "Adam's") \
+    X(DOUBLE, FREE,  epsilon,          "train.epsilon",       1e-8, 1e-12, 1, NULL, "Adam's") \
+    X(DOUBLE, FREE,  weight_decay,     "train.weight_decay",  0, 0, 1, NULL, "decoupled weight decay") \
+    X(DOUBLE, FREE,  clip,             "train.clip",          1, 0, 1e9, NULL, "longest gradient; 0: any") \
+    X(DOUBLE, FREE,  smoothing,        "train.label_smoothing", 0.1, 0, 0.99, NULL, "share of each label that goes to all tokens alike") \
+    X(DOUBLE, FREE,  dropout,          "train.dropout",       0.1, 0, 0.99, NULL, "of embeddings and of what each block adds") \
+    X(DOUBLE, FREE,  attention_dropout, "train.attention_dropout", 0, 0, 0.99, NULL, "of attention probabilities") \
+    X(DOUBLE, FREE,  activation_dropout, "train.activation_dropout", 0, 0, 0.99, NULL, "inside feed-forward blocks") \
+    X(DOUBLE, FIXED, average,          "train.average",       0, 0, 0.999999, NULL, "moving average of the weights, which is then validated and saved: its memory (0.9995 say); 0: none") \
     X(PATH,   FREE,  valid_source,     "valid.source",        "", 0, 0, NULL, "text to validate on") \
     X(PATH,   FREE,  valid_target,     "valid.target",        "", 0, 0, NULL, "its translations") \
-    X(INT,    FREE,  valid_every,      "valid.every",         0, 0, 1e12, NULL, "updates between validations; 0: only at the end") \
+    X(LONG,   FREE,  valid_every,      "valid.every",         0, 0, 1e12, NULL, "updates between validations; 0: only at the end") \
     X(FLAG,   FREE,  valid_bleu,       "valid.bleu",          1, 0, 0, NULL, "also translate it and measure BLEU and chrF") \
     X(TEXT,   FREE,  valid_decode,     "valid.decode",        "greedy", 0, 0, NULL, "how to translate it") \
-    X(CHOICE, FREE,  valid_metric,     "valid.metric",        0, 0, 0, "loss|bleu", "by which the best checkpoint is chosen") \
-    X(INT,    FREE,  patience,         "valid.patience",      0, 0, 1e6, NULL, "stop after so many validations without a better one; 0: never") \
-    X(INT,    FREE,  save_every,       "save.every",          1000, 0, 1e12, NULL, "updates between checkpoints; 0: only at the end") \
-    X(INT,    FREE,  save_keep,        "save.keep",           3, 1, 1000, NULL, "checkpoints to keep") \
-    X(CHOICE, FREE,  save_type,        "save.type",           1, 0, 0, "f32|f16|i8", "numbers of the finished model") \
-    X(INT,    FREE,  log_every,        "log.every",           100, 1, 1e9, NULL, "updates between lines of the log")
+    X(CHOICE, FREE,  valid_metric,     "valid.metric",        PK_METRIC_LOSS, 0, 0, metrics, "by which the best checkpoint is chosen") \
+    X(LONG,   FREE,  patience,         "valid.patience",      0, 0, 1e6, NULL, "stop after so many validations without a better one; 0: never") \
+    X(LONG,   FREE,  save_every,       "save.every",          1000, 0, 1e12, NULL, "updates between checkpoints; 0: only at the end") \
+    X(LONG,   FREE,  save_keep,        "save.keep",           3, 1, 1000, NULL, "checkpoints to keep") \
+    X(CHOICE, FREE,  save_type,        "save.type",           PK_F16, 1 << PK_F32 | 1 << PK_F16 | 1 << PK_I8, 0, number_types, "numbers of the finished model") \
+    X(LONG,   FREE,  log_every,        "log.every",           100, 1, 1e9, NULL, "updates between lines of the log")
 
-#define PK_RECIPE_TYPE_TEXT   char *
-#define PK_RECIPE_TYPE_TEXTS  pk_texts
-#define PK_RECIPE_TYPE_PATH   char *
-#define PK_RECIPE_TYPE_PATHS  pk_texts
-#define PK_RECIPE_TYPE_FLOATS pk_texts
-#define PK_RECIPE_TYPE_INT    int64_t
-#define PK_RECIPE_TYPE_FLOAT  double
-#define PK_RECIPE_TYPE_CHOICE int32_t
-#define PK_RECIPE_TYPE_FLAG   bool
+#define PK_RECIPE_TYPE_TEXT    char *
+#define PK_RECIPE_TYPE_TEXTS   pk_texts
+#define PK_RECIPE_TYPE_PATH    char *
+#define PK_RECIPE_TYPE_PATHS   pk_texts
+#define PK_RECIPE_TYPE_NUMBERS pk_texts
+#define PK_RECIPE_TYPE_LONG    int64_t
+#define PK_RECIPE_TYPE_DOUBLE  double
+#define PK_RECIPE_TYPE_CHOICE  int32_t
+#define PK_RECIPE_TYPE_FLAG    bool
 #define PK_RECIPE_FIELD(kind, resume, field, key, normal, lowest, highest, choices, help) PK_RECIPE_TYPE_##kind field;
 typedef struct pk_recipe { PK_RECIPE_MAP(PK_RECIPE_FIELD) } pk_recipe;
 

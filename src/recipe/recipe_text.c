@@ -44,23 +44,14 @@ static void write_list(pk_buffer *out, const pk_texts *list) {
     pk_buffer_add_text(out, "]");
 }
 
-static void write_choice(pk_buffer *out, const char *choices, int32_t index) {
-    while (index--) choices = strchr(choices, '|') + 1;
-    pk_buffer_add(out, choices, strcspn(choices, "|"));
-}
-
-static void write_value(pk_buffer *out, const pk_recipe_key *k, const void *field) {
-    switch (k->kind) {
-    case PK_RECIPE_TEXT:
-    case PK_RECIPE_PATH: write_text(out, *(char *const *)field); break;
-    case PK_RECIPE_TEXTS:
-    case PK_RECIPE_PATHS:
-    case PK_RECIPE_FLOATS: write_list(out, field); break;
-    case PK_RECIPE_INT: pk_buffer_print(out, "%lld", (long long)*(const int64_t *)field); break;
-    case PK_RECIPE_FLOAT: pk_recipe_add_number(out, *(const double *)field); break;
-    case PK_RECIPE_CHOICE: write_choice(out, k->choices, *(const int32_t *)field); break;
-    case PK_RECIPE_FLAG: pk_buffer_add_text(out, *(const bool *)field ? "true" : "false"); break;
-    }
+static void write_value(pk_buffer *out, const pk_option *k, const pk_recipe *r) {
+    const void *field = (const char *)r + k->offset;
+    if (pk_option_is_text(k))
+        write_text(out, *(char *const *)field);
+    else if (pk_option_is_list(k))
+        write_list(out, field);
+    else
+        pk_option_print_value(k, r, out);
 }
 
 /* how much of a name is its section; 0: it has none */
@@ -71,12 +62,12 @@ static size_t section_length(const char *name) {
 
 void pk_recipe_write(const pk_recipe *r, pk_buffer *yaml) {
     const char *before = "";
-    for (const pk_recipe_key *k = pk_recipe_keys; k->name; before = (k++)->name) {
+    for (const pk_option *k = pk_recipe_keys; k->name; before = (k++)->name) {
         const size_t n = section_length(k->name);
         const bool   same = n && section_length(before) == n && !strncmp(before, k->name, n);
         if (n && !same) pk_buffer_print(yaml, "%.*s:\n", (int)n, k->name);
         pk_buffer_print(yaml, "%s%s: ", n ? "  " : "", k->name + (n ? n + 1 : 0));
-        write_value(yaml, k, pk_recipe_field(r, k));
+        write_value(yaml, k, r);
         pk_buffer_add_text(yaml, "\n");
     }
 }
@@ -88,31 +79,26 @@ static const char *last_part(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-static bool same_text(const pk_recipe_key *k, const char *a, const char *b) {
-    const bool path = k->kind == PK_RECIPE_PATH || k->kind == PK_RECIPE_PATHS;
+static bool same_text(const pk_option *k, const char *a, const char *b) {
+    const bool path = pk_option_is_path(k);
     return !strcmp(path ? last_part(a) : a, path ? last_part(b) : b);
 }
 
-static bool same_list(const pk_recipe_key *k, const pk_texts *a, const pk_texts *b) {
+static bool same_list(const pk_option *k, const pk_texts *a, const pk_texts *b) {
     if (a->n != b->n) return false;
     for (size_t i = 0; i < a->n; i++)
         if (!same_text(k, a->item[i], b->item[i])) return false;
     return true;
 }
 
-static bool same_value(const pk_recipe_key *k, const void *a, const void *b) {
-    switch (k->kind) {
-    case PK_RECIPE_INT: return *(const int64_t *)a == *(const int64_t *)b;
-    case PK_RECIPE_FLOAT: return *(const double *)a == *(const double *)b;
-    case PK_RECIPE_CHOICE: return *(const int32_t *)a == *(const int32_t *)b;
-    case PK_RECIPE_FLAG: return *(const bool *)a == *(const bool *)b;
-    case PK_RECIPE_TEXT:
-    case PK_RECIPE_PATH: return same_text(k, *(char *const *)a, *(char *const *)b);
-    default: return same_list(k, a, b);
-    }
+static bool same_value(const pk_option *k, const pk_recipe *a, const pk_recipe *b) {
+    const void *x = (const char *)a + k->offset, *y = (const char *)b + k->offset;
+    if (pk_option_is_list(k)) return same_list(k, x, y);
+    if (pk_option_is_text(k)) return same_text(k, *(char *const *)x, *(char *const *)y);
+    return pk_option_number(k, a) == pk_option_number(k, b);
 }
 
-static pk_status differs(const pk_recipe_key *k, const void *before, const void *now) {
+static pk_status differs(const pk_option *k, const pk_recipe *before, const pk_recipe *now) {
     pk_buffer was = { 0 }, is = { 0 };
     write_value(&was, k, before);
     write_value(&is, k, now);
@@ -127,10 +113,8 @@ static pk_status differs(const pk_recipe_key *k, const void *before, const void 
 }
 
 pk_status pk_recipe_compatible(const pk_recipe *before, const pk_recipe *now) {
-    for (const pk_recipe_key *k = pk_recipe_keys; k->name; k++) {
-        const void *a = pk_recipe_field(before, k), *b = pk_recipe_field(now, k);
-        if (k->fixed && !same_value(k, a, b)) return differs(k, a, b);
-    }
+    for (const pk_option *k = pk_recipe_keys; k->name; k++)
+        if (pk_recipe_is_fixed(k) && !same_value(k, before, now)) return differs(k, before, now);
     return PK_OK;
 }
 
@@ -155,49 +139,13 @@ static void add_wrapped(pk_buffer *out, const char *text) {
     pk_buffer_add_text(out, "\n");
 }
 
-static void add_range(pk_buffer *out, const pk_recipe_key *k) {
-    pk_recipe_add_number(out, k->lowest);
-    pk_buffer_add_text(out, "..");
-    pk_recipe_add_number(out, k->highest);
-}
-
-/* "train.rate: 0..1 (0.0007)" */
-static void add_heading(pk_buffer *out, const pk_recipe_key *k) {
-    pk_buffer_print(out, "%s: ", k->name);
-    switch (k->kind) {
-    case PK_RECIPE_TEXT: pk_buffer_add_text(out, "TEXT"); break;
-    case PK_RECIPE_PATH: pk_buffer_add_text(out, "PATH"); break;
-    case PK_RECIPE_TEXTS: pk_buffer_add_text(out, "TEXT or [TEXT, ...]"); break;
-    case PK_RECIPE_PATHS: pk_buffer_add_text(out, "PATH or [PATH, ...]"); break;
-    case PK_RECIPE_FLOATS: pk_buffer_add_text(out, "[NUMBER, ...]"); break;
-    case PK_RECIPE_CHOICE: pk_buffer_add_text(out, k->choices); break;
-    case PK_RECIPE_FLAG: pk_buffer_add_text(out, "true|false"); break;
-    default: add_range(out, k); break;
-    }
-    if (k->text && *k->text) pk_buffer_print(out, " (%s)", k->text);
-    if (k->kind < PK_RECIPE_INT) return;
-    pk_buffer_add_text(out, " (");
-    if (k->kind == PK_RECIPE_CHOICE)
-        write_choice(out, k->choices, (int32_t)k->number);
-    else if (k->kind == PK_RECIPE_FLAG)
-        pk_buffer_add_text(out, k->number != 0 ? "true" : "false");
-    else
-        pk_recipe_add_number(out, k->number);
-    pk_buffer_add_text(out, ")");
-}
-
+/* "train.rate: 0..1 (0.0007)", and below it what it is */
 void pk_recipe_help(pk_buffer *out) {
-    for (const pk_recipe_key *k = pk_recipe_keys; k->name; k++) {
-        add_heading(out, k);
+    for (const pk_option *k = pk_recipe_keys; k->name; k++) {
+        pk_buffer_print(out, "%s: ", k->name);
+        pk_option_print_range(k, out);
+        pk_option_print_default(k, out);
         pk_buffer_add_text(out, "\n");
         add_wrapped(out, k->help);
     }
-}
-
-pk_status pk_recipe_text(char **out) {
-    pk_buffer text = { 0 };
-    pk_recipe_help(&text);
-    const pk_status status = pk_buffer_take(&text, out, NULL);
-    if (status != PK_OK) pk_buffer_free(&text);
-    return status;
 }

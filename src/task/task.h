@@ -42,6 +42,7 @@ typedef struct pk_task {
 
 const pk_task *pk_task_find(const char *name); /* NULL: no such task */
 const pk_task *pk_task_at(size_t i);           /* NULL past the end */
+void           pk_tasks_help(pk_buffer *out);  /* every task with its options, for people */
 
 /* The source as the encoder gets it; n tokens, which see each other. May be called again: the
  * sentence goes on. */

@@ -17,15 +17,21 @@ const pk_task *pk_task_find(const char *name) {
     return NULL;
 }
 
-static pk_status no_such_task(const char *name) {
-    char   known[256] = "";
-    size_t at = 0;
-    for (size_t i = 0; i < N_TASKS && at + strlen(tasks[i]->name) + 3 < sizeof known; i++) {
-        if (at) memcpy(known + at, ", ", 2), at += 2;
-        memcpy(known + at, tasks[i]->name, strlen(tasks[i]->name));
-        at += strlen(tasks[i]->name);
+void pk_tasks_help(pk_buffer *out) {
+    for (size_t i = 0; i < N_TASKS; i++) {
+        pk_buffer_print(out, "%s  %s\n", tasks[i]->name, tasks[i]->help);
+        if (tasks[i]->table) pk_options_help(tasks[i]->table, out);
     }
-    PK_FAIL(PK_ARGUMENT, "there is no task \"%.60s\"; there are: %s", name, known);
+}
+
+static pk_status no_such_task(const char *name) {
+    pk_buffer known = { 0 };
+    for (size_t i = 0; i < N_TASKS; i++)
+        pk_buffer_print(&known, "%s%s", i ? ", " : "", tasks[i]->name);
+    const pk_status status = pk_fail_with(PK_ARGUMENT, "there is no task \"%.60s\"; there are: %s",
+                                          name, known.data ? known.data : "at");
+    pk_buffer_free(&known);
+    return status;
 }
 
 static const pk_option no_options[] = { { 0 } };
@@ -41,11 +47,5 @@ pk_status pk_task_parse(const char *text, const pk_task **task, void **options) 
     *task = pk_task_find(name);
     if (!*task) return no_such_task(name);
     const pk_option *table = (*task)->table ? (*task)->table : no_options;
-    PK_TRY(pk_memory_take(1, (*task)->options_size + 1, options));
-    pk_options_defaults(table, *options);
-    const pk_status status = pk_options_parse(table, colon ? colon + 1 : "", name, *options);
-    if (status == PK_OK) return PK_OK;
-    pk_memory_give(*options);
-    *options = NULL;
-    return status;
+    return pk_options_make(table, (*task)->options_size, colon ? colon + 1 : "", name, options);
 }

@@ -60,7 +60,7 @@ static pk_status fill_model(const pk_recipe *r, const pk_stored *file, pk_model_
     const pk_task *task = pk_task_find(name);
     if (!task) PK_FAIL(PK_UNSUPPORTED, "it was made by a task that is not known here, %s", name);
     PK_TRY(pk_start_model_open(r, task, m));
-    m->type = (pk_dtype)r->save_type; /* the recipe's choices are in the order of the types */
+    m->type = (pk_dtype)r->save_type;
     if (!m->network.encoder) PK_TRY(pk_network_init(&m->network));
     PK_TRY(pk_network_walk(&m->network, bind_weight, (void *)file));
     pk_network_share(&m->network);

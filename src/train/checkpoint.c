@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "checkpoint/json.h"
 #include "checkpoint/stored.h"
 #include "recipe/recipe_parts.h"
@@ -86,7 +87,7 @@ static uint64_t add_bytes(uint64_t sum, const void *data, size_t bytes) {
 
 static void write_INT(pk_buffer *out, int64_t value) { pk_buffer_print(out, "%" PRId64, value); }
 static void write_FLOAT(pk_buffer *out, double value) {
-    pk_recipe_add_number(out, isfinite(value) ? value : 0);
+    pk_number_print(out, isfinite(value) ? value : 0);
 }
 
 /* ,"key":"text", and the checksum with it */
@@ -186,7 +187,9 @@ static bool read_INT(const char *text, int64_t *out) {
     return *text && !*end;
 }
 
-static bool read_FLOAT(const char *text, double *out) { return pk_recipe_number(text, out); }
+static bool read_FLOAT(const char *text, double *out) {
+    return pk_number_parse(text, strlen(text), out);
+}
 
 static pk_status read_standing(const json_t *metadata, pk_standing *s) {
 #define READ(kind, field) \

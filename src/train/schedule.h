@@ -6,8 +6,6 @@
 #define PK_TRAIN_SCHEDULE_H
 #include "recipe/recipe.h"
 
-typedef enum pk_fall { PK_INVERSE_SQRT, PK_LINEAR_FALL, PK_COSINE, PK_CONSTANT } pk_fall;
-
 typedef struct pk_schedule {
     pk_fall fall;
     double  rate;       /* highest */

@@ -89,8 +89,6 @@ static pk_status read_vocabulary(const pk_recipe *r, const pk_task *task, pk_mod
 
 /* ---- configuration ---- */
 
-enum { TIE_ALL, TIE_DECODER, TIE_NONE };
-
 static pk_status copy_language(const char *code, char *out, size_t room) {
     if (strlen(code) >= room) PK_FAIL(PK_ARGUMENT, "\"%.40s\" is no language code", code);
     memcpy(out, code, strlen(code) + 1);
@@ -98,7 +96,7 @@ static pk_status copy_language(const char *code, char *out, size_t room) {
 }
 
 static pk_status fill_config(const pk_recipe *r, pk_config *c) {
-    if (r->tie == TIE_ALL && *r->target_vocab)
+    if (r->tie == PK_TIE_ALL && *r->target_vocab)
         PK_FAIL(PK_ARGUMENT,
                 "two vocabularies cannot share a table: set model.tie to decoder or none");
     c->dim = (int32_t)r->dim;
@@ -108,9 +106,9 @@ static pk_status fill_config(const pk_recipe *r, pk_config *c) {
     c->encoder_ffn = c->decoder_ffn = (int32_t)r->ffn;
     if (r->decoder_ffn) c->decoder_ffn = (int32_t)r->decoder_ffn;
     c->act = r->act;
-    c->pre_norm = c->final_norm = r->norm;
-    c->share_embeddings = r->tie == TIE_ALL;
-    c->tie_output = r->tie != TIE_NONE;
+    c->pre_norm = c->final_norm = r->norm == PK_NORM_PRE;
+    c->share_embeddings = r->tie == PK_TIE_ALL;
+    c->tie_output = r->tie != PK_TIE_NONE;
     c->embed_scale = sqrtf((float)r->dim);
     c->max_source = c->max_target = (int32_t)r->max_positions;
     PK_TRY(copy_language(r->source_language, c->source_language, sizeof c->source_language));

@@ -17,10 +17,7 @@ pk_status pk_trainer_path(const pk_trainer *t, const char *name, char **out) {
     return PK_OK;
 }
 
-pk_dtype pk_trainer_save_type(const pk_trainer *t) {
-    static const pk_dtype types[] = { PK_F32, PK_F16, PK_I8 }; /* as the recipe lists them */
-    return types[t->recipe.save_type];
-}
+pk_dtype pk_trainer_save_type(const pk_trainer *t) { return (pk_dtype)t->recipe.save_type; }
 
 /* ---- provenance ---- */
 
@@ -32,8 +29,8 @@ static char *last_part(char *path) {
 /* The recipe with files named by their last part. `view` borrows every text from the recipe; lists
  * of files are its own and given back with free_view(). */
 static void free_view(pk_recipe *view) {
-    for (const pk_recipe_key *k = pk_recipe_keys; k->name; k++)
-        if (k->kind == PK_RECIPE_PATHS)
+    for (const pk_option *k = pk_recipe_keys; k->name; k++)
+        if (k->kind == PK_OPTION_PATHS)
             pk_memory_give(((pk_texts *)(void *)((char *)view + k->offset))->item);
 }
 
@@ -48,10 +45,10 @@ static pk_status shorten_list(pk_texts *list, pk_status status) {
 static pk_status view_without_folders(const pk_recipe *r, pk_recipe *view) {
     pk_status status = PK_OK;
     *view = *r;
-    for (const pk_recipe_key *k = pk_recipe_keys; k->name; k++) {
+    for (const pk_option *k = pk_recipe_keys; k->name; k++) {
         void *field = (char *)view + k->offset;
-        if (k->kind == PK_RECIPE_PATH) *(char **)field = last_part(*(char **)field);
-        if (k->kind == PK_RECIPE_PATHS) status = shorten_list(field, status);
+        if (k->kind == PK_OPTION_PATH) *(char **)field = last_part(*(char **)field);
+        if (k->kind == PK_OPTION_PATHS) status = shorten_list(field, status);
     }
     if (status != PK_OK) free_view(view);
     return status;

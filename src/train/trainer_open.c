@@ -9,14 +9,13 @@
 
 #include "backend/list.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "recipe/recipe_parts.h"
 #include "task/task_list.h"
 #include "tensor/panel.h"
 #include "train/trainer.h"
 
 /* ---- the device ---- */
-
-enum { TYPE_AUTO, TYPE_F32, TYPE_BF16 };
 
 /* several ranks on one machine have a GPU each */
 static void name_device(pk_trainer *t) {
@@ -31,7 +30,7 @@ static pk_status open_device(pk_trainer *t) {
     const long n = sysconf(_SC_NPROCESSORS_ONLN);
     name_device(t);
     const bool     gpu = strncmp(t->device, "cuda", 4) == 0;
-    const bool     half = t->recipe.type == TYPE_BF16 || (t->recipe.type == TYPE_AUTO && gpu);
+    const bool     half = t->recipe.type == PK_BF16 || (t->recipe.type == PK_CHOICE_AUTO && gpu);
     const pk_dtype type = half ? PK_BF16 : PK_F32;
     t->threads = t->recipe.threads   ? (int32_t)t->recipe.threads
                  : n > 0 && n < 1024 ? (int32_t)n
@@ -76,7 +75,8 @@ static pk_status open_training_text(pk_trainer *t, const char *cache) {
     PK_TRY(PK_TAKE(&files, r->source.n));
     for (size_t i = 0; i < r->source.n; i++) {
         files[i] = (pk_corpus_files){ r->source.item[i], r->target.item[i], 1 };
-        if (r->weight.n) pk_recipe_number(r->weight.item[i], &files[i].weight);
+        if (r->weight.n)
+            pk_number_parse(r->weight.item[i], strlen(r->weight.item[i]), &files[i].weight);
     }
     o.corpus = files, o.n_corpora = r->source.n;
     const pk_status status = pk_loader_open(&o, t->vocab, &t->loader);
@@ -163,13 +163,11 @@ static pk_status open_start(pk_trainer *t) {
     return PK_OK;
 }
 
-enum { LEARNED_POSITIONS = 1 };
-
 static pk_status open_parameters(pk_trainer *t) {
     const pk_recipe            *r = &t->recipe;
     const pk_parameters_options o = { .freeze = (const char *const *)r->freeze.item,
                                       .n_freeze = r->freeze.n,
-                                      .learn_positions = r->positions == LEARNED_POSITIONS,
+                                      .learn_positions = r->positions == PK_POSITIONS_LEARNED,
                                       .learn_output_bias = r->output_bias,
                                       .average = r->average > 0,
                                       .seed = (uint64_t)r->seed };

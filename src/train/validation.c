@@ -177,8 +177,6 @@ static pk_status measure_bleu(pk_trainer *t) {
 
 /* ---- the whole ---- */
 
-enum { BY_LOSS, BY_BLEU };
-
 /* rank 0 measures, everyone learns the outcome */
 static pk_status share_outcome(pk_trainer *t, pk_status status) {
     pk_standing    *s = &t->standing;
@@ -200,7 +198,7 @@ pk_status pk_trainer_validate(pk_trainer *t) {
     }
     PK_TRY(share_outcome(t, status));
     s->validations++;
-    const double score = t->recipe.valid_metric == BY_BLEU ? -s->valid_bleu : s->valid_loss;
+    const double score = t->recipe.valid_metric == PK_METRIC_BLEU ? -s->valid_bleu : s->valid_loss;
     const bool   better = s->best_update == 0 || score < s->best;
     s->worse = better ? 0 : s->worse + 1;
     if (!better) return PK_OK;

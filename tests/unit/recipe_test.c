@@ -10,6 +10,7 @@
 
 #include "check.h"
 #include "recipe/recipe_parts.h"
+#include "task/task.h"
 
 /* ---- Help ---- */
 
@@ -54,45 +55,45 @@ static void refused_set(const char *set, const char *says) {
 }
 
 /* whether one field holds the same in both, texts compared as texts */
-static bool same_field(const pk_recipe *a, const pk_recipe *b, const pk_recipe_key *k) {
-    const void *x = pk_recipe_field(a, k), *y = pk_recipe_field(b, k);
-    switch (k->kind) {
-    case PK_RECIPE_TEXT:
-    case PK_RECIPE_PATH: return !strcmp(*(char *const *)x, *(char *const *)y);
-    case PK_RECIPE_INT: return !memcmp(x, y, sizeof(int64_t));
-    case PK_RECIPE_FLOAT: return !memcmp(x, y, sizeof(double));
-    case PK_RECIPE_CHOICE: return !memcmp(x, y, sizeof(int32_t));
-    case PK_RECIPE_FLAG: return !memcmp(x, y, sizeof(bool));
-    default: {
+static bool same_field(const pk_recipe *a, const pk_recipe *b, const pk_option *k) {
+    const void *x = (const char *)a + k->offset, *y = (const char *)b + k->offset;
+    if (pk_option_is_text(k)) return !strcmp(*(char *const *)x, *(char *const *)y);
+    if (pk_option_is_list(k)) {
         const pk_texts *s = x, *t = y;
         bool            same = s->n == t->n;
         for (size_t i = 0; same && i < s->n; i++) same = !strcmp(s->item[i], t->item[i]);
         return same;
     }
+    switch (k->kind) { /* bytes, not what pk_option_number() says they are */
+    case PK_OPTION_LONG: return !memcmp(x, y, sizeof(int64_t));
+    case PK_OPTION_DOUBLE: return !memcmp(x, y, sizeof(double));
+    case PK_OPTION_CHOICE: return !memcmp(x, y, sizeof(int32_t));
+    default: return !memcmp(x, y, sizeof(bool));
     }
 }
 
 static void all_same(const pk_recipe *a, const pk_recipe *b) {
-    for (const pk_recipe_key *k = pk_recipe_keys; k->name; k++)
+    for (const pk_option *k = pk_recipe_keys; k->name; k++)
         if (!same_field(a, b, k)) fail_msg("%s differs", k->name);
 }
 
 /* a value that the key takes and that is not its default */
-static void sample(const pk_recipe_key *k, char *out, size_t room) {
-    const char *choice = k->choices;
+static void sample(const pk_option *k, char *out, size_t room) {
+    int choice = 0;
     switch (k->kind) {
-    case PK_RECIPE_INT:
-        snprintf(out, room, "%.0f", k->lowest == k->number ? k->lowest + 1 : k->lowest);
+    case PK_OPTION_LONG:
+        snprintf(out, room, "%.0f", k->lowest == k->normal ? k->lowest + 1 : k->lowest);
         break;
-    case PK_RECIPE_FLOAT:
-        snprintf(out, room, "%.17g", k->lowest == k->number ? k->highest : k->lowest);
+    case PK_OPTION_DOUBLE:
+        snprintf(out, room, "%.17g", k->lowest == k->normal ? k->highest : k->lowest);
         break;
-    case PK_RECIPE_CHOICE:
-        if (k->number == 0) choice = strchr(choice, '|') + 1;
-        snprintf(out, room, "%.*s", (int)strcspn(choice, "|"), choice);
+    case PK_OPTION_CHOICE:
+        while (choice == k->normal || (k->only && !(k->only >> choice & 1))) choice++;
+        assert_non_null(k->choices[choice]);
+        snprintf(out, room, "%s", k->choices[choice]);
         break;
-    case PK_RECIPE_FLAG: snprintf(out, room, "%s", k->number != 0 ? "no" : "yes"); break;
-    case PK_RECIPE_FLOATS: snprintf(out, room, "0.5"); break;
+    case PK_OPTION_FLAG: snprintf(out, room, "%s", k->normal != 0 ? "no" : "yes"); break;
+    case PK_OPTION_NUMBERS: snprintf(out, room, "0.5"); break;
     default: snprintf(out, room, "else/where"); break;
     }
 }
@@ -103,18 +104,18 @@ static void each_key_sets_its_field(void **state) {
     pk_recipe normal, changed;
     (void)state;
     ASSERT_OK(pk_recipe_read(NULL, NULL, 0, &normal));
-    for (const pk_recipe_key *k = pk_recipe_keys; k->name; k++) {
+    for (const pk_option *k = pk_recipe_keys; k->name; k++) {
         char value[64], text[256];
         sample(k, value, sizeof value);
         snprintf(text, sizeof text, "%s: %s\n", k->name, value);
         ASSERT_OK(read_text(text, &changed));
-        for (const pk_recipe_key *other = pk_recipe_keys; other->name; other++)
+        for (const pk_option *other = pk_recipe_keys; other->name; other++)
             if (same_field(&normal, &changed, other) != (other != k))
                 fail_msg("%s: %s is %s", k->name, other->name, other == k ? "not set" : "changed");
         pk_recipe_free(&changed);
         snprintf(text, sizeof text, "%s=%s", k->name, value);
         ASSERT_OK(pk_recipe_read(NULL, &(const char *){ text }, 1, &changed));
-        for (const pk_recipe_key *other = pk_recipe_keys; other->name; other++)
+        for (const pk_option *other = pk_recipe_keys; other->name; other++)
             assert_int_equal(same_field(&normal, &changed, other), other != k);
         pk_recipe_free(&changed);
     }
@@ -123,21 +124,24 @@ static void each_key_sets_its_field(void **state) {
 
 static void every_range_is_checked(void **state) {
     (void)state;
-    for (const pk_recipe_key *k = pk_recipe_keys; k->name; k++) {
+    for (const pk_option *k = pk_recipe_keys; k->name; k++) {
         char text[256], says[256];
-        if (k->kind < PK_RECIPE_FLOATS) continue;
+        if (k->kind >= PK_OPTION_TEXT && k->kind != PK_OPTION_NUMBERS) continue;
         snprintf(says, sizeof says, "line 2: %s takes ", k->name);
         static const char *const wrong[] = { "x", "1x", "-1", "1e99", "nan", "inf", "0x10", "''" };
         for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
             snprintf(text, sizeof text, "# a comment\n%s: %s\n", k->name, wrong[i]);
             refused(text, says);
         }
-        if (k->kind != PK_RECIPE_INT) continue;
+        if (k->kind != PK_OPTION_LONG) continue;
         snprintf(text, sizeof text, "\n%s: 1.5\n", k->name);
         refused(text, "a whole number from");
     }
     refused("train.rate: 2", "train.rate takes a number from 0 to 1, not '2'");
     refused("model.norm: middle", "model.norm takes one of post|pre, not 'middle'");
+    refused("type: f16", "type takes one of auto|f32|bf16, not 'f16'");
+    refused("save.type: bf16", "save.type takes one of f32|f16|i8, not 'bf16'");
+    refused("save.type: auto", "save.type takes one of f32|f16|i8, not 'auto'");
     refused("valid.bleu: perhaps", "valid.bleu takes true or false, not 'perhaps'");
     refused("model.dim: 4", "model.dim takes a whole number from 8 to 8192, not '4'");
 }
@@ -357,13 +361,14 @@ static void what_may_differ(void **state) {
     pk_recipe a, b;
     (void)state;
     ASSERT_OK(pk_recipe_read(NULL, NULL, 0, &a));
-    for (const pk_recipe_key *k = pk_recipe_keys; k->name; k++) {
+    for (const pk_option *k = pk_recipe_keys; k->name; k++) {
         char value[64], set[128];
         sample(k, value, sizeof value);
         snprintf(set, sizeof set, "%s=%s", k->name, value);
         ASSERT_OK(pk_recipe_read(NULL, &(const char *){ set }, 1, &b));
-        assert_int_equal(pk_recipe_compatible(&a, &b), k->fixed ? PK_ARGUMENT : PK_OK);
-        if (k->fixed) assert_ptr_equal(strstr(pk_last_error(), k->name), pk_last_error());
+        assert_int_equal(pk_recipe_compatible(&a, &b), pk_recipe_is_fixed(k) ? PK_ARGUMENT : PK_OK);
+        if (pk_recipe_is_fixed(k))
+            assert_ptr_equal(strstr(pk_last_error(), k->name), pk_last_error());
         pk_recipe_free(&b);
     }
     pk_recipe_free(&a);
@@ -416,14 +421,16 @@ static void help_has_every_key(void **state) {
     char *text;
     (void)state;
     ASSERT_OK(pk_recipe_text(&text));
-    for (const pk_recipe_key *k = pk_recipe_keys; k->name; k++) {
+    for (const pk_option *k = pk_recipe_keys; k->name; k++) {
         char line[64];
         snprintf(line, sizeof line, "\n%s: ", k->name);
         if (strncmp(text, line + 1, strlen(line) - 1) && !strstr(text, line))
             fail_msg("no %s in the help", k->name);
     }
     assert_non_null(strstr(text, "\ntrain.rate: 0..1 (0.0007)\n    highest learning rate\n"));
+    for (size_t i = 0; pk_task_at(i); i++) assert_non_null(strstr(text, pk_task_at(i)->help));
     assert_non_null(strstr(text, "\nsave.type: f32|f16|i8 (f16)\n"));
+    assert_non_null(strstr(text, "\ntype: auto|f32|bf16 (auto)\n"));
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         if (strlen(line) > 77) fail_msg("too wide: %s", line);
     pk_free(text);
