@@ -279,7 +279,9 @@ static void free_all(job *j) {
 
 int pk_cli_bench(pk_cli *c) {
     job j = { .c = c, .input.file = -1 };
-    if (!c->batch) c->batch = c->device && strncmp(c->device, "cuda", 4) == 0 ? 128 : 32;
+    if (!c->batch)
+        c->batch = c->device && strncmp(c->device, "cuda", 4) == 0 ? PK_DEFAULT_BATCH_GPU
+                                                                   : PK_DEFAULT_BATCH;
     c->no_split = true; /* so that a line is a sentence is a latency */
     int    code = open_all(&j);
     size_t step = c->interleave ? j.b.n : 1;

@@ -86,9 +86,9 @@ static int set_float(parser *p, const pk_cli_option *o, const char *value) {
     char  *end;
     double number = strtod(value, &end);
     bool   text = *end || end == value || strspn(value, "0123456789.eE+-") != strlen(value);
-    if (text || !(number >= (double)o->lowest && number <= (double)o->highest))
-        return pk_cli_usage(p->c, "--%s takes a number from %" PRId64 " to %" PRId64 ", not '%s'",
-                            o->name, o->lowest, o->highest, value);
+    if (text || !(number >= o->least && number <= o->most))
+        return pk_cli_usage(p->c, "--%s takes a number from %g to %g, not '%s'", o->name, o->least,
+                            o->most, value);
     *(double *)field(p->c, o) = number;
     return 0;
 }

@@ -21,13 +21,18 @@
     { name, letter, argument, PK_CLI_LIST, AT(field), 0, 0, NULL, normal, NULL, help }
 #define NEEDED_LIST(name, letter, argument, field, missing, help) \
     { name, letter, argument, PK_CLI_LIST, AT(field), 0, 0, NULL, NULL, missing, help }
-#define FLOAT(name, field, lowest, highest, normal, help) \
-    { name, 0, "X", PK_CLI_FLOAT, AT(field), lowest, highest, NULL, normal, NULL, help }
+#define FLOAT(name_, field, from, to, normal_, help_)                                             \
+    {                                                                                             \
+        .name = name_, .argument = "X", .kind = PK_CLI_FLOAT, .offset = AT(field), .least = from, \
+        .most = to, .normal = normal_, .help = help_                                              \
+    }
 #define END \
     { .name = NULL }
 
-#define MOST_THREADS 1024
-#define MOST_BATCH   65536
+/* limits and defaults are the library's; a default of the CPU and one of GPUs, as help says them */
+#define TEXT_OF(number)       TEXT_OF_IT(number)
+#define TEXT_OF_IT(number)    #number
+#define CPU_AND_GPU(cpu, gpu) TEXT_OF(cpu) ", on a GPU " TEXT_OF(gpu)
 
 #define NO_MODEL                                                                      \
     "no model: give one with -m MODEL, a .pronk file (made by `pronk convert`) or a " \
@@ -56,19 +61,21 @@
     TEXT("device", 0, "DEVICE", device, "cpu",                                                \
          "who computes: cpu; cuda, cuda:1 or cuda:0,1 (one or several GPUs); ref (naive and " \
          "slow, the truth for tests)")
-#define SPEED_OPTIONS                                                                \
-    INT("threads", threads, 1, MOST_THREADS, "one per core", "threads in all"),      \
-        INT("workers", workers, 1, MOST_THREADS, "chosen by batch",                  \
-            "sentences are shared out to so many workers, which share the threads"), \
-        INT("batch", batch, 1, MOST_BATCH, "32, on a GPU 128",                       \
-            "sentences that a worker decodes together"),                             \
-        INT("batch-tokens", batch_tokens, 1, 1 << 24, "4096, on a GPU 32768",        \
+#define THREADS_OPTION INT("threads", threads, 1, PK_MOST_THREADS, "one per core", "threads in all")
+#define SPEED_OPTIONS                                                                              \
+    THREADS_OPTION,                                                                                \
+        INT("workers", workers, 1, PK_MOST_THREADS, "chosen by batch",                             \
+            "sentences are shared out to so many workers, which share the threads"),               \
+        INT("batch", batch, 1, PK_MOST_BATCH, CPU_AND_GPU(PK_DEFAULT_BATCH, PK_DEFAULT_BATCH_GPU), \
+            "sentences that a worker decodes together"),                                           \
+        INT("batch-tokens", batch_tokens, 1, PK_MOST_BATCH_TOKENS,                                 \
+            CPU_AND_GPU(PK_DEFAULT_BATCH_TOKENS, PK_DEFAULT_BATCH_TOKENS_GPU),                     \
             "most source tokens in a batch")
-#define MAX_INPUT_OPTION                                         \
-    INT("max-input", max_input, 1, 1 << 20, "the model's limit", \
+#define MAX_INPUT_OPTION                                                            \
+    INT("max-input", max_input, PK_LEAST_MAX_INPUT, INT32_MAX, "the model's limit", \
         "longest sentence in tokens; a longer one is translated in parts, never cut")
-#define MAX_INPUT_SKIP_OPTION                                    \
-    INT("max-input", max_input, 1, 1 << 20, "the model's limit", \
+#define MAX_INPUT_SKIP_OPTION                                                       \
+    INT("max-input", max_input, PK_LEAST_MAX_INPUT, INT32_MAX, "the model's limit", \
         "longest sentence in tokens; a longer one gives an empty line and is counted")
 #define QUIET_OPTION FLAG("quiet", 'q', quiet, "no progress and no warnings on standard error")
 #define JSON_OPTION  FLAG("json", 0, json, "print JSON, for programs")
@@ -97,7 +104,7 @@ static const pk_cli_option translate_options[] = {
     TEXT("draft", 0, "FILE", draft, NULL,
          "a line for each line of input: a guess at its translation, for strategies that check guesses"),
     MAX_INPUT_OPTION,
-    INT("n-best", n_best, 1, 1000, "only the best",
+    INT("n-best", n_best, 1, PK_MOST_N_BEST, "only the best",
         "print the N best translations of each line as "
         "`number ||| text ||| F0= log-probability ||| score`"),
     FLAG("scores", 0, scores, "print `score ||| text`"),
@@ -149,10 +156,10 @@ static const pk_cli_option eval_options[] = {
            "reference translations, one a line"),
     CHOICE("tokenize", tokenize, "13a|none|char|intl|zh", "13a", "tokenizer for BLEU"),
     FLAG("lowercase", 0, lowercase, "ignore case"),
-    INT("bootstrap", bootstrap, 1, 1000000, "none",
+    INT("bootstrap", bootstrap, 1, PK_MOST_RESAMPLES, "none",
         "resamples for 95 % confidence intervals, and for the significance of the difference "
         "to the first HYP"),
-    INT("seed", seed, 0, INT64_MAX, "12345", "seed of the bootstrap"),
+    INT("seed", seed, 1, INT64_MAX, TEXT_OF(PK_DEFAULT_EVAL_SEED), "seed of the bootstrap"),
     JSON_OPTION,
     HELP_OPTION,
     END
@@ -173,7 +180,7 @@ static const pk_cli_option distill_options[] = {
     TEXT("reference", 'r', "FILE", reference, NULL,
          "the corpus's own translations, one for each line: of the N best the one most like them is "
          "written (by chrF2 of the sentence; sequence-level interpolation)"),
-    INT("n-best", n_best, 2, 256, "4, with --reference",
+    INT("n-best", n_best, 2, PK_MOST_N_BEST, "4, with --reference",
         "how many the reference chooses from; the beam must be as wide"),
     MAX_INPUT_SKIP_OPTION,
     TYPE_OPTION,
@@ -217,7 +224,7 @@ static const pk_cli_option viz_options[] = {
     TEXT("draft", 0, "TEXT", draft, NULL,
          "a guess at the translation, for strategies that check guesses"),
     TYPE_OPTION,
-    INT("threads", threads, 1, MOST_THREADS, "one per core", "threads in all"),
+    THREADS_OPTION,
     DEVICE_OPTION,
     HELP_OPTION,
     END
@@ -240,12 +247,13 @@ static const pk_cli_option vocab_options[] = {
                 "give it several times"),
     NEEDED("output", 'o', "FILE", output, "no file to write: name one with -o FILE, joint.spm say",
            "where to write the SentencePiece model"),
-    INT("size", vocab_size, 16, 1000000, "16000", "pieces of the vocabulary"),
+    INT("size", vocab_size, PK_LEAST_VOCAB, PK_MOST_VOCAB, TEXT_OF(PK_DEFAULT_VOCAB), "pieces of the vocabulary"),
     CHOICE("type", type, "unigram|bpe", "unigram", "how pieces are found"),
-    FLOAT("coverage", coverage, 0, 1, "0.9995", "share of the text's characters that get pieces of their own"),
+    FLOAT("coverage", coverage, PK_LEAST_COVERAGE, 1, TEXT_OF(PK_DEFAULT_COVERAGE),
+          "share of the text's characters that get pieces of their own"),
     FLAG("byte-fallback", 0, byte_fallback, "write characters without a piece as bytes, not as unknown"),
-    INT("lines", lines, 1, INT64_MAX, "1000000", "most lines to learn from, drawn from all alike"),
-    INT("threads", threads, 1, MOST_THREADS, "16",
+    INT("lines", lines, 1, INT64_MAX, TEXT_OF(PK_DEFAULT_VOCAB_LINES), "most lines to learn from, drawn from all alike"),
+    INT("threads", threads, 1, PK_MOST_THREADS, TEXT_OF(PK_DEFAULT_VOCAB_THREADS),
         "threads; the same number gives the same vocabulary on any machine"),
     QUIET_OPTION,
     HELP_OPTION,

@@ -10,7 +10,7 @@
 typedef enum pk_cli_kind {
     PK_CLI_FLAG,   /* bool: given or not */
     PK_CLI_INT,    /* int64_t from lowest to highest */
-    PK_CLI_FLOAT,  /* double, the same */
+    PK_CLI_FLOAT,  /* double from least to most */
     PK_CLI_TEXT,   /* const char *; the last one given counts */
     PK_CLI_CHOICE, /* const char *, one of those in `choices` */
     PK_CLI_LIST,   /* pk_cli_list: each one given is added */
@@ -22,11 +22,12 @@ typedef struct pk_cli_option { /* a table ends with a NULL name */
     const char *argument;      /* its name in help; NULL for a FLAG */
     pk_cli_kind kind;
     size_t      offset;          /* of the field in pk_cli */
-    int64_t     lowest, highest; /* INT, FLOAT */
+    int64_t     lowest, highest; /* INT */
     const char *choices;         /* CHOICE: "f32|i8" */
     const char *normal;          /* default, as help says it; INT: set if a number */
     const char *missing;         /* if not NULL the option must be given; says why */
     const char *help;
+    double      least, most; /* FLOAT */
 } pk_cli_option;
 
 /* what help adds from the library's own lists */

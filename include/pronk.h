@@ -11,8 +11,10 @@
  *         What you open you close; close and free accept NULL. Inputs are borrowed for the call.
  *         A pk_model never changes once open and may be shared by threads; a pk_translator serves
  *         one call at a time (its own worker threads share the work of that call).
- *         Options: NULL or zero means default; PK_OPTIONS(type, .field = value) writes one in
- * place. The library never exits, aborts or prints. */
+ *         Options: NULL or zero means default, but `size` must be set: PK_OPTIONS(type, .field =
+ *         value) does, and writes the struct where it is needed. A wrong size is PK_ARGUMENT, and
+ *         so is NULL for an argument that is needed; what returns no status answers NULL with 0,
+ *         "" or nothing. The library never exits, aborts or prints. */
 #ifndef PRONK_H
 #define PRONK_H
 /* aligned by hand, to be read as tables */
@@ -48,6 +50,26 @@ PK_API const char *pk_status_text(pk_status s);
 PK_API const char *pk_last_error(void);         /* one line on the last failure in this thread */
 PK_API void        pk_free(void *memory);       /* what a function below says is the caller's */
 
+/* ---- Limits and defaults of options; the program's own come from here ---- */
+#define PK_MOST_THREADS              1024
+#define PK_MOST_BATCH                4096
+#define PK_MOST_BATCH_TOKENS         1048576
+#define PK_MOST_N_BEST               256
+#define PK_LEAST_MAX_INPUT           8          /* tokens */
+#define PK_DEFAULT_BATCH             32
+#define PK_DEFAULT_BATCH_GPU         128
+#define PK_DEFAULT_BATCH_TOKENS      4096
+#define PK_DEFAULT_BATCH_TOKENS_GPU  32768
+#define PK_LEAST_VOCAB               8          /* pieces */
+#define PK_MOST_VOCAB                1048576
+#define PK_DEFAULT_VOCAB             16000
+#define PK_DEFAULT_VOCAB_LINES       1000000
+#define PK_DEFAULT_VOCAB_THREADS     16
+#define PK_LEAST_COVERAGE            0.9
+#define PK_DEFAULT_COVERAGE          0.9995
+#define PK_MOST_RESAMPLES            1000000
+#define PK_DEFAULT_EVAL_SEED         12345
+
 /* ---- Model: weights, vocabulary and configuration; read-only, shareable ---- */
 typedef struct pk_model pk_model;
 typedef struct pk_model_options {
@@ -78,9 +100,8 @@ typedef struct pk_translator_options {
     const char *device;                         /* "cpu" (default), "cuda", "cuda:1", "cuda:0,1"; "ref" */
     int32_t     threads;                        /* in all; default: one per core */
     int32_t     workers;                        /* sessions that share them; default: chosen by batch */
-    int32_t     batch;                          /* sentences a worker decodes at a time; default 32,
-                                                   on a GPU 128 */
-    int32_t     batch_tokens;                   /* most source tokens of those; default 4096, GPU 32768 */
+    int32_t     batch;                          /* sentences a worker decodes at a time */
+    int32_t     batch_tokens;                   /* most source tokens of those */
     int32_t     one_sentence;                   /* 1: each text is one sentence; 0: split texts */
     int32_t     n_best;                         /* hypotheses kept per sentence; default 1 */
     int32_t     alignment;                      /* 1: also give word alignments */
@@ -116,7 +137,10 @@ typedef struct pk_trace_pass {                  /* one pass over one sentence */
 
 typedef struct pk_call_options {
     size_t         size;
-    const pk_text *prefix;                      /* one per text: its translation begins so; may be empty */
+    const pk_text *prefix;                      /* one per text: its translation begins so; may be empty.
+                                                   Where the text has several sentences the prefix is
+                                                   split as well: its first sentence is for the first of
+                                                   the text, and so on; it may not have more */
     const pk_text *draft;                       /* one per text: a guess at its translation; may be empty.
                                                    Strategies that check guesses get done sooner with it */
     /* called after every pass for each sentence in it, by one thread at a time; for visualisers */
@@ -124,6 +148,8 @@ typedef struct pk_call_options {
     /* called now and then from the calling thread; a value other than 0 cancels the call */
     int          (*progress)(void *user, size_t sentences_done, size_t sentences_in_all);
     void          *user;
+    size_t         number;                      /* of the first text, for messages such as "text 7: ...";
+                                                   0: they count from 1, and name no text if there is one */
 } pk_call_options;
 PK_API pk_status   pk_translate(pk_translator *t, const pk_text *text, size_t n,
                                 const pk_call_options *opt, pk_result **out);
@@ -219,15 +245,13 @@ typedef struct pk_vocab_train_options {
     const char *const *inputs;                  /* files, a sentence a line; plain, .gz, .xz or .zst */
     size_t             n_inputs;
     const char        *output;                  /* the model; appears when it is whole */
-    int32_t            vocab_size;              /* pieces, <unk> (0), <s> (1) and </s> (2) among them;
-                                                   default 16000 */
+    int32_t            vocab_size;              /* pieces, <unk> (0), <s> (1) and </s> (2) among them */
     const char        *type;                    /* "unigram" (default) or "bpe" */
-    double             coverage;                /* share of characters that get a piece; default 0.9995 */
-    int64_t            max_lines;               /* to learn from, drawn from all lines alike; default
-                                                   1000000; -1: all */
+    double             coverage;                /* share of characters that get a piece */
+    int64_t            max_lines;               /* to learn from, drawn from all lines alike; -1: all */
     int32_t            byte_fallback;           /* 1: rare characters become bytes, not <unk> */
-    int32_t            threads;                 /* default 16 on any machine: their number moves the
-                                                   last digits of the result */
+    int32_t            threads;                 /* the default is the same on any machine: their
+                                                   number moves the last digits of the result */
     uint64_t           seed;                    /* of the draw */
     /* called now and then while text is read, which happens twice; lines_in_all is 0 while they are
        being counted; a value other than 0 cancels */
@@ -266,7 +290,7 @@ typedef struct pk_eval_options {
     const char *tokenize;                       /* "13a" (default), "none", "char", "intl", "zh" */
     int32_t     lowercase;
     int32_t     bootstrap;                      /* resamples for confidence intervals; 0: none */
-    uint64_t    seed;                           /* default 12345 */
+    uint64_t    seed;
 } pk_eval_options;
 typedef struct pk_eval_scores {
     double bleu, precision[4], brevity_penalty, ratio;

@@ -11,6 +11,11 @@ pk_status pk_fail_with(pk_status code, const char *format, ...)
 void pk_fail_context(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #define PK_FAIL(code, ...) return pk_fail_with(code, __VA_ARGS__)
+/* for public functions: a pointer that must not be NULL */
+#define PK_NEED(pointer)                                                            \
+    do {                                                                            \
+        if (!(pointer)) PK_FAIL(PK_ARGUMENT, "%s: %s is NULL", __func__, #pointer); \
+    } while (0)
 #define PK_TRY(call)                          \
     do {                                      \
         pk_status pk_try_ = (call);           \

@@ -50,6 +50,7 @@ pk_status pk_strategy_check_single(const pk_strategy *self, const void *state, i
 
 pk_status pk_strategies_describe(char **text) {
     pk_buffer out = { 0 };
+    PK_NEED(text);
     for (int i = 0; pk_strategies[i]; i++) {
         pk_buffer_print(&out, "%s  %s\n", pk_strategies[i]->name, pk_strategies[i]->help);
         pk_options_help(pk_strategies[i]->options, &out);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/memory.h"
+#include "base/option_struct.h"
 #include "base/text_reader.h"
 #include "distill/line_output.h"
 #include "metric/closest.h"
@@ -123,12 +124,12 @@ static pk_status open_source(distilling *d, chunk *c, const char *path) {
 }
 
 /* each line is one sentence, and what is too long is left out, whatever the caller says */
-static void choose_how(distilling *d) {
-    const pk_translator_options *given = d->o.translator;
-    if (given) memcpy(&d->how, given, given->size < sizeof d->how ? given->size : sizeof d->how);
+static pk_status choose_how(distilling *d) {
+    PK_READ_OPTIONS(pk_translator_options, d->o.translator, &d->how);
     d->how.size = sizeof d->how;
     d->how.one_sentence = d->how.skip_long = 1;
     if (!d->o.reference) d->how.n_best = 1;
+    return PK_OK;
 }
 
 static pk_status open_all(distilling *d, const pk_model *m, const char *target) {
@@ -258,8 +259,8 @@ pk_status pk_distill(const pk_model *m, const char *source, const char *target,
     distilling d = { .source_path = source, .output.file = -1 };
     if (out) *out = (pk_distill_report){ 0 };
     if (!m || !source || !target) PK_FAIL(PK_ARGUMENT, "distill needs a model and two files");
-    if (opt) memcpy(&d.o, opt, opt->size < sizeof d.o ? opt->size : sizeof d.o);
-    choose_how(&d);
+    PK_READ_OPTIONS(pk_distill_options, opt, &d.o);
+    PK_TRY(choose_how(&d));
     pk_status status = open_all(&d, m, target);
     if (status == PK_OK) status = run(&d);
     status = close_all(&d, status);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/option_struct.h"
 
 static const char *const type_names[] = {
     [PK_F32] = "f32", [PK_F16] = "f16", [PK_I8] = "i8", [PK_BF16] = "bf16", NULL
@@ -53,11 +54,14 @@ static pk_status open_vocab(pk_model *m) {
 }
 
 pk_status pk_model_open(const char *path, const pk_model_options *opt, pk_model **out) {
-    pk_model *m;
-    int       type;
+    pk_model        *m;
+    pk_model_options o;
+    int              type;
+    PK_NEED(out);
     *out = NULL;
+    PK_READ_OPTIONS(pk_model_options, opt, &o);
     if (!path || !*path) PK_FAIL(PK_ARGUMENT, "no model given");
-    PK_TRY(parse_type(opt ? opt->type : NULL, false, &type));
+    PK_TRY(parse_type(o.type, false, &type));
     PK_TRY(PK_TAKE(&m, 1));
     m->asked_type = type;
     pk_status status = pk_model_data_open(path, type_to_open(type), &m->data);
@@ -78,10 +82,12 @@ void pk_model_close(pk_model *m) {
 }
 
 pk_status pk_model_convert(const char *from, const char *to, const pk_convert_options *opt) {
-    pk_model_data data;
-    int           type;
+    pk_model_data      data;
+    pk_convert_options o;
+    int                type;
+    PK_READ_OPTIONS(pk_convert_options, opt, &o);
     if (!from || !to) PK_FAIL(PK_ARGUMENT, "convert needs a model and a file to write");
-    PK_TRY(parse_type(opt ? opt->type : NULL, true, &type));
+    PK_TRY(parse_type(o.type, true, &type));
     PK_TRY(pk_model_data_open(from, type, &data));
     const pk_status status = pk_model_data_save(&data, to);
     pk_model_data_close(&data);
@@ -103,6 +109,9 @@ static pk_status add_weight(void *user, const char *name, pk_weight *w, int32_t 
 }
 
 pk_status pk_model_describe(const pk_model *m, char **json) {
+    PK_NEED(json);
+    *json = NULL;
+    PK_NEED(m);
     const pk_config *c = &m->data.network.config;
     pk_network       net = m->data.network; /* walk() takes a network it may change */
     sums             s = { 0 };
@@ -122,9 +131,9 @@ pk_status pk_model_describe(const pk_model *m, char **json) {
 }
 
 const char *pk_model_target_token(const pk_model *m, int32_t id) {
-    return pk_vocab_target_token(m->vocab, id);
+    return m ? pk_vocab_target_token(m->vocab, id) : "?";
 }
 
 const char *pk_model_source_token(const pk_model *m, int32_t id) {
-    return pk_vocab_source_token(m->vocab, id);
+    return m ? pk_vocab_source_token(m->vocab, id) : "?";
 }

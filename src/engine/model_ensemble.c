@@ -39,7 +39,7 @@ pk_status pk_models_join(const pk_model *first, const pk_model *const *more, siz
         PK_FAIL(PK_ARGUMENT, "an ensemble has at most %d models, not %zu", PK_MOST_NETWORKS,
                 n_more + 1);
     for (size_t i = 0; i < n_more; i++) {
-        PK_TRY(check(first, more[i], i + 2));
+        PK_TRY(check(first, more ? more[i] : NULL, i + 2));
         net[i + 1] = &more[i]->data.network;
     }
     return pk_ensemble_open(net, (int32_t)n_more + 1, out);

@@ -53,10 +53,14 @@ void pk_result_free(pk_result *r) {
     pk_memory_give(r);
 }
 
-size_t pk_result_count(const pk_result *r) { return r->n; }
+static bool has_entry(const pk_result *r, size_t i) { return r && i < r->n && r->entry[i].n; }
+
+size_t pk_result_count(const pk_result *r) { return r ? r->n : 0; }
 
 pk_status pk_result_hypothesis(const pk_result *r, size_t i, int32_t rank,
                                pk_hypothesis_view *out) {
+    PK_NEED(r);
+    PK_NEED(out);
     if (i >= r->n || rank < 0 || rank >= r->entry[i].n)
         PK_FAIL(PK_ARGUMENT, "no hypothesis %d of text %zu", rank, i);
     const pk_rendering *h = &r->entry[i].hypothesis[rank];
@@ -72,11 +76,13 @@ pk_status pk_result_hypothesis(const pk_result *r, size_t i, int32_t rank,
 }
 
 const char *pk_result_text(const pk_result *r, size_t i) {
-    return i < r->n && r->entry[i].n ? r->entry[i].hypothesis[0].text.data : "";
+    return has_entry(r, i) ? r->entry[i].hypothesis[0].text.data : "";
 }
 
 float pk_result_score(const pk_result *r, size_t i) {
-    return i < r->n && r->entry[i].n ? r->entry[i].hypothesis[0].score : 0;
+    return has_entry(r, i) ? r->entry[i].hypothesis[0].score : 0;
 }
 
-int32_t pk_result_hypotheses(const pk_result *r, size_t i) { return i < r->n ? r->entry[i].n : 0; }
+int32_t pk_result_hypotheses(const pk_result *r, size_t i) {
+    return has_entry(r, i) ? r->entry[i].n : 0;
+}

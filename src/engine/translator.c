@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/option_struct.h"
 #include "engine/devices.h"
 #include "engine/document.h"
 #include "engine/result.h"
@@ -29,25 +30,25 @@ struct pk_translator {
 
 static int32_t cores(void) {
     const long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 && n < 1024 ? (int32_t)n : 1;
+    return n > 0 && n < PK_MOST_THREADS ? (int32_t)n : 1;
 }
 
 static int32_t or_default(int32_t value, int32_t normal) { return value > 0 ? value : normal; }
 
-static pk_status check_options(const pk_translator_options *o) {
-    if (o->threads < 0 || o->threads > 1024)
-        PK_FAIL(PK_ARGUMENT, "threads must be 1 to 1024, not %d", o->threads);
-    if (o->workers < 0 || o->workers > 1024)
-        PK_FAIL(PK_ARGUMENT, "workers must be 1 to 1024, not %d", o->workers);
-    if (o->batch < 0 || o->batch > 4096)
-        PK_FAIL(PK_ARGUMENT, "batch must be 1 to 4096, not %d", o->batch);
-    if (o->batch_tokens < 0 || o->batch_tokens > 1 << 20)
-        PK_FAIL(PK_ARGUMENT, "batch_tokens must be 1 to %d, not %d", 1 << 20, o->batch_tokens);
-    if (o->n_best < 0 || o->n_best > 256)
-        PK_FAIL(PK_ARGUMENT, "n_best must be 1 to 256, not %d", o->n_best);
-    if (o->max_input < 0 || (o->max_input && o->max_input < 8))
-        PK_FAIL(PK_ARGUMENT, "max_input must be at least 8 tokens, not %d", o->max_input);
+/* 0 is the default */
+static pk_status check_number(const char *name, int32_t value, int32_t least, int32_t most) {
+    if (value && (value < least || value > most))
+        PK_FAIL(PK_ARGUMENT, "%s must be %d to %d, not %d", name, least, most, value);
     return PK_OK;
+}
+
+static pk_status check_options(const pk_translator_options *o) {
+    PK_TRY(check_number("threads", o->threads, 1, PK_MOST_THREADS));
+    PK_TRY(check_number("workers", o->workers, 1, PK_MOST_THREADS));
+    PK_TRY(check_number("batch", o->batch, 1, PK_MOST_BATCH));
+    PK_TRY(check_number("batch_tokens", o->batch_tokens, 1, PK_MOST_BATCH_TOKENS));
+    PK_TRY(check_number("n_best", o->n_best, 1, PK_MOST_N_BEST));
+    return check_number("max_input", o->max_input, PK_LEAST_MAX_INPUT, INT32_MAX);
 }
 
 static pk_status open_strategy(pk_translator *t, const pk_translator_options *o) {
@@ -113,8 +114,10 @@ static pk_status open_workers(pk_translator *t, const pk_translator_options *o) 
     const int32_t    threads = or_default(o->threads, cores());
     pk_devices       devices;
     PK_TRY(pk_devices_parse(o->device, &devices));
-    pk_worker_options w = { .batch = or_default(o->batch, devices.gpu ? 128 : 32),
-                            .batch_tokens = or_default(o->batch_tokens, devices.gpu ? 32768 : 4096),
+    const int32_t     batch = devices.gpu ? PK_DEFAULT_BATCH_GPU : PK_DEFAULT_BATCH;
+    const int32_t     tokens = devices.gpu ? PK_DEFAULT_BATCH_TOKENS_GPU : PK_DEFAULT_BATCH_TOKENS;
+    pk_worker_options w = { .batch = or_default(o->batch, batch),
+                            .batch_tokens = or_default(o->batch_tokens, tokens),
                             .plan = t->plan,
                             .scoring = t->scoring };
     w.arithmetic = arithmetic_of(t, o, &devices);
@@ -142,8 +145,7 @@ static pk_status open_parts(pk_translator *t, const pk_translator_options *o) {
     t->reader.skip_long = o->skip_long;
     PK_TRY(pk_models_join(t->model, o->ensemble, o->n_ensemble, &t->all));
     PK_TRY(pk_language_choose(t->model, o->from, o->to, &t->reader.language));
-    const char *code = t->reader.language.source_code;
-    PK_TRY(pk_splitter_open(*code ? code : NULL, &t->reader.splitter));
+    PK_TRY(pk_splitter_open(t->reader.language.source_code, &t->reader.splitter));
     PK_TRY(open_strategy(t, o));
     return open_workers(t, o);
 }
@@ -151,9 +153,11 @@ static pk_status open_parts(pk_translator *t, const pk_translator_options *o) {
 pk_status pk_translator_open(const pk_model *m, const pk_translator_options *opt,
                              pk_translator **out) {
     pk_translator        *t;
-    pk_translator_options o = { 0 };
+    pk_translator_options o;
+    PK_NEED(out);
     *out = NULL;
-    if (opt) memcpy(&o, opt, opt->size < sizeof o ? opt->size : sizeof o);
+    PK_NEED(m);
+    PK_READ_OPTIONS(pk_translator_options, opt, &o);
     PK_TRY(PK_TAKE(&t, 1));
     t->model = m;
     const pk_status status = open_parts(t, &o);
@@ -184,12 +188,23 @@ typedef struct call {
     pk_job       **queue; /* all jobs, longest first */
 } call;
 
+/* texts: those of the call, or NULL where there are none */
+static pk_status check_text(const pk_text *texts, size_t i, const char *what) {
+    if (texts && !texts[i].data && texts[i].size)
+        PK_FAIL(PK_ARGUMENT, "the %s has %zu bytes, but its data is NULL", what, texts[i].size);
+    return PK_OK;
+}
+
 static pk_status read_one(call *k, size_t i, const pk_text *text, const pk_call_options *o,
                           const pk_text *target) {
     pk_translator *t = k->t;
     pk_document   *d = &k->document[i];
     pk_reader      r = t->reader;
     if (target) r.one_sentence = true;
+    PK_TRY(check_text(text, i, "text"));
+    PK_TRY(check_text(o->prefix, i, "prefix"));
+    PK_TRY(check_text(o->draft, i, "draft"));
+    PK_TRY(check_text(target, i, "target"));
     PK_TRY(pk_document_read(d, &r, text[i]));
     if (o->prefix) PK_TRY(pk_document_set_prefix(d, &r, o->prefix[i]));
     if (o->draft) PK_TRY(pk_document_set_draft(d, &r, o->draft[i]));
@@ -208,7 +223,8 @@ static pk_status read_all(call *k, const pk_text *text, const pk_call_options *o
     PK_TRY(PK_TAKE(&k->document, k->n));
     for (size_t i = 0; i < k->n; i++) {
         const pk_status status = read_one(k, i, text, o, target);
-        if (status != PK_OK && k->n > 1) pk_fail_context("text %zu", i + 1);
+        if (status != PK_OK && (o->number || k->n > 1))
+            pk_fail_context("text %zu", (o->number ? o->number : 1) + i);
         PK_TRY(status);
     }
     return PK_OK;
@@ -286,10 +302,9 @@ static pk_status serve(pk_translator *t, const pk_text *text, const pk_text *tar
                        const pk_call_options *opt, pk_result **out) {
     call            k = { .t = t, .n = n };
     const pk_plan  *plan = target ? &t->scoring : &t->plan;
-    pk_call_options o = { 0 };
+    pk_call_options o;
     pk_status       status;
-    *out = NULL;
-    if (opt) memcpy(&o, opt, opt->size < sizeof o ? opt->size : sizeof o);
+    PK_READ_OPTIONS(pk_call_options, opt, &o);
     PK_GOTO(read_all(&k, text, &o, target));
     PK_GOTO(sort_jobs(&k));
     PK_GOTO(decode_all(&k, plan, &o));
@@ -307,15 +322,27 @@ done:
 
 pk_status pk_translate(pk_translator *t, const pk_text *text, size_t n, const pk_call_options *opt,
                        pk_result **out) {
+    PK_NEED(out);
+    *out = NULL;
+    PK_NEED(t);
+    if (n) PK_NEED(text);
     return serve(t, text, NULL, n, opt, out);
 }
 
 pk_status pk_score(pk_translator *t, const pk_text *source, const pk_text *target, size_t n,
                    const pk_call_options *opt, pk_result **out) {
-    return serve(t, source, target, n, opt, out);
+    PK_NEED(out);
+    *out = NULL;
+    PK_NEED(t);
+    if (n) PK_NEED(source);
+    if (n) PK_NEED(target);
+    return serve(t, source, n ? target : &(pk_text){ "", 0 }, n, opt, out);
 }
 
 void pk_translator_stats(const pk_translator *t, pk_stats *out) {
+    if (!out) return;
+    *out = (pk_stats){ 0 };
+    if (!t) return;
     *out = (pk_stats){ .texts = t->texts,
                        .repaired = t->repaired,
                        .wrapped = t->wrapped,

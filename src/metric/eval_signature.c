@@ -13,6 +13,7 @@
 
 pk_status pk_eval_signature(const pk_eval_options *opt, const char *metric, char **text) {
     pk_eval_settings set;
+    PK_NEED(text);
     *text = NULL;
     PK_TRY(pk_eval_settings_read(opt, &set));
     const bool bleu = metric && !strcasecmp(metric, "bleu");

@@ -7,9 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/option_struct.h"
 #include "metric/bootstrap.h"
-
-enum { DEFAULT_SEED = 12345, MOST_RESAMPLES = 1000000 };
 
 /* lists and tables used again for every line */
 typedef struct workspace {
@@ -24,21 +23,16 @@ typedef struct totals {
 } totals;
 
 pk_status pk_eval_settings_read(const pk_eval_options *opt, pk_eval_settings *out) {
-    pk_eval_options given = { 0 };
-    if (opt) {
-        if (opt->size < sizeof opt->size) {
-            PK_FAIL(PK_ARGUMENT, "pk_eval_options: set size (PK_OPTIONS does)");
-        }
-        memcpy(&given, opt, opt->size < sizeof given ? opt->size : sizeof given);
-    }
-    if (given.bootstrap < 0 || given.bootstrap > MOST_RESAMPLES) {
+    pk_eval_options given;
+    PK_READ_OPTIONS(pk_eval_options, opt, &given);
+    if (given.bootstrap < 0 || given.bootstrap > PK_MOST_RESAMPLES) {
         PK_FAIL(PK_ARGUMENT, "bootstrap: %d resamples; give 0 (none) to %d", given.bootstrap,
-                MOST_RESAMPLES);
+                PK_MOST_RESAMPLES);
     }
     *out = (pk_eval_settings){ .tokenizer_name = given.tokenize ? given.tokenize : "13a",
                                .lowercase = given.lowercase != 0,
                                .n_resamples = (size_t)given.bootstrap,
-                               .seed = given.seed ? given.seed : DEFAULT_SEED };
+                               .seed = given.seed ? given.seed : PK_DEFAULT_EVAL_SEED };
     return pk_tokenizer_find(given.tokenize, &out->tokenizer);
 }
 
@@ -129,12 +123,26 @@ static pk_status add_bootstrap(pk_bootstrap *b, pk_eval_scores *out) {
     return PK_OK;
 }
 
+static pk_status check_texts(const pk_text *text, size_t n) {
+    if (!text) PK_FAIL(PK_ARGUMENT, "the lines of a system are NULL");
+    for (size_t i = 0; i < n; i++)
+        if (!text[i].data && text[i].size)
+            PK_FAIL(PK_ARGUMENT, "line %zu has %zu bytes, but its data is NULL", i + 1,
+                    text[i].size);
+    return PK_OK;
+}
+
 pk_status pk_evaluate(const pk_text *reference, const pk_text *const *systems, size_t n_systems,
                       size_t n_lines, const pk_eval_options *opt, pk_eval_scores *out) {
     pk_eval_settings set;
     PK_TRY(pk_eval_settings_read(opt, &set));
+    PK_NEED(reference);
+    PK_NEED(systems);
+    PK_NEED(out);
     if (n_systems == 0) PK_FAIL(PK_ARGUMENT, "nothing to evaluate: give at least one system");
     if (n_lines == 0) PK_FAIL(PK_ARGUMENT, "nothing to evaluate: the reference has no lines");
+    PK_TRY(check_texts(reference, n_lines));
+    for (size_t s = 0; s < n_systems; s++) PK_TRY(check_texts(systems[s], n_lines));
 
     workspace     w = { 0 };
     pk_count_row *row = NULL;

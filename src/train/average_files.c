@@ -120,6 +120,7 @@ pk_status pk_model_average(const char *const *paths, size_t n, const char *out, 
     opened o = { .n = n };
     int    stored;
     if (!paths || n == 0 || !out) PK_FAIL(PK_ARGUMENT, "average needs models and a file to write");
+    for (size_t i = 0; i < n; i++) PK_NEED(paths[i]);
     PK_TRY(parse_type(type, &stored));
     pk_status status = open_all(paths, &o);
     if (status == PK_OK)

@@ -4,6 +4,7 @@
 
 pk_status pk_recipe_text(char **out) {
     pk_buffer text = { 0 };
+    PK_NEED(out);
     pk_recipe_help(&text);
     pk_buffer_add_text(&text, "Tasks, and their options:\n");
     pk_tasks_help(&text);

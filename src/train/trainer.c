@@ -27,6 +27,7 @@ static bool is_over(const pk_trainer *t) {
 /* ---- checkpoints ---- */
 
 pk_status pk_trainer_save(pk_trainer *t) {
+    PK_NEED(t);
     PK_TRY(pk_trainer_read(t, false));
     t->since = 0;
     if (t->ranks.rank > 0) return PK_OK;
@@ -106,9 +107,11 @@ static pk_status note_and_save(pk_trainer *t) {
     return PK_OK;
 }
 
-const char *pk_trainer_report_text(const pk_trainer *t) { return t->text.data ? t->text.data : ""; }
+const char *pk_trainer_report_text(const pk_trainer *t) {
+    return t && t->text.data ? t->text.data : "";
+}
 
-const char *pk_trainer_output(const pk_trainer *t) { return t->recipe.output; }
+const char *pk_trainer_output(const pk_trainer *t) { return t ? t->recipe.output : ""; }
 
 /* ---- one step ---- */
 
@@ -144,6 +147,8 @@ static pk_status go_on(pk_trainer *t) {
 }
 
 pk_status pk_trainer_step(pk_trainer *t, pk_train_report *out) {
+    PK_NEED(t);
+    PK_NEED(out);
     const bool was_done = t->done;
     memset(out, 0, sizeof *out);
     pk_status status = go_on(t);
@@ -154,4 +159,4 @@ pk_status pk_trainer_step(pk_trainer *t, pk_train_report *out) {
     return status;
 }
 
-int32_t pk_trainer_rank(const pk_trainer *t) { return t->ranks.rank; }
+int32_t pk_trainer_rank(const pk_trainer *t) { return t ? t->ranks.rank : 0; }

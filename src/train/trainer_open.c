@@ -10,6 +10,7 @@
 #include "backend/list.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/option_struct.h"
 #include "recipe/recipe_parts.h"
 #include "task/task_list.h"
 #include "tensor/panel.h"
@@ -32,9 +33,9 @@ static pk_status open_device(pk_trainer *t) {
     const bool     gpu = strncmp(t->device, "cuda", 4) == 0;
     const bool     half = t->recipe.type == PK_BF16 || (t->recipe.type == PK_CHOICE_AUTO && gpu);
     const pk_dtype type = half ? PK_BF16 : PK_F32;
-    t->threads = t->recipe.threads   ? (int32_t)t->recipe.threads
-                 : n > 0 && n < 1024 ? (int32_t)n
-                                     : 1;
+    t->threads = t->recipe.threads              ? (int32_t)t->recipe.threads
+                 : n > 0 && n < PK_MOST_THREADS ? (int32_t)n
+                                                : 1;
     PK_TRY(pk_backend_open(t->device, t->threads, type, &t->on));
     if (!t->on.train) PK_FAIL(PK_UNSUPPORTED, "the device \"%s\" cannot train", t->device);
     return pk_ranks_attach(&t->ranks, &t->on);
@@ -294,10 +295,15 @@ static pk_status open_parts(pk_trainer *t) {
 }
 
 pk_status pk_trainer_open(const char *recipe, const pk_trainer_options *opt, pk_trainer **out) {
-    pk_trainer *t;
+    pk_trainer        *t;
+    pk_trainer_options o;
+    PK_NEED(out);
     *out = NULL;
+    PK_READ_OPTIONS(pk_trainer_options, opt, &o);
+    if (o.n_set) PK_NEED(o.set);
+    for (size_t i = 0; i < o.n_set; i++) PK_NEED(o.set[i]);
     PK_TRY(PK_TAKE(&t, 1));
-    if (opt) memcpy(&t->opt, opt, opt->size < sizeof t->opt ? opt->size : sizeof t->opt);
+    t->opt = o;
     pk_status status = pk_recipe_read(recipe, t->opt.set, t->opt.n_set, &t->recipe);
     if (status == PK_OK) status = open_parts(t);
     t->failed = status != PK_OK;

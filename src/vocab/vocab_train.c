@@ -10,12 +10,12 @@
 
 #include "base/file_map.h"
 #include "base/memory.h"
+#include "base/option_struct.h"
 #include "base/text_reader.h"
 #include "text/utf8.h"
 #include "vocab/spm_train.h"
 
-enum { SIZE = 16000, LINES = 1000000, THREADS = 16, REPORT_EVERY = 10000 };
-enum { SMALLEST = 8, LARGEST = 1 << 20, MOST_THREADS = 1024 };
+enum { REPORT_EVERY = 10000 };
 
 typedef struct lines {
     const pk_vocab_train_options *o;
@@ -112,35 +112,35 @@ static pk_status check_options(const pk_vocab_train_options *o) {
     if (o->n_inputs == 0) PK_FAIL(PK_ARGUMENT, "no text to learn a vocabulary from: give inputs");
     for (size_t i = 0; i < o->n_inputs; i++) { /* they are read twice */
         struct stat info;
+        if (!o->inputs || !o->inputs[i]) PK_FAIL(PK_ARGUMENT, "input %zu is NULL", i + 1);
         if (stat(o->inputs[i], &info) != 0) PK_FAIL(PK_IO, "%s: %s", o->inputs[i], strerror(errno));
         if (!S_ISREG(info.st_mode)) PK_FAIL(PK_IO, "%s: not a regular file", o->inputs[i]);
     }
     if (!o->output || !o->output[0]) PK_FAIL(PK_ARGUMENT, "say where the vocabulary goes: output");
-    if (o->vocab_size < SMALLEST || o->vocab_size > LARGEST)
-        PK_FAIL(PK_ARGUMENT, "a vocabulary of %d pieces: give %d to %d", o->vocab_size, SMALLEST,
-                LARGEST);
+    if (o->vocab_size < PK_LEAST_VOCAB || o->vocab_size > PK_MOST_VOCAB)
+        PK_FAIL(PK_ARGUMENT, "a vocabulary of %d pieces: give %d to %d", o->vocab_size,
+                PK_LEAST_VOCAB, PK_MOST_VOCAB);
     if (strcmp(o->type, "unigram") != 0 && strcmp(o->type, "bpe") != 0)
         PK_FAIL(PK_ARGUMENT, "no vocabulary type \"%s\": give unigram or bpe", o->type);
-    if (!(o->coverage >= 0.9 && o->coverage <= 1))
-        PK_FAIL(PK_ARGUMENT, "character coverage %g: give 0.9 to 1", o->coverage);
+    if (!(o->coverage >= PK_LEAST_COVERAGE && o->coverage <= 1))
+        PK_FAIL(PK_ARGUMENT, "character coverage %g: give %g to 1", o->coverage, PK_LEAST_COVERAGE);
     if (o->max_lines < -1)
         PK_FAIL(PK_ARGUMENT, "learn from %lld lines: give a number, or -1 for all",
                 (long long)o->max_lines);
-    if (o->threads < 1 || o->threads > MOST_THREADS)
-        PK_FAIL(PK_ARGUMENT, "%d threads: give 1 to %d", o->threads, MOST_THREADS);
+    if (o->threads < 1 || o->threads > PK_MOST_THREADS)
+        PK_FAIL(PK_ARGUMENT, "%d threads: give 1 to %d", o->threads, PK_MOST_THREADS);
     return PK_OK;
 }
 
 pk_status pk_vocab_train(const pk_vocab_train_options *given) {
-    pk_vocab_train_options o = { 0 };
-    if (!given || given->size < sizeof given->size)
-        PK_FAIL(PK_ARGUMENT, "pk_vocab_train_options: set size (PK_OPTIONS does)");
-    memcpy(&o, given, given->size < sizeof o ? given->size : sizeof o);
-    if (o.vocab_size == 0) o.vocab_size = SIZE;
+    pk_vocab_train_options o;
+    PK_NEED(given);
+    PK_READ_OPTIONS(pk_vocab_train_options, given, &o);
+    if (o.vocab_size == 0) o.vocab_size = PK_DEFAULT_VOCAB;
     if (!o.type) o.type = "unigram";
-    if (o.coverage == 0) o.coverage = 0.9995;
-    if (o.max_lines == 0) o.max_lines = LINES;
-    if (o.threads == 0) o.threads = THREADS;
+    if (o.coverage == 0) o.coverage = PK_DEFAULT_COVERAGE;
+    if (o.max_lines == 0) o.max_lines = PK_DEFAULT_VOCAB_LINES;
+    if (o.threads == 0) o.threads = PK_DEFAULT_VOCAB_THREADS;
     PK_TRY(check_options(&o));
     lines                      l = { .o = &o };
     const pk_spm_train_options settings = { .type = o.type,

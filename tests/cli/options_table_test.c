@@ -40,7 +40,7 @@ static void sample(const pk_cli_option *o, char *value, size_t room) {
     if (o->kind == PK_CLI_INT)
         snprintf(value, room, "%lld", (long long)number);
     else if (o->kind == PK_CLI_FLOAT)
-        snprintf(value, room, "%lld", (long long)o->highest);
+        snprintf(value, room, "%g", o->most);
     else if (o->kind == PK_CLI_CHOICE)
         snprintf(value, room, "%.*s", (int)strcspn(o->choices, "|"), o->choices);
     else
