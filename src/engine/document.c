@@ -74,9 +74,9 @@ static pk_status add_sentence(pk_document *d, const pk_reader *r, pk_piece p, pk
         PK_TRY(fitting_start(r, d->text + p.begin, p.size, &bytes));
         if (first && bytes < p.size) d->n_wrapped++;
         const size_t content = content_size(d->text + p.begin, bytes);
-        if (content) PK_TRY(add_piece(out, (pk_piece){ p.begin, content, true }));
+        if (content) PK_TRY(add_piece(out, (pk_piece){ p.begin, content, true, !first }));
         if (content < bytes)
-            PK_TRY(add_piece(out, (pk_piece){ p.begin + content, bytes - content, false }));
+            PK_TRY(add_piece(out, (pk_piece){ p.begin + content, bytes - content, false, !first }));
         p.begin += bytes;
         p.size -= bytes;
     }
@@ -128,18 +128,78 @@ pk_status pk_document_read(pk_document *d, const pk_reader *r, pk_text text) {
     return make_jobs(d, r);
 }
 
-pk_status pk_document_set_prefix(pk_document *d, const pk_reader *r, pk_text prefix) {
+/* ---- What goes beside a text: the beginning of its translation, or a guess at it ---- */
+
+typedef struct beside {
+    pk_buffer text; /* repaired */
+    pk_pieces pieces;
+    size_t    n; /* sentences */
+} beside;
+
+/* a sentence that was cut counts once */
+static size_t count_sentences(const pk_pieces *p) {
+    size_t n = 0;
+    for (size_t i = 0; i < p->n; i++) n += p->piece[i].sentence && !p->piece[i].continued;
+    return n;
+}
+
+/* in the target language, so by its rules */
+static pk_status read_beside(const pk_reader *r, pk_text text, beside *out) {
+    pk_splitter *splitter = r->target_splitter ? r->target_splitter : r->splitter;
+    pk_utf8_repair(text.data, text.size, &out->text);
+    PK_TRY(pk_buffer_status(&out->text));
+    PK_TRY(pk_split(splitter, out->text.data, out->text.size, r->one_sentence, &out->pieces));
+    out->n = count_sentences(&out->pieces);
+    return PK_OK;
+}
+
+static void free_beside(beside *b) {
+    pk_pieces_free(&b->pieces);
+    pk_buffer_free(&b->text);
+}
+
+/* the next sentence at or after piece *at; NULL: there are no more */
+static const pk_piece *next_sentence(const pk_pieces *p, size_t *at) {
+    while (*at < p->n && !p->piece[*at].sentence) ++*at;
+    return *at < p->n ? &p->piece[(*at)++] : NULL;
+}
+
+static pk_status add_prefix(pk_job *job, const pk_reader *r, const char *text, size_t size) {
     const pk_config *c = &r->model->data.network.config;
-    if (prefix.size == 0 || d->n_jobs == 0) return PK_OK;
-    if (c->right_to_left)
-        PK_FAIL(PK_UNSUPPORTED, "this model writes from right to left: it cannot be given the "
-                                "beginning of its output");
-    pk_job *job = &d->job[0];
-    PK_TRY(pk_vocab_encode_target(r->model->vocab, prefix.data, prefix.size, &job->prefix));
+    PK_TRY(pk_vocab_encode_target(r->model->vocab, text, size, &job->prefix));
     if ((int64_t)job->prefix.n > c->max_target - 1)
         PK_FAIL(PK_ARGUMENT, "a prefix of %zu tokens, but the model's output has at most %d",
                 job->prefix.n, c->max_target);
     return PK_OK;
+}
+
+static pk_status match_prefix(pk_document *d, const pk_reader *r, const beside *b) {
+    const size_t n = count_sentences(&d->pieces);
+    size_t       job = 0, at = 0;
+    if (n == 1) return add_prefix(&d->job[0], r, b->text.data, b->text.size);
+    if (b->n > n)
+        PK_FAIL(PK_ARGUMENT, "the prefix has %zu sentence%s and the text %zu: it cannot have more",
+                b->n, b->n == 1 ? "" : "s", n);
+    for (size_t i = 0; i < d->pieces.n; i++) {
+        const pk_piece *p = &d->pieces.piece[i];
+        if (!p->sentence) continue;
+        const pk_piece *its = p->continued ? NULL : next_sentence(&b->pieces, &at);
+        if (its) PK_TRY(add_prefix(&d->job[job], r, b->text.data + its->begin, its->size));
+        job++;
+    }
+    return PK_OK;
+}
+
+pk_status pk_document_set_prefix(pk_document *d, const pk_reader *r, pk_text prefix) {
+    beside b = { 0 };
+    if (prefix.size == 0 || d->skipped) return PK_OK;
+    if (r->model->data.network.config.right_to_left)
+        PK_FAIL(PK_UNSUPPORTED, "this model writes from right to left: it cannot be given the "
+                                "beginning of its output");
+    pk_status status = read_beside(r, prefix, &b);
+    if (status == PK_OK) status = match_prefix(d, r, &b);
+    free_beside(&b);
+    return status;
 }
 
 static pk_status add_draft(pk_job *job, const pk_reader *r, const char *text, size_t size) {
@@ -149,22 +209,15 @@ static pk_status add_draft(pk_job *job, const pk_reader *r, const char *text, si
 }
 
 pk_status pk_document_set_draft(pk_document *d, const pk_reader *r, pk_text draft) {
-    pk_buffer repaired = { 0 };
-    pk_pieces pieces = { 0 };
-    size_t    n = 0, job = 0;
-    pk_utf8_repair(draft.data, draft.size, &repaired);
-    pk_status status = pk_buffer_status(&repaired);
-    if (status == PK_OK)
-        status = pk_split(r->splitter, repaired.data, repaired.size, r->one_sentence, &pieces);
-    for (size_t i = 0; status == PK_OK && i < pieces.n; i++) n += pieces.piece[i].sentence;
-    for (size_t i = 0; status == PK_OK && n && n != d->n_jobs && i < d->n_jobs; i++)
-        status = add_draft(&d->job[i], r, repaired.data, repaired.size);
-    for (size_t i = 0; status == PK_OK && n == d->n_jobs && i < pieces.n; i++) {
-        const pk_piece *p = &pieces.piece[i];
-        if (p->sentence) status = add_draft(&d->job[job++], r, repaired.data + p->begin, p->size);
+    beside    b = { 0 };
+    size_t    at = 0;
+    pk_status status = read_beside(r, draft, &b);
+    for (size_t i = 0; status == PK_OK && b.n && i < d->n_jobs; i++) {
+        const pk_piece *its = b.n == d->n_jobs ? next_sentence(&b.pieces, &at) : NULL;
+        status = its ? add_draft(&d->job[i], r, b.text.data + its->begin, its->size)
+                     : add_draft(&d->job[i], r, b.text.data, b.text.size);
     }
-    pk_pieces_free(&pieces);
-    pk_buffer_free(&repaired);
+    free_beside(&b);
     return status;
 }
 

@@ -23,14 +23,15 @@ typedef struct pk_document {
 typedef struct pk_reader { /* what reading needs to know */
     const pk_model *model;
     pk_language     language;
-    pk_splitter    *splitter;
+    pk_splitter    *splitter, *target_splitter;
     int32_t         max_source; /* tokens of one job */
     bool            one_sentence;
     bool            skip_long; /* a text with a sentence that is too long has no jobs */
 } pk_reader;
 
 pk_status pk_document_read(pk_document *d, const pk_reader *r, pk_text text);
-/* the output of the first sentence must begin with this */
+/* What the output must begin with: sentence by sentence, as far as it goes, where the document has
+ * several; refused if it has more than those. All of it where the document is one sentence. */
 pk_status pk_document_set_prefix(pk_document *d, const pk_reader *r, pk_text prefix);
 /* a guess at the output: sentence by sentence when it has as many, else all of it for each */
 pk_status pk_document_set_draft(pk_document *d, const pk_reader *r, pk_text draft);

@@ -16,7 +16,8 @@ struct pk_model {
 typedef struct pk_language {
     int32_t source_token;    /* put before the source */
     int32_t target_token;    /* the output must begin with it */
-    char    source_code[16]; /* for sentence splitting; "" when unknown */
+    /* for sentence splitting; "" when unknown */
+    char source_code[16], target_code[16];
 } pk_language;
 /* from, to: ISO codes or the model's own names, or NULL. Refuses what the model does not know. */
 pk_status pk_language_choose(const pk_model *m, const char *from, const char *to, pk_language *out);

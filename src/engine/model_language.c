@@ -8,12 +8,41 @@
 
 #include "engine/model.h"
 
-static bool has_tags(const pk_vocab *v) {
-    for (int32_t i = 0; i < pk_vocab_source_size(v); i++) {
-        const char  *name = pk_vocab_source_token(v, i);
-        const size_t n = strlen(name);
-        if (n > 4 && strncmp(name, ">>", 2) == 0 && strcmp(name + n - 2, "<<") == 0) return true;
+static bool is_tag(const char *name) {
+    const size_t n = strlen(name);
+    return n > 4 && strncmp(name, ">>", 2) == 0 && strcmp(name + n - 2, "<<") == 0;
+}
+
+/* "de_DE", "gu_IN" */
+static bool is_code(const char *name) {
+    const size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz");
+    return n >= 2 && n <= 3 && name[n] == '_' && strlen(name) == n + 3 && name[n + 1] >= 'A' &&
+           name[n + 1] <= 'Z';
+}
+
+/* what --from and --to take: "de, fr, ro", from tags or from codes */
+static void list_languages(const pk_vocab *v, bool tags, pk_buffer *out) {
+    const int32_t n = tags ? pk_vocab_source_size(v) : pk_vocab_target_size(v);
+    for (int32_t i = 0; i < n; i++) {
+        const char *name = tags ? pk_vocab_source_token(v, i) : pk_vocab_target_token(v, i);
+        if (tags ? !is_tag(name) : !is_code(name)) continue;
+        const int size = tags ? (int)strlen(name) - 4 : (int)strcspn(name, "_");
+        pk_buffer_print(out, "%s%.*s", out->size ? ", " : "", size, tags ? name + 2 : name);
     }
+}
+
+static pk_status refuse(const pk_model *m, bool tags, const char *why, const char *language) {
+    pk_buffer known = { 0 };
+    list_languages(m->vocab, tags, &known);
+    const pk_status status = pk_fail_with(PK_ARGUMENT, "%s%s; it knows: %s", why, language,
+                                          known.data ? known.data : "none");
+    pk_buffer_free(&known);
+    return status;
+}
+
+static bool has_tags(const pk_vocab *v) {
+    for (int32_t i = 0; i < pk_vocab_source_size(v); i++)
+        if (is_tag(pk_vocab_source_token(v, i))) return true;
     return false;
 }
 
@@ -28,8 +57,7 @@ static pk_status choose_marian(const pk_model *m, const char *from, const char *
     snprintf(tag, sizeof tag, ">>%s<<", to);
     out->source_token = pk_vocab_find_source(m->vocab, tag);
     if (out->source_token >= 0) return PK_OK;
-    if (has_tags(m->vocab))
-        PK_FAIL(PK_ARGUMENT, "this model has no target language '%s' (no token %s)", to, tag);
+    if (has_tags(m->vocab)) return refuse(m, true, "this model does not translate into ", to);
     if (c->target_language[0] && strcmp(to, c->target_language) != 0)
         PK_FAIL(PK_ARGUMENT, "this model translates into '%s', not into '%s'", c->target_language,
                 to);
@@ -53,14 +81,17 @@ static pk_status choose_mbart(const pk_model *m, const char *from, const char *t
     if (!from && c->source_language[0]) from = c->source_language;
     if (!to && c->target_language[0]) to = c->target_language;
     if (!from || (!to && c->forced_bos < 0))
-        PK_FAIL(PK_ARGUMENT, "this model knows many languages: say which with --from and --to");
+        return refuse(m, false, "say with --from and --to which languages are meant", "");
     out->source_token = find_code(m->vocab, from);
     out->target_token = to ? find_code(m->vocab, to) : c->forced_bos;
-    if (out->source_token < 0)
-        PK_FAIL(PK_ARGUMENT, "this model does not know the language '%s'", from);
-    if (out->target_token < 0)
-        PK_FAIL(PK_ARGUMENT, "this model does not know the language '%s'", to);
+    if (out->source_token < 0) return refuse(m, false, "this model does not know ", from);
+    if (out->target_token < 0) return refuse(m, false, "this model does not know ", to);
     return PK_OK;
+}
+
+/* "de_DE" -> "de" */
+static void set_code(const char *name, char code[16]) {
+    snprintf(code, 16, "%.*s", (int)strcspn(name, "_-"), name);
 }
 
 pk_status pk_language_choose(const pk_model *m, const char *from, const char *to,
@@ -71,7 +102,7 @@ pk_status pk_language_choose(const pk_model *m, const char *from, const char *to
     if (to && !*to) to = NULL;
     PK_TRY(c->family == PK_MBART ? choose_mbart(m, from, to, out)
                                  : choose_marian(m, from, to, out));
-    const char *code = from ? from : c->source_language;
-    snprintf(out->source_code, sizeof out->source_code, "%.*s", (int)strcspn(code, "_-"), code);
+    set_code(from ? from : c->source_language, out->source_code);
+    set_code(to ? to : c->target_language, out->target_code);
     return PK_OK;
 }

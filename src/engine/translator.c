@@ -146,6 +146,7 @@ static pk_status open_parts(pk_translator *t, const pk_translator_options *o) {
     PK_TRY(pk_models_join(t->model, o->ensemble, o->n_ensemble, &t->all));
     PK_TRY(pk_language_choose(t->model, o->from, o->to, &t->reader.language));
     PK_TRY(pk_splitter_open(t->reader.language.source_code, &t->reader.splitter));
+    PK_TRY(pk_splitter_open(t->reader.language.target_code, &t->reader.target_splitter));
     PK_TRY(open_strategy(t, o));
     return open_workers(t, o);
 }
@@ -175,6 +176,7 @@ void pk_translator_close(pk_translator *t) {
     pk_memory_give(t->options);
     pk_memory_give(t->scoring_options);
     pk_splitter_close(t->reader.splitter);
+    pk_splitter_close(t->reader.target_splitter);
     pk_ensemble_close(&t->all);
     pk_memory_give(t);
 }

@@ -12,6 +12,7 @@
 typedef struct pk_piece {
     size_t begin, size; /* bytes of the text */
     bool   sentence;    /* true: to translate; false: to copy as it is */
+    bool   continued;   /* goes on with the sentence before it, which was cut */
 } pk_piece;
 
 typedef struct pk_pieces {

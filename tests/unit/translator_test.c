@@ -313,6 +313,83 @@ static void a_prefix_is_kept(void **state) {
     pk_model_close(m);
 }
 
+/* what a translator that splits texts makes of the text, with a prefix; the caller frees */
+static char *with_prefix(pk_translator *t, const char *text, const char *prefix) {
+    pk_result    *r;
+    const pk_text source = text_of(text), given = text_of(prefix);
+    ASSERT_OK(pk_translate(t, &source, 1, PK_OPTIONS(pk_call_options, .prefix = &given), &r));
+    char *out = strdup(pk_result_text(r, 0));
+    pk_result_free(r);
+    return out;
+}
+
+/* translating the whole with one prefix is translating each sentence with its own */
+static void assert_prefixed(pk_translator *t, const char *const *text, const char *const *prefix,
+                            const char *whole_prefix) {
+    char whole[1024], expected[4096];
+    snprintf(whole, sizeof whole, "%s  %s", text[0], text[1]);
+    char *found = with_prefix(t, whole, whole_prefix), *free_of_it = with_prefix(t, whole, "");
+    char *first = with_prefix(t, text[0], prefix[0]), *second = with_prefix(t, text[1], prefix[1]);
+    snprintf(expected, sizeof expected, "%s  %s", first, second);
+    assert_string_equal(found, expected);
+    assert_string_not_equal(found, free_of_it);
+    free(found), free(free_of_it), free(first), free(second);
+}
+
+static void a_prefix_belongs_to_sentences_one_by_one(void **state) {
+    static const char *const text[] = { "The cat sees a house.", "A small dog." };
+    (void)state;
+    pk_model      *m = open_model("f32");
+    pk_translator *t;
+    ASSERT_OK(pk_translator_open(m, NULL, &t));
+    assert_prefixed(t, text, (const char *[]){ "Das haus.", "Ein hund" }, "Das haus. Ein hund");
+    assert_prefixed(t, text, (const char *[]){ "Das haus.", "Ein hund." },
+                    "Das haus.   Ein hund. ");
+    assert_prefixed(t, text, (const char *[]){ "das", "" }, "das");
+    pk_translator_close(t);
+    /* a sentence that is cut is one sentence still: the next prefix is not for its second part */
+    ASSERT_OK(pk_translator_open(m, PK_OPTIONS(pk_translator_options, .max_input = 8), &t));
+    assert_prefixed(t,
+                    (const char *[]){ "The cat sees a house and a dog and the old man.", "A dog." },
+                    (const char *[]){ "Das haus.", "Ein" }, "Das haus. Ein");
+    pk_translator_close(t);
+    pk_model_close(m);
+}
+
+static void a_prefix_with_too_many_sentences_is_refused(void **state) {
+    (void)state;
+    pk_model      *m = open_model("f32");
+    pk_translator *t;
+    pk_result     *r;
+    const pk_text  text[] = { text_of("The cat."), text_of("The cat. A dog.") };
+    const pk_text  prefix[] = { text_of(""), text_of("Das. Ein. Der") };
+    const pk_text  blank = text_of("  ");
+    ASSERT_OK(pk_translator_open(m, NULL, &t));
+    ASSERT_STATUS(PK_ARGUMENT,
+                  pk_translate(t, text, 2, PK_OPTIONS(pk_call_options, .prefix = prefix), &r));
+    assert_non_null(strstr(pk_last_error(), "text 2: "));
+    assert_non_null(strstr(pk_last_error(), "3 sentences"));
+    ASSERT_STATUS(
+        PK_ARGUMENT,
+        pk_translate(t, text, 2, PK_OPTIONS(pk_call_options, .prefix = prefix, .number = 41), &r));
+    assert_non_null(strstr(pk_last_error(), "text 42: "));
+    ASSERT_STATUS(PK_ARGUMENT, pk_translate(t, &blank, 1,
+                                            PK_OPTIONS(pk_call_options, .prefix = &prefix[1]), &r));
+    pk_translator_close(t);
+    /* one sentence, by itself or because texts are not split: the prefix is for it, all of it */
+    ASSERT_OK(pk_translator_open(m, PK_OPTIONS(pk_translator_options, .one_sentence = 1), &t));
+    char *whole = with_prefix(t, "The cat.", "Das. Ein. Der");
+    ASSERT_OK(pk_translate(t, text, 2, PK_OPTIONS(pk_call_options, .prefix = prefix), &r));
+    pk_result_free(r);
+    pk_translator_close(t);
+    ASSERT_OK(pk_translator_open(m, NULL, &t));
+    char *split = with_prefix(t, "The cat.", "Das. Ein. Der");
+    assert_string_equal(whole, split);
+    free(whole), free(split);
+    pk_translator_close(t);
+    pk_model_close(m);
+}
+
 static void alignments_name_words_that_exist(void **state) {
     (void)state;
     pk_model          *m = open_model("f32");
@@ -355,9 +432,10 @@ static void bad_options_are_refused_with_a_reason(void **state) {
     REFUSED(.decode = "beam:size=2", .n_best = 3);
     REFUSED(.device = "abacus");
     REFUSED(.threads = -1);
-    REFUSED(.batch = 5000);
-    REFUSED(.n_best = 300);
-    REFUSED(.max_input = 3);
+    REFUSED(.batch = PK_MOST_BATCH + 1);
+    REFUSED(.batch_tokens = PK_MOST_BATCH_TOKENS + 1);
+    REFUSED(.n_best = PK_MOST_N_BEST + 1);
+    REFUSED(.max_input = PK_LEAST_MAX_INPUT - 1);
     REFUSED(.to = "xx", .from = "yy");
     assert_true(strlen(pk_last_error()) > 10);
     pk_model_close(m);
@@ -417,6 +495,8 @@ int main(void) {
         cmocka_unit_test(scoring_agrees_with_search),
         cmocka_unit_test(a_call_can_be_cancelled_and_the_next_one_works),
         cmocka_unit_test(a_prefix_is_kept),
+        cmocka_unit_test(a_prefix_belongs_to_sentences_one_by_one),
+        cmocka_unit_test(a_prefix_with_too_many_sentences_is_refused),
         cmocka_unit_test(alignments_name_words_that_exist),
         cmocka_unit_test(bad_options_are_refused_with_a_reason),
         cmocka_unit_test(every_failed_allocation_is_survived),
