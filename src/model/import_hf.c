@@ -61,11 +61,8 @@ static bool same_table(const pk_stored_tensor *a, const pk_stored_tensor *b) {
 }
 
 pk_status pk_hf_find_tables(pk_hf_folder *f, pk_config *c) {
-    const json_t *shared = json_object_get(f->config, "share_encoder_decoder_embeddings");
-    const bool    share = c->family == PK_MBART || !json_is_false(shared);
-    const bool    tie = !json_is_false(json_object_get(f->config, "tie_word_embeddings"));
     for (int i = 0; i < PK_HF_TABLES; i++) {
-        f->table[i] = find_table(f, i, share, tie);
+        f->table[i] = find_table(f, i, f->share, f->tie);
         if (!f->table[i])
             PK_FAIL(PK_FORMAT, "%s: tensor \"%s\" is missing", f->path, table_names[i]);
     }

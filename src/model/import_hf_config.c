@@ -1,28 +1,31 @@
-/* import_hf_config.c - config.json and generation_config.json as a pk_config.
+/* import_hf_config.c - config.json as a pk_config, and the values of JSON files, checked.
  *
  * What counts is what transformers (5.x) does with a key, not what its name promises: MarianMT
  * models are post-norm without extra norms whatever normalize_before, normalize_embedding and
  * add_final_layer_norm say; mBART models are always pre-norm with a norm on the embeddings and one
- * at the top. Generation settings come from generation_config.json alone when it is there, else
- * from config.json. Keys that are absent have the defaults of the configuration classes. */
+ * at the top. Keys that are absent have the defaults of the configuration classes. */
 #include <math.h>
 #include <string.h>
 
 #include "model/import_hf.h"
 
-/* A key that is absent or null has its default; one of another kind is an error that names it. */
-static pk_status get_int(const json_t *object, const char *key, int32_t normal, int32_t *out) {
+/* ---- Values ---- */
+
+pk_status pk_hf_get_int(const json_t *object, const char *key, int32_t normal, int32_t lowest,
+                        int32_t *out) {
     const json_t *value = json_object_get(object, key);
     *out = normal;
     if (!value || json_is_null(value)) return PK_OK;
     if (!json_is_integer(value)) PK_FAIL(PK_FORMAT, "\"%s\" must be an integer", key);
     const json_int_t n = json_integer_value(value);
-    if (n < INT32_MIN || n > INT32_MAX) PK_FAIL(PK_FORMAT, "\"%s\" is out of range", key);
+    if (n < lowest || n > INT32_MAX)
+        PK_FAIL(PK_FORMAT, "\"%s\" is %lld, which is out of range: the least is %d", key,
+                (long long)n, lowest);
     *out = (int32_t)n;
     return PK_OK;
 }
 
-static pk_status get_bool(const json_t *object, const char *key, bool normal, int32_t *out) {
+pk_status pk_hf_get_bool(const json_t *object, const char *key, bool normal, int32_t *out) {
     const json_t *value = json_object_get(object, key);
     *out = normal;
     if (!value || json_is_null(value)) return PK_OK;
@@ -31,30 +34,14 @@ static pk_status get_bool(const json_t *object, const char *key, bool normal, in
     return PK_OK;
 }
 
-static pk_status get_float(const json_t *object, const char *key, float normal, float *out) {
-    const json_t *value = json_object_get(object, key);
-    *out = normal;
-    if (!value || json_is_null(value)) return PK_OK;
-    if (!json_is_number(value)) PK_FAIL(PK_FORMAT, "\"%s\" must be a number", key);
-    *out = (float)json_number_value(value);
-    return PK_OK;
-}
-
-/* a token id, alone or as a list of one; -1: none */
-static pk_status get_token(const json_t *object, const char *key, int32_t normal, int32_t *out) {
-    const json_t *value = json_object_get(object, key);
-    *out = normal;
-    if (json_is_array(value) && json_array_size(value) == 1) value = json_array_get(value, 0);
-    if (!value || json_is_null(value)) return PK_OK;
-    if (!json_is_integer(value))
-        PK_FAIL(PK_UNSUPPORTED, "\"%s\": only one token can be handled", key);
-    const json_int_t n = json_integer_value(value);
-    if (n < 0 || n > INT32_MAX) PK_FAIL(PK_FORMAT, "\"%s\" is out of range", key);
-    *out = (int32_t)n;
-    return PK_OK;
-}
-
 /* ---- The network ---- */
+
+/* a size of the network: unlike settings of generation it cannot be null */
+static pk_status get_size(const json_t *config, const char *key, int32_t normal, int32_t *out) {
+    if (json_is_null(json_object_get(config, key)))
+        PK_FAIL(PK_FORMAT, "\"%s\" must be an integer", key);
+    return pk_hf_get_int(config, key, normal, 1, out);
+}
 
 static pk_status read_family(const json_t *config, int32_t *family) {
     const char *type = json_string_value(json_object_get(config, "model_type"));
@@ -72,8 +59,9 @@ static pk_status read_activation(const json_t *config, int32_t *act) {
     } known[] = {
         { "relu", PK_RELU }, { "gelu", PK_GELU }, { "swish", PK_SWISH }, { "silu", PK_SWISH }
     };
-    const char *name = json_string_value(json_object_get(config, "activation_function"));
-    if (!name) name = "gelu";
+    const json_t *value = json_object_get(config, "activation_function");
+    const char   *name = value ? json_string_value(value) : "gelu";
+    if (!name) PK_FAIL(PK_FORMAT, "\"activation_function\" must be a text");
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         *act = (int32_t)known[i].act;
         if (strcmp(name, known[i].name) == 0) return PK_OK;
@@ -83,31 +71,33 @@ static pk_status read_activation(const json_t *config, int32_t *act) {
 }
 
 /* MarianMT may have a vocabulary per side; then the embeddings are not shared */
-static pk_status read_vocab_sizes(const json_t *config, pk_config *c) {
-    int32_t share = 1, decoder;
-    PK_TRY(get_int(config, "vocab_size", c->family == PK_MBART ? 50265 : 58101, &c->source_vocab));
-    c->target_vocab = c->source_vocab;
-    if (c->family == PK_MBART) return PK_OK;
-    PK_TRY(get_bool(config, "share_encoder_decoder_embeddings", true, &share));
-    PK_TRY(get_int(config, "decoder_vocab_size", 0, &decoder));
-    if (!share && decoder) c->target_vocab = decoder;
+static pk_status read_vocab_sizes(pk_hf_folder *f, pk_config *c) {
+    const json_t *config = f->config;
+    int32_t       decoder;
+    PK_TRY(get_size(config, "vocab_size", c->family == PK_MBART ? 50265 : 58101, &c->source_vocab));
+    PK_TRY(pk_hf_get_bool(config, "share_encoder_decoder_embeddings", true, &f->share));
+    PK_TRY(pk_hf_get_bool(config, "tie_word_embeddings", true, &f->tie));
+    PK_TRY(pk_hf_get_int(config, "decoder_vocab_size", 0, 0, &decoder));
+    if (c->family == PK_MBART) f->share = true;
+    c->target_vocab = !f->share && decoder ? decoder : c->source_vocab;
     return PK_OK;
 }
 
-static pk_status read_network(const json_t *config, pk_config *c) {
-    int32_t scaled;
+static pk_status read_network(pk_hf_folder *f, pk_config *c) {
+    const json_t *config = f->config;
+    int32_t       scaled;
     PK_TRY(read_family(config, &c->family));
-    PK_TRY(read_vocab_sizes(config, c));
+    PK_TRY(read_vocab_sizes(f, c));
     PK_TRY(read_activation(config, &c->act));
-    PK_TRY(get_int(config, "d_model", 1024, &c->dim));
-    PK_TRY(get_int(config, "encoder_layers", 12, &c->encoder_layers));
-    PK_TRY(get_int(config, "decoder_layers", 12, &c->decoder_layers));
-    PK_TRY(get_int(config, "encoder_attention_heads", 16, &c->encoder_heads));
-    PK_TRY(get_int(config, "decoder_attention_heads", 16, &c->decoder_heads));
-    PK_TRY(get_int(config, "encoder_ffn_dim", 4096, &c->encoder_ffn));
-    PK_TRY(get_int(config, "decoder_ffn_dim", 4096, &c->decoder_ffn));
-    PK_TRY(get_int(config, "max_position_embeddings", 1024, &c->max_source));
-    PK_TRY(get_bool(config, "scale_embedding", false, &scaled));
+    PK_TRY(get_size(config, "d_model", 1024, &c->dim));
+    PK_TRY(get_size(config, "encoder_layers", 12, &c->encoder_layers));
+    PK_TRY(get_size(config, "decoder_layers", 12, &c->decoder_layers));
+    PK_TRY(get_size(config, "encoder_attention_heads", 16, &c->encoder_heads));
+    PK_TRY(get_size(config, "decoder_attention_heads", 16, &c->decoder_heads));
+    PK_TRY(get_size(config, "encoder_ffn_dim", 4096, &c->encoder_ffn));
+    PK_TRY(get_size(config, "decoder_ffn_dim", 4096, &c->decoder_ffn));
+    PK_TRY(get_size(config, "max_position_embeddings", 1024, &c->max_source));
+    PK_TRY(pk_hf_get_bool(config, "scale_embedding", false, &scaled));
     c->max_target = c->max_source;
     c->embed_scale = scaled ? (float)sqrt((double)c->dim) : 1;
     c->epsilon = 1e-5f; /* torch.nn.LayerNorm's own */
@@ -115,95 +105,7 @@ static pk_status read_network(const json_t *config, pk_config *c) {
     return PK_OK;
 }
 
-/* ---- Generation ---- */
-
-/* one token, once */
-static pk_status suppress(pk_config *c, const json_t *token, const char *key) {
-    if (!json_is_integer(token) || json_integer_value(token) < 0 ||
-        json_integer_value(token) >= c->target_vocab)
-        PK_FAIL(PK_FORMAT, "\"%s\" names a token outside the vocabulary", key);
-    const int32_t id = (int32_t)json_integer_value(token);
-    for (int32_t i = 0; i < c->n_suppressed; i++)
-        if (c->suppressed[i] == id) return PK_OK;
-    if (c->n_suppressed == PK_MAX_SUPPRESSED)
-        PK_FAIL(PK_UNSUPPORTED, "\"%s\": at most %d tokens can be suppressed", key,
-                PK_MAX_SUPPRESSED);
-    c->suppressed[c->n_suppressed++] = id;
-    return PK_OK;
-}
-
-static pk_status read_suppressed(const json_t *g, pk_config *c) {
-    size_t  i;
-    json_t *entry;
-    json_array_foreach(json_object_get(g, "bad_words_ids"), i, entry) {
-        if (json_array_size(entry) != 1)
-            PK_FAIL(PK_UNSUPPORTED, "\"bad_words_ids\": only single tokens can be suppressed");
-        /* the end symbol cannot be a bad word: transformers leaves it out as well */
-        const json_t *token = json_array_get(entry, 0);
-        if (json_is_integer(token) && json_integer_value(token) == c->eos) continue;
-        PK_TRY(suppress(c, token, "bad_words_ids"));
-    }
-    json_array_foreach(json_object_get(g, "suppress_tokens"), i, entry)
-        PK_TRY(suppress(c, entry, "suppress_tokens"));
-    return PK_OK;
-}
-
-/* settings that would change the output in ways that Pronk has no means for */
-static pk_status refuse_unknown(const json_t *g) {
-    static const struct {
-        const char *key;
-        double      neutral;
-    } unknown[] = { { "min_length", 0 },
-                    { "min_new_tokens", 0 },
-                    { "encoder_no_repeat_ngram_size", 0 },
-                    { "encoder_repetition_penalty", 1 },
-                    { "begin_suppress_tokens", NAN },
-                    { "sequence_bias", NAN },
-                    { "exponential_decay_length_penalty", NAN } };
-    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
-        const json_t *value = json_object_get(g, unknown[i].key);
-        if (!value || json_is_null(value)) continue;
-        if (json_is_number(value) && json_number_value(value) == unknown[i].neutral) continue;
-        PK_FAIL(PK_UNSUPPORTED, "\"%s\" is not supported: remove it to go on without it",
-                unknown[i].key);
-    }
-    return PK_OK;
-}
-
-static pk_status read_search(const json_t *g, pk_config *c) {
-    const json_t *stop = json_object_get(g, "early_stopping");
-    int32_t       max_length, max_new;
-    c->early_stopping = json_is_string(stop) ? 2 : json_is_true(stop) ? 1 : 0;
-    PK_TRY(get_bool(g, "renormalize_logits", false, &c->renormalise));
-    PK_TRY(get_int(g, "num_beams", 1, &c->beams));
-    PK_TRY(get_float(g, "length_penalty", 1, &c->length_penalty));
-    PK_TRY(get_int(g, "no_repeat_ngram_size", 0, &c->no_repeat_ngram));
-    PK_TRY(get_float(g, "repetition_penalty", 1, &c->repetition_penalty));
-    PK_TRY(get_int(g, "max_length", 0, &max_length));
-    PK_TRY(get_int(g, "max_new_tokens", 0, &max_new));
-    /* max_length counts the start symbol as well */
-    c->max_output = max_new > 0 ? max_new : max_length > 1 ? max_length - 1 : 0;
-    return PK_OK;
-}
-
-/* g: where generation settings come from, config.json for what it does not say of the tokens */
-static pk_status read_generation(const json_t *config, const json_t *g, pk_config *c) {
-    int32_t bos;
-    PK_TRY(get_token(config, "eos_token_id", c->family == PK_MBART ? 2 : 0, &c->eos));
-    PK_TRY(get_token(g, "eos_token_id", c->eos, &c->eos));
-    PK_TRY(get_token(config, "pad_token_id", c->family == PK_MBART ? 1 : 58100, &c->pad));
-    PK_TRY(get_token(g, "pad_token_id", c->pad, &c->pad));
-    if (c->pad >= c->target_vocab) c->pad = -1;
-    PK_TRY(get_token(config, "decoder_start_token_id", -1, &c->start));
-    PK_TRY(get_token(g, "bos_token_id", c->start, &bos));
-    PK_TRY(get_token(g, "decoder_start_token_id", bos, &c->start));
-    if (c->start < 0) PK_FAIL(PK_FORMAT, "\"decoder_start_token_id\" is missing");
-    PK_TRY(get_token(g, "forced_bos_token_id", -1, &c->forced_bos));
-    PK_TRY(get_token(g, "forced_eos_token_id", -1, &c->forced_eos));
-    PK_TRY(read_suppressed(g, c));
-    PK_TRY(read_search(g, c));
-    return refuse_unknown(g);
-}
+/* ---- The tokenizer ---- */
 
 /* languages are a help, not a need: what does not fit is left out */
 static void read_language(const json_t *tokenizer, const char *key, char *out, size_t room) {
@@ -211,22 +113,25 @@ static void read_language(const json_t *tokenizer, const char *key, char *out, s
     if (text && strlen(text) < room) memcpy(out, text, strlen(text) + 1);
 }
 
-pk_status pk_hf_read_config(const pk_hf_folder *f, pk_config *c) {
-    pk_config_defaults(c);
-    pk_status status = read_network(f->config, c);
-    if (status != PK_OK) {
-        pk_fail_context("%s/config.json", f->path);
-        return status;
-    }
-    status = read_generation(f->config, f->generation ? f->generation : f->config, c);
-    if (status != PK_OK) {
-        pk_fail_context("%s/%s", f->path, f->generation ? "generation_config.json" : "config.json");
-        return status;
-    }
+static pk_status read_tokenizer(pk_hf_folder *f, pk_config *c) {
     const bool mbart = c->family == PK_MBART;
     read_language(f->tokenizer, mbart ? "src_lang" : "source_lang", c->source_language,
                   sizeof c->source_language);
     read_language(f->tokenizer, mbart ? "tgt_lang" : "target_lang", c->target_language,
                   sizeof c->target_language);
-    return PK_OK;
+    return pk_hf_get_bool(f->tokenizer, "separate_vocabs", false, &f->separate_vocabs);
+}
+
+/* names the file in what went wrong */
+static pk_status in_file(const pk_hf_folder *f, const char *file, pk_status status) {
+    if (status != PK_OK) pk_fail_context("%s/%s", f->path, file);
+    return status;
+}
+
+pk_status pk_hf_read_config(pk_hf_folder *f, pk_config *c) {
+    pk_config_defaults(c);
+    PK_TRY(in_file(f, "config.json", read_network(f, c)));
+    PK_TRY(in_file(f, f->generation ? "generation_config.json" : "config.json",
+                   pk_hf_read_generation(f, c)));
+    return in_file(f, "tokenizer_config.json", read_tokenizer(f, c));
 }

@@ -19,25 +19,10 @@ static const char *const languages[] = {
 };
 enum { N_LANGUAGES = sizeof languages / sizeof *languages, N_LANGUAGES_25 = 25 };
 
-static pk_status copy_blob(pk_model_data *m, const void *data, size_t size, pk_blob *out) {
-    void *block;
-    PK_TRY(pk_model_data_take(m, size, &block));
-    if (size) memcpy(block, data, size);
-    *out = (pk_blob){ block, size };
-    return PK_OK;
-}
-
-/* a file of the folder as it is; an empty one cannot be right */
-static pk_status copy_file(const pk_hf_folder *f, const char *name, pk_model_data *m,
-                           pk_blob *out) {
-    char        path[PK_HF_PATH];
-    pk_file_map map;
+static pk_status read_spm(const pk_hf_folder *f, const char *name, pk_model_data *m, pk_blob *out) {
+    char path[PK_HF_PATH];
     PK_TRY(pk_hf_path(f, name, path));
-    PK_TRY(pk_file_map_open(path, &map));
-    const pk_status status = map.size ? copy_blob(m, map.data, map.size, out)
-                                      : pk_fail_with(PK_FORMAT, "%s: empty", path);
-    pk_file_map_close(&map);
-    return status;
+    return pk_model_data_read_spm(m, path, out);
 }
 
 /* ---- vocab.json ---- */
@@ -67,7 +52,7 @@ static pk_status list_tokens(const json_t *object, pk_model_data *m, pk_blob *ou
     for (size_t i = 0; status == PK_OK && i < n; i++)
         pk_buffer_add(&list, name[i], strlen(name[i]) + 1);
     if (status == PK_OK) status = pk_buffer_status(&list);
-    if (status == PK_OK) status = copy_blob(m, list.data, list.size, out);
+    if (status == PK_OK) status = pk_model_data_copy(m, list.data, list.size, out);
     pk_buffer_free(&list);
     pk_memory_give(name);
     return status;
@@ -95,14 +80,13 @@ static int32_t find_token(pk_blob tokens, const char *wanted) {
 
 /* target.spm is mostly the same file: then it is kept once */
 static pk_status read_marian(const pk_hf_folder *f, pk_model_data *m) {
-    PK_TRY(copy_file(f, "source.spm", m, &m->source_spm));
-    PK_TRY(copy_file(f, "target.spm", m, &m->target_spm));
+    PK_TRY(read_spm(f, "source.spm", m, &m->source_spm));
+    PK_TRY(read_spm(f, "target.spm", m, &m->target_spm));
     if (m->source_spm.size == m->target_spm.size &&
         memcmp(m->source_spm.data, m->target_spm.data, m->source_spm.size) == 0)
         m->target_spm = (pk_blob){ 0 };
     PK_TRY(read_tokens(f, "vocab.json", m, &m->source_tokens));
-    if (json_is_true(json_object_get(f->tokenizer, "separate_vocabs")))
-        PK_TRY(read_tokens(f, "target_vocab.json", m, &m->target_tokens));
+    if (f->separate_vocabs) PK_TRY(read_tokens(f, "target_vocab.json", m, &m->target_tokens));
     m->network.config.unk = find_token(m->source_tokens, "<unk>");
     return PK_OK;
 }
@@ -189,10 +173,10 @@ static pk_status add_mbart_tokens(pk_blob spm, int32_t vocab, pk_buffer *list) {
 
 static pk_status read_mbart(const pk_hf_folder *f, pk_model_data *m) {
     pk_buffer list = { 0 };
-    PK_TRY(copy_file(f, "sentencepiece.bpe.model", m, &m->source_spm));
+    PK_TRY(read_spm(f, "sentencepiece.bpe.model", m, &m->source_spm));
     pk_status status = add_mbart_tokens(m->source_spm, m->network.config.source_vocab, &list);
     if (status != PK_OK) pk_fail_context("%s/sentencepiece.bpe.model", f->path);
-    if (status == PK_OK) status = copy_blob(m, list.data, list.size, &m->source_tokens);
+    if (status == PK_OK) status = pk_model_data_copy(m, list.data, list.size, &m->source_tokens);
     pk_buffer_free(&list);
     m->network.config.unk = 3;
     return status;

@@ -61,6 +61,30 @@ bool pk_values_fit(const float *value, size_t n, pk_dtype type) {
 
 /* ---- Vocabulary ---- */
 
+pk_status pk_model_data_copy(pk_model_data *m, const void *data, size_t size, pk_blob *out) {
+    void *block;
+    PK_TRY(pk_model_data_take(m, size, &block));
+    if (size) memcpy(block, data, size);
+    *out = (pk_blob){ block, size };
+    return PK_OK;
+}
+
+static pk_status copy_spm(pk_model_data *m, const pk_file_map *map, pk_blob *out) {
+    if (map->size == 0) PK_FAIL(PK_FORMAT, "empty");
+    if (map->size > PK_MOST_SPM_BYTES)
+        PK_FAIL(PK_FORMAT, "%zu bytes are too many for a SentencePiece model", map->size);
+    return pk_model_data_copy(m, map->data, map->size, out);
+}
+
+pk_status pk_model_data_read_spm(pk_model_data *m, const char *path, pk_blob *out) {
+    pk_file_map map;
+    PK_TRY(pk_file_map_open(path, &map));
+    const pk_status status = copy_spm(m, &map, out);
+    pk_file_map_close(&map);
+    if (status == PK_FORMAT) pk_fail_context("%s", path);
+    return status;
+}
+
 int64_t pk_token_count(pk_blob tokens) {
     const char *at = tokens.data, *end = at + tokens.size;
     int64_t     n = 0;

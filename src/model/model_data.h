@@ -5,6 +5,12 @@
 
 /* bytes that live until the model data is closed */
 pk_status pk_model_data_take(pk_model_data *m, size_t bytes, void **out);
+/* A SentencePiece model's file as it is, kept until the model data is closed. Its size is looked at
+ * first: an empty one, or one far larger than any real one, is refused unread. */
+enum { PK_MOST_SPM_BYTES = 64 << 20 };
+pk_status pk_model_data_read_spm(pk_model_data *m, const char *path, pk_blob *out);
+/* a copy of bytes, kept as long */
+pk_status pk_model_data_copy(pk_model_data *m, const void *data, size_t size, pk_blob *out);
 /* an empty matrix in panels of the type, or a plain one: takes data and, for I8, scale */
 pk_status pk_model_data_take_matrix(pk_model_data *m, int32_t rows, int32_t cols, pk_dtype type,
                                     pk_weight *out, void **data, float **scale);

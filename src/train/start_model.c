@@ -8,20 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file_map.h"
 #include "model/model_data.h"
 #include "vocab/spm.h"
 #include "vocab/token_list.h"
 
 /* ---- vocabulary ---- */
-
-static pk_status keep_bytes(pk_model_data *m, const void *data, size_t size, pk_blob *out) {
-    void *block;
-    PK_TRY(pk_model_data_take(m, size, &block));
-    memcpy(block, data, size);
-    *out = (pk_blob){ block, size };
-    return PK_OK;
-}
 
 static pk_status list_pieces(pk_model_data *m, pk_blob spm, bool mask, pk_blob *tokens) {
     pk_spm   *s;
@@ -32,7 +23,7 @@ static pk_status list_pieces(pk_model_data *m, pk_blob spm, bool mask, pk_blob *
         pk_buffer_add(&names, PK_MASK_TOKEN, sizeof PK_MASK_TOKEN); /* with its NUL */
         status = pk_buffer_status(&names);
     }
-    if (status == PK_OK) status = keep_bytes(m, names.data, names.size, tokens);
+    if (status == PK_OK) status = pk_model_data_copy(m, names.data, names.size, tokens);
     pk_buffer_free(&names);
     pk_spm_close(s);
     return status;
@@ -40,12 +31,8 @@ static pk_status list_pieces(pk_model_data *m, pk_blob spm, bool mask, pk_blob *
 
 static pk_status read_spm(pk_model_data *m, const char *path, bool mask, pk_blob *spm,
                           pk_blob *tokens) {
-    pk_file_map map;
-    PK_TRY(pk_file_map_open(path, &map));
-    pk_status status = map.size ? keep_bytes(m, map.data, map.size, spm)
-                                : pk_fail_with(PK_FORMAT, "the file is empty");
-    pk_file_map_close(&map);
-    if (status == PK_OK) status = list_pieces(m, *spm, mask, tokens);
+    PK_TRY(pk_model_data_read_spm(m, path, spm));
+    const pk_status status = list_pieces(m, *spm, mask, tokens);
     if (status == PK_FORMAT) pk_fail_context("%s", path);
     return status;
 }

@@ -192,6 +192,14 @@ static void test_config_refused(void **state) {
         { "{" MARIAN ",\"forced_eos_token_id\":[1,2]}", PK_UNSUPPORTED, "forced_eos_token_id" },
         { "{" MARIAN ",\"forced_eos_token_id\":6}", PK_FORMAT, "forced_eos" },
         { "{" MARIAN ",\"length_penalty\":\"x\"}", PK_FORMAT, "length_penalty" },
+        { "{\"model_type\":\"marian\",\"activation_function\":7}", PK_FORMAT,
+          "activation_function" },
+        { "{\"model_type\":\"marian\",\"activation_function\":null}", PK_FORMAT,
+          "activation_function" },
+        { "{\"model_type\":\"marian\",\"d_model\":null}", PK_FORMAT, "d_model" },
+        { "{\"model_type\":\"marian\",\"encoder_layers\":0}", PK_FORMAT, "encoder_layers" },
+        { "{" MARIAN ",\"tie_word_embeddings\":\"no\"}", PK_FORMAT, "tie_word_embeddings" },
+        { "{" MARIAN ",\"share_encoder_decoder_embeddings\":0}", PK_FORMAT, "share_encoder" },
     };
     folder f;
     (void)state;
@@ -200,12 +208,99 @@ static void test_config_refused(void **state) {
         write_text(&f, "config.json", cases[i].config);
         refuse(&f, cases[i].status, cases[i].says);
     }
-    write_text(&f, "config.json", "{" MARIAN ",\"min_length\":0,\"sequence_bias\":null}");
-    pk_model_data m;
-    open_folder(&f, -1, &m);
-    pk_model_data_close(&m);
+    write_text(&f, "config.json", "{" MARIAN "}");
+    write_text(&f, "tokenizer_config.json", "{\"separate_vocabs\":1}");
+    refuse(&f, PK_FORMAT, "separate_vocabs");
     write_text(&f, "config.json", NULL);
     refuse(&f, PK_IO, "config.json");
+    end(&f);
+}
+
+/* each key by itself, in config.json and in generation_config.json: values that make no sense, and
+ * ways of generating that Pronk does not have */
+static void test_generation_refused(void **state) {
+    static const struct {
+        const char *key, *value;
+        pk_status   status;
+    } cases[] = {
+        { "bad_words_ids", "true", PK_FORMAT },
+        { "bad_words_ids", "[[true]]", PK_FORMAT },
+        { "bad_words_ids", "[5]", PK_UNSUPPORTED },
+        { "suppress_tokens", "{\"4\":1}", PK_FORMAT },
+        { "max_length", "-1", PK_FORMAT },
+        { "max_length", "1", PK_FORMAT },
+        { "max_length", "20.5", PK_FORMAT },
+        { "max_new_tokens", "0", PK_FORMAT },
+        { "num_beams", "0", PK_FORMAT },
+        { "num_beams", "\"4\"", PK_FORMAT },
+        { "no_repeat_ngram_size", "-2", PK_FORMAT },
+        { "repetition_penalty", "0", PK_FORMAT },
+        { "early_stopping", "\"always\"", PK_FORMAT },
+        { "early_stopping", "3", PK_FORMAT },
+        { "renormalize_logits", "\"yes\"", PK_FORMAT },
+        { "num_beam_groups", "2", PK_UNSUPPORTED },
+        { "num_beam_groups", "true", PK_UNSUPPORTED },
+        { "diversity_penalty", "0.5", PK_UNSUPPORTED },
+        { "penalty_alpha", "0.6", PK_UNSUPPORTED },
+        { "constraints", "[[1]]", PK_UNSUPPORTED },
+        { "force_words_ids", "[[[1]]]", PK_UNSUPPORTED },
+        { "do_sample", "true", PK_UNSUPPORTED },
+        { "do_sample", "1", PK_UNSUPPORTED },
+        { "min_length", "5", PK_UNSUPPORTED },
+        { "min_new_tokens", "5", PK_UNSUPPORTED },
+        { "begin_suppress_tokens", "[2]", PK_UNSUPPORTED },
+        { "forced_decoder_ids", "[[1,2]]", PK_UNSUPPORTED },
+        { "sequence_bias", "[[[1],2.0]]", PK_UNSUPPORTED },
+        { "guidance_scale", "1.5", PK_UNSUPPORTED },
+        { "max_time", "3", PK_UNSUPPORTED },
+        { "stop_strings", "\"x\"", PK_UNSUPPORTED },
+        { "watermarking_config", "{\"bias\":2}", PK_UNSUPPORTED },
+        { "dola_layers", "\"high\"", PK_UNSUPPORTED },
+    };
+    char   text[800];
+    folder f;
+    (void)state;
+    make_marian(&f);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(text, sizeof text, "{" MARIAN ",\"%s\":%s}", cases[i].key, cases[i].value);
+        if (strcmp(cases[i].key, "num_beams") != 0) { /* that one is there already */
+            write_text(&f, "config.json", text);
+            refuse(&f, cases[i].status, cases[i].key);
+        }
+        write_text(&f, "config.json", "{" MARIAN "}");
+        snprintf(text, sizeof text, "{\"%s\":%s}", cases[i].key, cases[i].value);
+        write_text(&f, "generation_config.json", text);
+        refuse(&f, cases[i].status, cases[i].key);
+        write_text(&f, "generation_config.json", NULL);
+    }
+    end(&f);
+}
+
+/* values that change nothing, as older versions of transformers wrote them all into config.json */
+static void test_neutral_generation(void **state) {
+    static const char neutral[] =
+        "\"do_sample\":false,\"num_beam_groups\":1,\"diversity_penalty\":0.0,\"penalty_alpha\":null,"
+        "\"constraints\":null,\"force_words_ids\":null,\"min_length\":0,\"min_new_tokens\":null,"
+        "\"encoder_no_repeat_ngram_size\":0,\"encoder_repetition_penalty\":1.0,"
+        "\"begin_suppress_tokens\":[],\"sequence_bias\":null,\"guidance_scale\":1,"
+        "\"temperature\":0.7,\"top_k\":50,\"top_p\":0.9,\"typical_p\":1.0,\"max_time\":null,"
+        "\"bad_words_ids\":[],\"suppress_tokens\":null,\"early_stopping\":false,"
+        "\"num_return_sequences\":1,\"use_cache\":true,\"max_new_tokens\":null";
+    char          text[2000];
+    folder        f;
+    pk_model_data m;
+    (void)state;
+    make_marian(&f);
+    snprintf(text, sizeof text, "{" MARIAN ",%s}", neutral);
+    write_text(&f, "config.json", text);
+    open_folder(&f, -1, &m);
+    assert_int_equal(m.network.config.beams, 3);
+    pk_model_data_close(&m);
+    snprintf(text, sizeof text, "{%s,\"num_beams\":null}", neutral);
+    write_text(&f, "generation_config.json", text);
+    open_folder(&f, -1, &m);
+    assert_int_equal(m.network.config.beams, 1);
+    pk_model_data_close(&m);
     end(&f);
 }
 
@@ -286,6 +381,10 @@ static void test_vocab_refused(void **state) {
     refuse(&f, PK_IO, "source.spm");
     write_text(&f, "source.spm", "");
     refuse(&f, PK_FORMAT, "source.spm: empty");
+    char path[400];
+    snprintf(path, sizeof path, "%s/source.spm", f.path);
+    assert_int_equal(truncate(path, (64 << 20) + 1), 0); /* holes: no byte of it is on disk */
+    refuse(&f, PK_FORMAT, "source.spm: 67108865 bytes");
     end(&f);
 }
 
@@ -425,6 +524,8 @@ int main(void) {
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_generation),
         cmocka_unit_test(test_config_refused),
+        cmocka_unit_test(test_generation_refused),
+        cmocka_unit_test(test_neutral_generation),
         cmocka_unit_test(test_tensors_refused),
         cmocka_unit_test(test_half_not_finite),
         cmocka_unit_test(test_vocab_refused),
