@@ -59,6 +59,23 @@ bool pk_values_fit(const float *value, size_t n, pk_dtype type) {
     return worst < limit;
 }
 
+static bool is_finite(const pk_weight *w) {
+    const size_t    n = (size_t)w->rows * (size_t)w->cols;
+    const uint16_t *half = w->data;
+    bool            finite = true;
+    if (w->plain) return pk_values_fit(w->data, n, PK_F32);
+    if (w->type == PK_I8) return pk_values_fit(w->scale, (size_t)w->rows, PK_F32);
+    const size_t all = pk_panel_bytes(w->rows, w->cols, w->type) / pk_dtype_bytes(w->type);
+    if (w->type == PK_F32) return pk_values_fit(w->data, all, PK_F32);
+    for (size_t i = 0; i < all; i++) finite &= (half[i] & 0x7C00u) != 0x7C00u;
+    return finite;
+}
+
+pk_status pk_weight_check_finite(const pk_weight *w, const char *name) {
+    if (is_finite(w)) return PK_OK;
+    PK_FAIL(PK_FORMAT, "\"%s\" has values that are not finite", name);
+}
+
 /* ---- Vocabulary ---- */
 
 pk_status pk_model_data_copy(pk_model_data *m, const void *data, size_t size, pk_blob *out) {

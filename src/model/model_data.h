@@ -18,6 +18,8 @@ pk_status pk_model_data_take_plain(pk_model_data *m, int32_t rows, int32_t cols,
                                    float **data);
 /* whether n values are finite, and still are in this type (F16 ends at 65504) */
 bool pk_values_fit(const float *value, size_t n, pk_dtype type);
+/* fails with the name when a weight is not finite; reads all of it (of I8 only the scales) */
+pk_status pk_weight_check_finite(const pk_weight *w, const char *name);
 /* how many tokens the list holds; -1 when it is broken (does not end with a NUL) */
 int64_t pk_token_count(pk_blob tokens);
 /* the vocabulary against the configuration */

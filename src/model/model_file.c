@@ -1,7 +1,8 @@
 /* model_file.c - the .pronk file: one safetensors file with weights, configuration and vocabulary.
  *
  * docs/format.md describes it. Opening checks every name, type and shape against the configuration
- * and touches no page of the weights: they are used where they are mapped. */
+ * and that vectors are finite. It touches no page of matrices and tables: they are used where they
+ * are mapped. Writing checks that all weights are finite. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,11 +74,12 @@ static pk_status bind_weight(void *user, const char *name, pk_weight *w, int32_t
     char           scale_name[MAX_NAME];
     *w = (pk_weight){ .rows = rows, .cols = cols, .type = type, .plain = !matrix };
     PK_TRY(find_tensor(b, name, stored_shape(rows, cols, matrix, type), &w->data));
+    if (!matrix && rows == 1) return pk_weight_check_finite(w, name); /* a vector: that is quick */
     if (type != PK_I8) return PK_OK;
     snprintf(scale_name, sizeof scale_name, "%s.scale", name);
     PK_TRY(find_tensor(b, scale_name, (shape){ PK_STORED_F32, 1, { rows } }, &scale));
     w->scale = scale;
-    return PK_OK;
+    return pk_weight_check_finite(w, scale_name);
 }
 
 /* which of them must be there is checked with the vocabulary */
@@ -187,6 +189,7 @@ static pk_status list_weight(void *user, const char *name, pk_weight *w, int32_t
                              bool matrix) {
     listing *l = user;
     char     scale_name[MAX_NAME];
+    PK_TRY(pk_weight_check_finite(w, name));
     PK_TRY(list_tensor(l, name, stored_shape(rows, cols, matrix, l->type), w->data));
     if (!matrix || l->type != PK_I8) return PK_OK;
     snprintf(scale_name, sizeof scale_name, "%s.scale", name);

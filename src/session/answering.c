@@ -2,6 +2,7 @@
  *
  * The model's own conventions end here: tokens it never outputs are banned in every question, so
  * that no strategy needs to know of them. */
+#include <math.h>
 #include <string.h>
 
 #include "session/session_parts.h"
@@ -128,21 +129,42 @@ static pk_answer answer_of_steps(pk_session *s, session_sentence *e) {
     return (pk_answer){ .found = s->followed + at, .n_found = n };
 }
 
-void pk_session_answer(pk_session *s, const pk_request *request, int32_t n) {
+/* Damaged weights make logits that are no numbers; no best token is found then, or the sums spoil
+ * every score. Where all tokens are banned there is rightly none. */
+static bool is_finite(const pk_session *s, const pk_ask *a, const pk_answer *x) {
+    if (a->n_ban + s->config.n_suppressed >= s->config.target_vocab) return true;
+    for (int32_t i = 0; i < x->n_found; i++)
+        if (!isfinite(x->found[i].logp)) return false;
+    for (int32_t k = 0; k < a->n_target; k++)
+        if (isnan(x->target_logp[k])) return false;
+    return (!x->top || a->top_k == 0 || isfinite(x->top[0].logp)) && isfinite(x->log_sum);
+}
+
+pk_status pk_session_answer(pk_session *s, const pk_request *request, int32_t n) {
     int32_t q = 0;
+    bool    finite = true;
     for (int32_t i = 0; i < n; i++) {
         pk_pass          *p = request[i].pass;
         session_sentence *e = &s->sentence[request[i].sentence];
         if (e->steps) {
             p->answer[1] = answer_of_steps(s, e);
+            finite = finite && is_finite(s, &p->ask[1], &p->answer[1]);
             continue;
         }
         for (int32_t j = 1; j <= p->n; j++) {
             p->answer[j] = (pk_answer){ 0 };
-            if (wants_answer(&p->ask[j])) p->answer[j] = answer_to(s, &p->ask[j], q++);
+            if (wants_answer(&p->ask[j])) {
+                p->answer[j] = answer_to(s, &p->ask[j], q++);
+                finite = finite && is_finite(s, &p->ask[j], &p->answer[j]);
+            }
             if (p->ask[j].attention)
                 p->answer[j].attention =
                     s->told + (size_t)(e->first_ask + j - 1) * (size_t)s->max.source_length;
         }
     }
+    if (!finite)
+        PK_FAIL(PK_FORMAT,
+                "the model's output is not finite: its weights are damaged, or too large "
+                "for this arithmetic (--type f32 has the widest range)");
+    return PK_OK;
 }

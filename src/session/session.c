@@ -229,8 +229,7 @@ pk_status pk_session_run(pk_session *s, const pk_request *request, int32_t n) {
     fetch_answers(s, d.telling);
     const pk_status status = pk_run_status(&d.r);
     pk_session_add_time(s, &d.r);
-    if (status == PK_OK) pk_session_answer(s, request, n);
-    return status;
+    return status == PK_OK ? pk_session_answer(s, request, n) : status;
 }
 
 /* the slot that a verdict's tip means */

@@ -113,7 +113,8 @@ void    pk_session_question(pk_session *s, const pk_request *request, int32_t n)
 void    pk_session_answering(const pk_session *s, pk_answering *out);
 /* one member's log sums, where there are several */
 void pk_session_summing(const pk_session *s, int32_t member, pk_answering *out);
-void pk_session_answer(pk_session *s, const pk_request *request, int32_t n);
+/* PK_FORMAT: the network gave logits that are no numbers */
+pk_status pk_session_answer(pk_session *s, const pk_request *request, int32_t n);
 /* following.c: asks that go on by themselves. How many steps they may take; 0: none follows */
 int32_t   pk_session_steps(const pk_session *s, const pk_request *request, int32_t n);
 pk_status pk_session_take_steps(pk_session *s, session_sentence *e, const pk_pass *p);

@@ -22,6 +22,7 @@ static pk_status unpack_weight(void *user, const char *name, pk_weight *w, int32
     const pk_parameter *one = k->at < k->p->n_list ? &k->p->list[k->at++] : NULL;
     if (!one || strcmp(one->name, name) != 0 || one->rows != rows || one->cols != cols)
         PK_FAIL(PK_FORMAT, "the model's \"%s\" is not of the shape that is trained", name);
+    PK_TRY(pk_weight_check_finite(w, name));
     float *to = k->host + one->first;
     if (!matrix) {
         memcpy(to, w->data, (size_t)rows * (size_t)cols * sizeof *to);
