@@ -4,6 +4,7 @@
  * what the room for nodes is counted from. Lists are short and kept sorted by insertion. */
 #include "decode/beam_state.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -75,6 +76,7 @@ static bool before(const pk_beam_candidate *a, const pk_beam_candidate *b) {
 }
 
 bool pk_beam_offer(pk_beam *s, pk_beam_candidate c, int32_t room) {
+    assert(room <= 2 * s->now.size);
     if (!(c.score > -INFINITY)) return false; /* impossible, or not a number */
     int32_t i = s->n_candidates;
     if (i == room) {
@@ -90,6 +92,7 @@ bool pk_beam_offer(pk_beam *s, pk_beam_candidate c, int32_t room) {
 
 int32_t pk_beam_add_node(pk_beam *s, const pk_beam_candidate *c) {
     const int32_t step = s->n - s->src.n_prefix;
+    assert(s->n_nodes < 2 * s->now.size * (s->constraint.max_length - s->src.n_prefix));
     s->nodes[s->n_nodes] = (pk_beam_node){
         .token = c->token,
         .before = s->rows[c->row].tip,

@@ -5,6 +5,7 @@
  * and multiplies a negative one. A token that is banned is not penalised as well. */
 #include "decode/constraint.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -125,6 +126,7 @@ void pk_constraint_list(const pk_constraint *c, const int32_t *history, int32_t 
     if (c->seen) look_back(c, history, n, out);
     out->n_suppressed = c->lists_suppressed ? c->n_suppressed : 0;
     for (int32_t i = 0; i < out->n_suppressed; i++) out->token[out->n++] = c->suppressed[i];
+    assert(out->n <= c->room);
 }
 
 void pk_constraint_ask(const pk_constraint *c, const pk_special *special, pk_ask *ask) {

@@ -4,6 +4,7 @@
  * counts, the guesses were right and so were the bans. */
 #include "decode/jacobi_window.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -101,6 +102,7 @@ void pk_window_propose(pk_window *w, pk_pass *pass, int32_t guesses) {
     int32_t parent = pk_chain_propose(&w->prefix, pass);
     w->asked = 0;
     if (pass->n == pass->room) return; /* the prefix filled the pass */
+    assert(guesses < w->width && w->n + guesses < w->constraint.max_length);
     for (; w->asked <= guesses; w->asked++)
         parent = pk_ask_add(pass, ask_after(w, w->n + w->asked, parent, &w->special[w->asked]));
 }

@@ -1,12 +1,13 @@
 /* output.c - one hypothesis being written. */
 #include "decode/output.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/memory.h"
 
 pk_status pk_output_begin(pk_output *out, const pk_source *src, int32_t room) {
-    *out = (pk_output){ .n_source = src->n_tokens };
+    *out = (pk_output){ .room = room, .n_source = src->n_tokens };
     PK_TRY(PK_TAKE(&out->token, (size_t)room));
     PK_TRY(PK_TAKE(&out->logp, (size_t)room));
     if (src->want_attention) PK_TRY(PK_TAKE(&out->attention, (size_t)room * (size_t)src->n_tokens));
@@ -15,6 +16,7 @@ pk_status pk_output_begin(pk_output *out, const pk_source *src, int32_t room) {
 
 void pk_output_put(pk_output *out, int32_t i, int32_t token, float logp, const float *attention) {
     const size_t width = (size_t)out->n_source;
+    assert(i >= 0 && i < out->room);
     if (out->attention && attention)
         memcpy(out->attention + (size_t)i * width, attention, width * sizeof *attention);
     out->token[i] = token;

@@ -8,7 +8,7 @@ typedef struct pk_output {
     int32_t *token;     /* (room) */
     float   *logp;      /* (room) */
     float   *attention; /* (room, n_source), or NULL */
-    int32_t  n, n_source;
+    int32_t  n, room, n_source;
     float    score;
 } pk_output;
 

@@ -7,6 +7,7 @@
 #define PK_DECODE_PASS_H
 /* aligned by hand, to be read as tables */
 // clang-format off
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -62,8 +63,9 @@ typedef struct pk_verdict {
     bool    done;
 } pk_verdict;
 
-static inline int32_t pk_ask_add(pk_pass *p, pk_ask a) { p->ask[++p->n] = a; return p->n; }
-static inline void pk_keep(pk_verdict *v, int32_t ask) { v->tip[v->n_rows++] = ask; }         /* new row, ending in this ask */
-static inline void pk_keep_row(pk_verdict *v, int32_t row) { v->tip[v->n_rows++] = -1 - row; } /* new row, same as an old one */
-static inline void pk_keep_empty(pk_verdict *v) { v->tip[v->n_rows++] = 0; }                   /* new row, no history */
+static inline int32_t pk_ask_add(pk_pass *p, pk_ask a) { assert(p->n < p->room); p->ask[++p->n] = a; return p->n; }
+static inline void pk_keep_tip(pk_verdict *v, int32_t tip) { assert(v->n_rows < v->room); v->tip[v->n_rows++] = tip; }
+static inline void pk_keep(pk_verdict *v, int32_t ask) { pk_keep_tip(v, ask); }         /* new row, ending in this ask */
+static inline void pk_keep_row(pk_verdict *v, int32_t row) { pk_keep_tip(v, -1 - row); } /* new row, same as an old one */
+static inline void pk_keep_empty(pk_verdict *v) { pk_keep_tip(v, 0); }                   /* new row, no history */
 #endif

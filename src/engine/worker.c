@@ -1,6 +1,7 @@
 /* worker.c - the loop at the heart of translation: refill, propose, run, absorb, commit. */
 #include "engine/worker.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -160,6 +161,12 @@ static pk_job *next_job(pk_worker *w, pk_queue *q) {
     return i < q->n ? q->job[i] : NULL;
 }
 
+/* it comes again before what is in the queue */
+static void put_off(pk_worker *w, pk_job *job) {
+    assert(w->n_waiting < w->opt.batch);
+    w->waiting[w->n_waiting++] = job;
+}
+
 /* is it worth encoding now, or better to wait until a few more sentences have finished? */
 static bool has_room(const pk_worker *w) {
     const int32_t room = w->opt.batch - w->n_live;
@@ -172,6 +179,7 @@ static bool has_room(const pk_worker *w) {
 static pk_status begin(pk_worker *w, pk_job *job, int32_t sentence) {
     pk_live        *l = &w->live[w->n_live];
     const pk_plan  *p = w->plan;
+    assert(w->n_live < w->opt.batch);
     const pk_source src = source_of(w, job);
     memcpy(l->state, p->options, p->strategy->state_size);
     l->job = job;
@@ -192,7 +200,7 @@ static pk_status refill(pk_worker *w, pk_queue *q) {
             const int32_t more = (int32_t)next->source.n;
             if (tokens + more > pk_session_free_source(w->session) ||
                 tokens + more > pk_session_max(w->session)->encode_tokens) {
-                w->waiting[w->n_waiting++] = next;
+                put_off(w, next);
                 break;
             }
             tokens += more;
@@ -280,7 +288,7 @@ static int32_t group(pk_worker *w, int32_t first) {
 
 /* puts the youngest sentence back: the others go on with its memory */
 static void put_back_youngest(pk_worker *w) {
-    w->waiting[w->n_waiting++] = w->live[w->n_live - 1].job;
+    put_off(w, w->live[w->n_live - 1].job);
     remove_live(w, w->n_live - 1);
 }
 

@@ -9,6 +9,7 @@
 
 /* appends tokens to the pass's list; returns where they begin. lowering.c checked that they fit. */
 static int32_t list_tokens(pk_session *s, const int32_t *token, int32_t n) {
+    assert(n >= 0 && s->n_list + n <= s->max.listed);
     if (n) memcpy(s->list + s->n_list, token, (size_t)n * sizeof *token);
     s->n_list += n;
     return s->n_list - n;
@@ -62,6 +63,7 @@ void pk_session_question(pk_session *s, const pk_request *request, int32_t n) {
             if (a->top_k > s->most_top_k) s->most_top_k = a->top_k;
         }
     }
+    assert(questions == s->n_questions);
     s->n_listed = s->n_list;
 }
 
@@ -109,6 +111,7 @@ static void shift_all(pk_candidate *out, const pk_scored *raw, int32_t k, float 
 }
 
 static pk_answer answer_to(pk_session *s, const pk_ask *a, int32_t q) {
+    assert(q < s->n_questions);
     const float      shift = a->logp ? log_sums(s, q) : 0, n = (float)s->n_members;
     pk_candidate    *top = s->candidate + (size_t)q * (size_t)s->max.top_k;
     const pk_scored *raw = s->top + (size_t)q * (size_t)s->max.top_k;

@@ -99,7 +99,7 @@ static void admit(pk_session *s, int32_t id, int32_t n_source) {
     e->n_source = n_source;
     e->n_rows = 1;
     e->tip[0] = PK_NO_SLOT;
-    e->n_asks = 0;
+    assert(!e->in_flight && e->n_asks == 0);
     for (int32_t j = 0; j < n_source; j++) e->source[j] = s->free_source[--s->n_free_source];
 }
 
@@ -136,7 +136,7 @@ pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int
     pk_run_begin(&e.r, s->on, &s->scratch);
     send(s);
     pk_twin_send(s->on, &s->source, s->source.bytes);
-    s->on->repeat(s->on->self, PK_KEY_ENCODE | (uint64_t)s->encoding.rows << 8, 1, NULL,
+    s->on->repeat(s->on->self, pk_session_key(PK_KEY_ENCODE, 0, 0, s->encoding.rows), 1, NULL,
                   encode_and_remember, &e);
     const pk_status status = pk_run_status(&e.r);
     pk_session_add_time(s, &e.r);

@@ -42,6 +42,7 @@ pk_status pk_session_take_steps(pk_session *s, session_sentence *e, const pk_pas
 
 void pk_session_settle(pk_session *s, session_sentence *e, int32_t fed) {
     const int32_t g = e->first_ask, tip = e->tip[0];
+    assert(fed >= 1 && fed <= e->steps && e->n_asks == 1);
     /* the ask's own slot is listed right behind its history */
     const int32_t *slot = s->list + s->first[g] + pk_slots_depth(&s->slots, tip);
     const int32_t  last = slot[fed - 1];

@@ -29,6 +29,9 @@ static pk_status check(const pk_session *s, const session_sentence *e, const pk_
 
 /* takes a slot for every ask of one sentence */
 static pk_status take_slots(pk_session *s, session_sentence *e, const pk_pass *p) {
+    assert(!e->in_flight); /* one request for each sentence */
+    e->in_flight = true;
+    s->n_in_flight++;
     e->first_ask = s->n_asks;
     for (int32_t i = 1; i <= p->n; i++) {
         const pk_ask *a = &p->ask[i];
@@ -62,9 +65,12 @@ static pk_status list_visible(pk_session *s, const session_sentence *e, const pk
         const int32_t most = pk_slots_depth(&s->slots, e->tip[a->row]) + p->n;
         if (most > s->max.path)
             PK_FAIL(PK_NO_MEMORY, "a history of more than %d tokens", s->max.path);
+        if (s->n_list > INT32_MAX - most)
+            PK_FAIL(PK_NO_MEMORY, "a pass sees more tokens than can be listed");
         s->first[g] = s->n_list;
         s->count[g] = p->see_all ? list_all(s, e, a, s->list + s->n_list)
                                  : list_ancestors(s, g, s->list + s->n_list);
+        assert(s->count[g] <= most);
         s->n_list += s->count[g];
     }
     return PK_OK;

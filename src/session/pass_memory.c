@@ -67,7 +67,7 @@ void pk_session_lay_out(pk_session *s, int32_t n, int32_t n_questions) {
     s->rows = s->on->round(s->on->self, n);
     s->n_questions = n_questions;
     s->questions = n_questions ? s->on->round(s->on->self, n_questions) : 0;
-    s->n_listed = s->n_list = 0;
+    s->n_asks = s->n_listed = s->n_list = 0;
     lay_out_up(s, s->up.here, s->rows, s->questions);
     lay_out_down(s, s->down.here, s->rows, s->questions);
     for (int32_t i = n; i < s->rows; i++) fill_row(s, i);

@@ -48,10 +48,21 @@ pk_status pk_session_open(const pk_network *net, const pk_backend *on, const pk_
     return pk_session_open_ensemble(&alone, on, max, out);
 }
 
+/* keys of recordings have room for so much, see pk_session_key() */
+static pk_status check_limits(const pk_backend *on, const pk_session_limits *max) {
+    const int32_t asks = max->asks, tokens = max->encode_tokens;
+    const int32_t rows = on->round(on->self, asks > tokens ? asks : tokens);
+    if (rows < 0 || rows >= 1 << PK_KEY_ROW_BITS || max->top_k >= 1 << PK_KEY_TOP_K_BITS)
+        PK_FAIL(PK_ARGUMENT, "passes of %d asks and %d best tokens are too large: lower the batch",
+                asks, max->top_k);
+    return PK_OK;
+}
+
 static pk_status open_here(const pk_ensemble *all, const pk_backend *on,
                            const pk_session_limits *max, pk_session **out) {
     pk_session *s;
     *out = NULL;
+    PK_TRY(check_limits(on, max));
     PK_TRY(PK_TAKE(&s, 1));
     *s = (pk_session){ .on = on, .max = *max, .config = all->config };
     pk_status status;
@@ -103,13 +114,19 @@ void pk_session_close(pk_session *s) {
 
 /* ---- run, commit, forget ---- */
 
-void pk_session_drop_pass(pk_session *s) {
-    for (int32_t i = 0; i < s->max.sentences; i++) {
-        if (s->sentence[i].steps) pk_session_settle(s, &s->sentence[i], 1);
-        s->sentence[i].n_asks = 0;
-    }
-    for (int32_t i = 0; i < s->n_asks; i++) pk_slots_drop(&s->slots, s->slot[i]);
-    s->n_asks = 0;
+/* a sentence's part of the pass is over: what it took goes back, but for what somebody holds */
+static void land(pk_session *s, session_sentence *e) {
+    if (e->steps) pk_session_settle(s, e, 1);
+    for (int32_t i = 0; i < e->n_asks; i++) pk_slots_drop(&s->slots, s->slot[e->first_ask + i]);
+    e->n_asks = 0;
+    s->n_in_flight -= e->in_flight;
+    e->in_flight = false;
+}
+
+/* gives up a pass that failed */
+static pk_status give_up(pk_session *s, const pk_request *request, int32_t n, pk_status why) {
+    for (int32_t i = 0; i < n; i++) land(s, &s->sentence[request[i].sentence]);
+    return why;
 }
 
 typedef struct decoding { /* what the ops of one pass are called with */
@@ -191,9 +208,9 @@ static void decode_rows(void *context) {
 
 /* all that decides which ops run on which memory */
 static uint64_t key_of(const pk_session *s, bool telling) {
-    return PK_KEY_DECODE | (uint64_t)telling << 2 | (uint64_t)s->any_log_sum << 3 |
-           (uint64_t)(s->steps > 0) << 4 | (uint64_t)s->most_top_k << 8 |
-           (uint64_t)s->questions << 24 | (uint64_t)s->rows << 44;
+    const uint32_t what = PK_KEY_DECODE | (telling ? PK_KEY_TOLD : 0u) |
+                          (s->any_log_sum ? PK_KEY_SUMS : 0u) | (s->steps ? PK_KEY_STEPS : 0u);
+    return pk_session_key(what, s->most_top_k, s->questions, s->rows);
 }
 
 static void fetch(pk_session *s, const session_twin *t, void *here, size_t bytes) {
@@ -216,48 +233,51 @@ static void fetch_answers(pk_session *s, bool telling) {
 
 pk_status pk_session_run(pk_session *s, const pk_request *request, int32_t n) {
     decoding d = { .s = s };
-    pk_session_drop_pass(s);
+    assert(s->n_in_flight == 0); /* the last pass has its verdicts */
     const pk_status lowered = pk_session_lower(s, request, n, &d.telling);
-    if (lowered != PK_OK) {
-        pk_session_drop_pass(s);
-        return lowered;
-    }
+    if (lowered != PK_OK) return give_up(s, request, n, lowered);
+    assert(s->up_used + (size_t)s->n_list * sizeof *s->list <= s->up.bytes);
     pk_run_begin(&d.r, s->on, &s->scratch);
     pk_twin_send(s->on, &s->up, s->up_used + (size_t)s->n_list * sizeof *s->list);
     s->on->repeat(s->on->self, key_of(s, d.telling), s->steps ? s->steps : 1,
                   s->steps ? pk_twin_there(&s->up, s->live) : NULL, decode_rows, &d);
     fetch_answers(s, d.telling);
-    const pk_status status = pk_run_status(&d.r);
+    pk_status status = pk_run_status(&d.r);
     pk_session_add_time(s, &d.r);
-    return status == PK_OK ? pk_session_answer(s, request, n) : status;
+    if (status == PK_OK) status = pk_session_answer(s, request, n);
+    return status == PK_OK ? PK_OK : give_up(s, request, n, status);
 }
 
 /* the slot that a verdict's tip means */
 static int32_t tip_slot(const pk_session *s, const session_sentence *e, int32_t tip) {
+    assert(tip <= e->n_asks && -1 - tip < e->n_rows); /* an ask of the pass, or a row there is */
     if (tip > 0) return s->slot[e->first_ask + tip - 1];
     return tip == 0 ? PK_NO_SLOT : e->tip[-1 - tip];
 }
 
-void pk_session_commit(pk_session *s, int32_t sentence, const pk_verdict *verdict) {
-    session_sentence *e = &s->sentence[sentence];
+static void keep(pk_session *s, session_sentence *e, const pk_verdict *verdict) {
+    assert(verdict->n_rows >= 0 && verdict->n_rows <= s->max.rows);
     for (int32_t i = 0; i < verdict->n_rows; i++) {
         s->new_tips[i] = tip_slot(s, e, verdict->tip[i]);
         pk_slots_hold(&s->slots, s->new_tips[i]);
     }
     for (int32_t i = 0; i < e->n_rows; i++) pk_slots_drop(&s->slots, e->tip[i]);
-    for (int32_t i = 0; i < e->n_asks; i++) {
-        pk_slots_drop(&s->slots, s->slot[e->first_ask + i]);
-        s->slot[e->first_ask + i] = PK_NO_SLOT;
-    }
+    land(s, e);
     memcpy(e->tip, s->new_tips, (size_t)verdict->n_rows * sizeof *e->tip);
     e->n_rows = verdict->n_rows;
-    e->n_asks = 0;
+}
+
+void pk_session_commit(pk_session *s, int32_t sentence, const pk_verdict *verdict) {
+    session_sentence *e = &s->sentence[sentence];
+    assert(e->in_flight); /* once for each pass */
+    keep(s, e, verdict);
 }
 
 void pk_session_forget(pk_session *s, int32_t sentence) {
     session_sentence *e = &s->sentence[sentence];
     const pk_verdict  nothing = { 0 };
-    pk_session_commit(s, sentence, &nothing);
+    assert(e->n_source > 0); /* it is alive */
+    keep(s, e, &nothing);
     for (int32_t i = e->n_source; i > 0; i--) s->free_source[s->n_free_source++] = e->source[i - 1];
     s->free_sentence[s->n_free_sentences++] = sentence;
     e->n_source = 0;

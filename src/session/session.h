@@ -39,7 +39,8 @@ void      pk_session_close(pk_session *s);
 /* reads n sentences in; sentence[i] names each from now on. One row with an empty history each. */
 pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int32_t n,
                             int32_t *sentence);
-/* many sentences, one pass: fills the answers. Each must be committed before the next run. */
+/* Many sentences, one pass: fills the answers. Each sentence in it must be committed, once, or
+ * forgotten before the next run. A pass that fails is over, and changed nothing. */
 pk_status pk_session_run(pk_session *s, const pk_request *request, int32_t n);
 void      pk_session_commit(pk_session *s, int32_t sentence, const pk_verdict *verdict);
 void      pk_session_forget(pk_session *s, int32_t sentence);

@@ -1,6 +1,8 @@
 /* session_parts.h - the session's inside, shared by its own files only. */
 #ifndef PK_SESSION_SESSION_PARTS_H
 #define PK_SESSION_SESSION_PARTS_H
+#include <assert.h>
+
 #include "session/session.h"
 #include "session/slots.h"
 
@@ -10,6 +12,7 @@ typedef struct session_sentence {
     int32_t *tip;               /* [n_rows] last slot of each history */
     int32_t  first_ask, n_asks; /* of the pass in flight: flat index of ask 1 */
     int32_t  steps;             /* slots taken for an ask that follows; 0: it does not */
+    bool     in_flight;         /* it is in a pass that waits for its verdict */
 } session_sentence;
 
 /* A block that host and device both have: we write here, ops read there. On the host the two are
@@ -56,6 +59,7 @@ struct pk_session {
     /* The pass in flight. Its arrays lie in `up` as lay_out() put them, filled up to `rows` and
      * `questions`, which is what the device likes; its answers in `down`. */
     session_twin up, down;
+    int32_t      n_in_flight; /* sentences of it that wait for their verdicts */
     int32_t      n_asks, rows, n_questions, questions, steps;
     int32_t     *token, *pos, *slot;        /* [row] */
     int32_t     *first, *count;             /* [row] into list */
@@ -121,9 +125,16 @@ pk_status pk_session_take_steps(pk_session *s, session_sentence *e, const pk_pas
 void      pk_session_following(pk_session *s, pk_following *out);
 /* gives back the slots of steps that were not taken: only `fed` tokens were fed */
 void pk_session_settle(pk_session *s, session_sentence *e, int32_t fed);
-/* what kind of pass a recording is of: the low bits of its key */
-enum { PK_KEY_ENCODE = 1, PK_KEY_DECODE = 2 };
-/* session.c: gives up the last pass, with the slots it took and nobody committed */
-void pk_session_drop_pass(pk_session *s);
+/* What a recording is of: an encoding or a pass, and what a pass has. Keys of different shapes
+ * differ: each part has bits of its own, and a session with more than these is refused. */
+enum { PK_KEY_ENCODE = 1, PK_KEY_DECODE = 2, PK_KEY_TOLD = 4, PK_KEY_SUMS = 8, PK_KEY_STEPS = 16 };
+enum { PK_KEY_TOP_K_BITS = 11, PK_KEY_ROW_BITS = 24 };
+static inline uint64_t pk_session_key(uint32_t what, int32_t top_k, int32_t questions,
+                                      int32_t rows) {
+    assert(what < 32 && top_k >= 0 && top_k < 1 << PK_KEY_TOP_K_BITS);
+    assert(questions >= 0 && questions < 1 << PK_KEY_ROW_BITS);
+    assert(rows >= 0 && rows < 1 << PK_KEY_ROW_BITS);
+    return what | (uint64_t)top_k << 5 | (uint64_t)questions << 16 | (uint64_t)rows << 40;
+}
 void pk_session_add_time(pk_session *s, const pk_run *r);
 #endif

@@ -1,6 +1,8 @@
 /* slots.c - taking, holding and dropping slots of the tree. */
 #include "session/slots.h"
 
+#include <assert.h>
+
 pk_status pk_slots_open(pk_slots *s, int32_t n) {
     *s = (pk_slots){ .n = n, .n_free = n };
     PK_TRY(PK_TAKE(&s->before, (size_t)n));
@@ -22,6 +24,7 @@ void pk_slots_close(pk_slots *s) {
 int32_t pk_slots_take(pk_slots *s, int32_t before) {
     if (s->n_free == 0) return PK_NO_SLOT;
     const int32_t slot = s->unused[--s->n_free];
+    assert(s->holders[slot] == 0 && before >= PK_NO_SLOT && before < s->n);
     s->before[slot] = before;
     s->depth[slot] = 1 + pk_slots_depth(s, before);
     s->holders[slot] = 1;
@@ -30,11 +33,15 @@ int32_t pk_slots_take(pk_slots *s, int32_t before) {
 }
 
 void pk_slots_hold(pk_slots *s, int32_t slot) {
-    if (slot != PK_NO_SLOT) s->holders[slot]++;
+    if (slot == PK_NO_SLOT) return;
+    assert(slot >= 0 && slot < s->n && s->holders[slot] > 0); /* nobody holds what was given back */
+    s->holders[slot]++;
 }
 
 void pk_slots_drop(pk_slots *s, int32_t slot) {
+    assert(slot == PK_NO_SLOT || (slot >= 0 && slot < s->n && s->holders[slot] > 0));
     while (slot != PK_NO_SLOT && --s->holders[slot] == 0) {
+        assert(s->n_free < s->n);
         s->unused[s->n_free++] = slot;
         slot = s->before[slot];
     }

@@ -67,8 +67,13 @@ static void linear(pk_run *r, pk_tensor out, pk_tensor x, const pk_weight *w,
     pk_after what = *after;
     if (what.bias && !what.bias->data) what.bias = NULL; /* the network has none */
     const bool placed = !what.pool.data || what.pool.cols == out.cols - what.from;
-    if (pk_run_fits(r, x.cols == w->cols && out.cols == w->rows && out.rows == x.rows && placed,
-                    "linear"))
+    const bool added = (!what.bias || what.bias->cols == out.cols) &&
+                       (!what.residual.data ||
+                        (what.residual.rows == out.rows && what.residual.cols == out.cols)) &&
+                       (!what.gain || what.gain->cols == out.cols);
+    if (pk_run_fits(
+            r, x.cols == w->cols && out.cols == w->rows && out.rows == x.rows && placed && added,
+            "linear"))
         r->on->linear(r->on->self, out, x, w, &what);
 }
 
@@ -109,14 +114,17 @@ pk_tensor pk_norm_over(pk_run *r, pk_tensor x, const pk_weight *gain, const pk_w
 pk_tensor pk_attend(pk_run *r, pk_tensor q, pk_tensor k, pk_tensor v, const pk_attention *see) {
     if (r->tape) return pk_tape_attend(r, q, k, v, see);
     pk_tensor  out = pk_scratch(r, q.rows, q.cols);
-    const bool shapes_fit = q.cols == k.cols && k.cols == v.cols && q.cols % see->heads == 0;
+    const bool shapes_fit = q.cols == k.cols && k.cols == v.cols && k.rows == v.rows &&
+                            k.type == v.type && see->heads > 0 && q.cols % see->heads == 0;
     if (pk_run_fits(r, shapes_fit, "attend")) r->on->attend(r->on->self, out, q, k, v, see);
     return out;
 }
 
 void pk_answers(pk_run *r, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                 const pk_answering *a) {
-    if (pk_run_fits(r, hidden.cols == table->cols, "answer"))
+    const bool fits = hidden.cols == table->cols && a->most_top_k <= a->top_stride &&
+                      (!bias->data || bias->cols == table->rows);
+    if (pk_run_fits(r, fits, "answer"))
         r->on->answer(r->on->self, hidden, table, bias->data ? bias : NULL, a);
 }
 

@@ -209,6 +209,7 @@ static void a_block_equals_steps_and_alone_equals_batched(void **state) {
             run_chain(&w, id[0], i, 1, &steps);
             keep(&w, id[0], 1);
             run_chain(&w, id[1], 0, 3, &other); /* a neighbour, and questions that keep nothing */
+            keep(&w, id[1], -1);
         }
         assert_memory_equal(&block, &steps, sizeof block);
         pk_session_forget(w.s, id[0]);

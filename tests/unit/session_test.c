@@ -3,7 +3,11 @@
  * "Equal" is bitwise throughout. */
 #include "check.h"
 
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "backend/list.h"
 #include "far.h"
@@ -104,6 +108,19 @@ static void run_chain(world *w, int32_t sentence, const int32_t *token, int32_t 
     for (int32_t i = 0; i < n; i++) memcpy(out + 2 * i, w->answer[i + 1].top, 2 * sizeof *out);
 }
 
+/* the pass was only a question: the sentence's one row stays as it was */
+static void keep_as_it_was(world *w, int32_t sentence) {
+    pk_verdict v = { .room = 8, .tip = w->tips };
+    pk_keep_row(&v, 0);
+    pk_session_commit(w->s, sentence, &v);
+}
+
+static void ask_chain(world *w, int32_t sentence, const int32_t *token, int32_t n,
+                      pk_candidate *out) {
+    run_chain(w, sentence, token, n, 0, out);
+    keep_as_it_was(w, sentence);
+}
+
 static const int32_t words[] = { PK_NO_TOKEN, 12, 30, 4, 18, 25, 6, 39 };
 enum { N_WORDS = 8 };
 
@@ -115,8 +132,8 @@ static void a_block_equals_steps_and_a_pass_is_a_question(void **state) {
         pk_candidate block[2 * N_WORDS], again[2 * N_WORDS], step[2 * N_WORDS];
         open_world(&w, &kinds[k]);
         ASSERT_OK(pk_session_encode(w.s, sources, 1, &id));
-        run_chain(&w, id, words, N_WORDS, 0, block);
-        run_chain(&w, id, words, N_WORDS, 0, again);
+        ask_chain(&w, id, words, N_WORDS, block);
+        ask_chain(&w, id, words, N_WORDS, again);
         assert_memory_equal(block, again, sizeof block);
         for (int32_t i = 0; i < N_WORDS; i++) {
             run_chain(&w, id, words + i, 1, i, step + 2 * i);
@@ -174,7 +191,7 @@ static void encoding_between_passes_changes_nothing(void **state) {
         pk_candidate block[2 * 4], step[2 * 4], other[2 * 4];
         open_world(&w, &kinds[k]);
         ASSERT_OK(pk_session_encode(w.s, &sources[0], 1, &first));
-        run_chain(&w, first, words, 4, 0, block);
+        ask_chain(&w, first, words, 4, block);
         for (int32_t i = 0; i < 4; i++) {
             run_chain(&w, first, words + i, 1, i, step + 2 * i);
             if (i < 2) keep_and_commit(&w, first, 1);
@@ -200,7 +217,7 @@ static void rows_share_their_past(void **state) {
         open_world(&w, &kinds[k]);
         ASSERT_OK(pk_session_encode(w.s, &sources[2], 1, &id));
         const int32_t path[] = { PK_NO_TOKEN, 9, 31 };
-        run_chain(&w, id, path, 3, 0, chain);
+        ask_chain(&w, id, path, 3, chain);
         run_chain(&w, id, path, 1, 0, row);
         pk_verdict v = { .room = 8, .tip = w.tips };
         pk_keep(&v, 1), pk_keep(&v, 1);
@@ -238,8 +255,8 @@ static void a_tree_equals_its_branches(void **state) {
     open_world(&w, &kinds[1]);
     ASSERT_OK(pk_session_encode(w.s, sources, 1, &id));
     const int32_t a[] = { PK_NO_TOKEN, 3, 8 }, b[] = { PK_NO_TOKEN, 5, 8 };
-    run_chain(&w, id, a, 3, 0, left);
-    run_chain(&w, id, b, 3, 0, right);
+    ask_chain(&w, id, a, 3, left);
+    ask_chain(&w, id, b, 3, right);
     pk_pass       p = new_pass(&w);
     const int32_t root = pk_ask_add(&p, (pk_ask){ .token = PK_NO_TOKEN, .top_k = 2, .logp = true });
     const int32_t x =
@@ -267,7 +284,7 @@ static void see_all_looks_ahead(void **state) {
     open_world(&w, &kinds[1]);
     ASSERT_OK(pk_session_encode(w.s, sources, 1, &id));
     const int32_t a[] = { 12, 3, 8 };
-    run_chain(&w, id, a, 3, 0, causal);
+    ask_chain(&w, id, a, 3, causal);
     pk_pass p = new_pass(&w);
     p.see_all = true;
     for (int32_t i = 0, at = 0; i < 3; i++)
@@ -297,6 +314,7 @@ static void bans_targets_and_log_sums_fit_together(void **state) {
     const pk_candidate second = w.answer[1].top[1];
     assert_true(w.answer[1].target_logp[second.token] == second.logp);
     const float log_sum = w.answer[1].log_sum;
+    keep_as_it_was(&w, id);
     p.n = 0;
     pk_ask_add(&p, (pk_ask){ .token = 4, .top_k = 1, .logp = true, .ban = ban, .n_ban = 2 });
     pk_ask_add(&p, (pk_ask){ .token = 4, .top_k = 1 });
@@ -344,6 +362,116 @@ static void asks_out_of_range_are_refused_and_nothing_is_lost(void **state) {
         pk_pass p = new_pass(&w);
         pk_ask_add(&p, bad[i]);
         ASSERT_STATUS(PK_ARGUMENT, pk_session_run(w.s, &(pk_request){ id, &p }, 1));
+    }
+    pk_session_forget(w.s, id);
+    close_world(&w);
+}
+
+/* what a recording is of: every part counts, none runs into the next */
+static void keys_of_recordings_differ(void **state) {
+    enum { TOP_K = (1 << PK_KEY_TOP_K_BITS) - 1, ROWS = (1 << PK_KEY_ROW_BITS) - 1 };
+    const uint64_t keys[] = {
+        pk_session_key(PK_KEY_ENCODE, 0, 0, 8),
+        pk_session_key(PK_KEY_ENCODE, 0, 0, ROWS),
+        pk_session_key(PK_KEY_DECODE, 0, 0, 8),
+        pk_session_key(PK_KEY_DECODE | PK_KEY_TOLD, 0, 0, 8),
+        pk_session_key(PK_KEY_DECODE | PK_KEY_SUMS, 0, 0, 8),
+        pk_session_key(PK_KEY_DECODE | PK_KEY_STEPS, 0, 0, 8),
+        pk_session_key(PK_KEY_DECODE, 1, 0, 8),
+        pk_session_key(PK_KEY_DECODE, TOP_K, 0, 8),
+        pk_session_key(PK_KEY_DECODE, 0, 1, 8),
+        pk_session_key(PK_KEY_DECODE, 0, ROWS, 8),
+        pk_session_key(PK_KEY_DECODE, 0, 0, ROWS),
+        pk_session_key(PK_KEY_DECODE, 0, 0, 9),
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        for (size_t j = 0; j < i; j++) assert_true(keys[i] != keys[j]);
+}
+
+static void limits_without_a_key_are_refused(void **state) {
+    world w;
+    (void)state;
+    open_world(&w, &kinds[0]);
+    pk_session_limits large[] = { limits, limits, limits };
+    large[0].asks = 1 << PK_KEY_ROW_BITS;
+    large[1].encode_tokens = 1 << PK_KEY_ROW_BITS;
+    large[2].top_k = 1 << PK_KEY_TOP_K_BITS;
+    for (int i = 0; i < 3; i++) {
+        pk_session *s;
+        ASSERT_STATUS(PK_ARGUMENT, pk_session_open(&w.tiny.net, &w.on, &large[i], &s));
+        assert_null(s);
+    }
+    close_world(&w);
+}
+
+/* ---- contracts: who breaks one is stopped, while assertions are on ---- */
+
+static void run_again_without_a_verdict(world *w, int32_t id) {
+    pk_candidate out[2];
+    run_chain(w, id, words, 1, 0, out);
+    run_chain(w, id, words, 1, 0, out);
+}
+
+static void commit_twice(world *w, int32_t id) {
+    pk_candidate out[2];
+    run_chain(w, id, words, 1, 0, out);
+    keep_and_commit(w, id, 1);
+    keep_and_commit(w, id, 0);
+}
+
+static void keep_an_ask_there_is_not(world *w, int32_t id) {
+    pk_candidate out[2];
+    run_chain(w, id, words, 1, 0, out);
+    keep_and_commit(w, id, 2);
+}
+
+static void keep_a_row_there_is_not(world *w, int32_t id) {
+    pk_candidate out[2];
+    run_chain(w, id, words, 1, 0, out);
+    keep_and_commit(w, id, -2);
+}
+
+static void ask_twice_for_a_sentence(world *w, int32_t id) {
+    pk_pass p = new_pass(w);
+    pk_ask_add(&p, (pk_ask){ .token = 4, .top_k = 1 });
+    const pk_request twice[] = { { id, &p }, { id, &p } };
+    ASSERT_OK(pk_session_run(w->s, twice, 2));
+}
+
+static void add_too_many_asks(world *w, int32_t id) {
+    pk_pass p = new_pass(w);
+    (void)id;
+    for (int i = 0; i <= p.room; i++) pk_ask_add(&p, (pk_ask){ .token = 4 });
+}
+
+static void broken_contracts_are_caught(void **state) {
+    static void (*const breaks[])(world * w, int32_t id) = {
+        run_again_without_a_verdict, commit_twice,
+        keep_an_ask_there_is_not,    keep_a_row_there_is_not,
+        ask_twice_for_a_sentence,    add_too_many_asks,
+    };
+    world   w;
+    int32_t id;
+    (void)state;
+#ifdef NDEBUG
+    skip();
+#endif
+    open_world(&w, &kinds[0]);
+    ASSERT_OK(pk_session_encode(w.s, sources, 1, &id));
+    for (size_t i = 0; i < sizeof breaks / sizeof *breaks; i++) {
+        int status = 0;
+        fflush(NULL);
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            signal(SIGABRT, SIG_DFL);
+            if (!freopen("/dev/null", "w", stderr)) _exit(1); /* what assert() prints */
+            breaks[i](&w, id);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
     }
     pk_session_forget(w.s, id);
     close_world(&w);
@@ -517,6 +645,9 @@ int main(void) {
         cmocka_unit_test(bans_targets_and_log_sums_fit_together),
         cmocka_unit_test(attention_is_told_where_it_was_asked),
         cmocka_unit_test(asks_out_of_range_are_refused_and_nothing_is_lost),
+        cmocka_unit_test(keys_of_recordings_differ),
+        cmocka_unit_test(limits_without_a_key_are_refused),
+        cmocka_unit_test(broken_contracts_are_caught),
         cmocka_unit_test(a_pass_allocates_nothing),
         cmocka_unit_test(following_equals_steps),
         cmocka_unit_test(opening_survives_every_failed_allocation),

@@ -3,6 +3,8 @@
  * A shape is first run as it is, and recorded when it comes again: what comes once is not worth the
  * recording. Steps that follow one another are a loop on the device, which looks at `live` after
  * each and goes on while it is not 0; the host looks once, at the end. */
+#include <cassert>
+
 #include "backend/cuda/parts.cuh"
 
 extern "C" {
@@ -12,7 +14,8 @@ extern "C" {
 struct pk_cuda_graphs { /* one recorded shape; the list is short and the last used is in front */
     pk_cuda_graphs *next;
     uint64_t        key;
-    bool            loops;
+    const int32_t  *live; /* NULL: it does not loop */
+    void (*body)(void *context);
     cudaGraphExec_t exec; /* NULL: seen once, not yet recorded */
 };
 
@@ -21,11 +24,14 @@ static __global__ void go_on_while(cudaGraphConditionalHandle handle, const int3
     cudaGraphSetConditional(handle, *live > 0);
 }
 
-/* finds the shape and moves it to the front; NULL: it is new */
-static pk_cuda_graphs *find(pk_cuda *c, uint64_t key, bool loops) {
+/* Finds the shape and moves it to the front; NULL: it is new. A key that stands for other ops would
+ * replay the wrong ones. */
+static pk_cuda_graphs *find(pk_cuda *c, uint64_t key, const int32_t *live,
+                            void (*body)(void *context)) {
     for (pk_cuda_graphs **at = &c->graphs; *at; at = &(*at)->next) {
         pk_cuda_graphs *g = *at;
-        if (g->key != key || g->loops != loops) continue;
+        if (g->key != key || !g->live != !live) continue;
+        assert(g->live == live && g->body == body);
         *at = g->next;
         g->next = c->graphs;
         return c->graphs = g;
@@ -33,12 +39,12 @@ static pk_cuda_graphs *find(pk_cuda *c, uint64_t key, bool loops) {
     return NULL;
 }
 
-static void note(pk_cuda *c, uint64_t key, bool loops) {
+static void note(pk_cuda *c, uint64_t key, const int32_t *live, void (*body)(void *context)) {
     void *block;
     if (pk_memory_take(1, sizeof(pk_cuda_graphs), &block) != PK_OK)
         return; /* then never recorded */
     pk_cuda_graphs *g = (pk_cuda_graphs *)block;
-    g->key = key, g->loops = loops, g->next = c->graphs;
+    g->key = key, g->live = live, g->body = body, g->next = c->graphs;
     c->graphs = g;
 }
 
@@ -83,8 +89,8 @@ static bool record_loop(pk_cuda *c, cudaGraph_t *out, const int32_t *live, void 
 static void record(pk_cuda *c, pk_cuda_graphs *g, const int32_t *live, void (*body)(void *),
                    void *context) {
     cudaGraph_t graph = NULL;
-    const bool  good = g->loops ? record_loop(c, &graph, live, body, context)
-                                : record_once(c, &graph, body, context);
+    const bool  good = g->live ? record_loop(c, &graph, live, body, context)
+                               : record_once(c, &graph, body, context);
     if (good) pk_cuda_good(c, cudaGraphInstantiate(&g->exec, graph, 0), "recording");
     if (graph) cudaGraphDestroy(graph);
 }
@@ -108,9 +114,9 @@ void pk_cuda_repeat(void *self, uint64_t key, int32_t steps, const int32_t *live
     pk_cuda *c = (pk_cuda *)self;
     pk_cuda_use(c);
     if (c->status != PK_OK) return;
-    pk_cuda_graphs *g = find(c, key, live != NULL);
+    pk_cuda_graphs *g = find(c, key, live, body);
     if (!g) {
-        note(c, key, live != NULL);
+        note(c, key, live, body);
         run_plainly(c, live ? steps : 1, live, body, context);
         return;
     }
