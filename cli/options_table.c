@@ -37,7 +37,9 @@
 #define NO_MODEL                                                                      \
     "no model: give one with -m MODEL, a .pronk file (made by `pronk convert`) or a " \
     "MarianMT or mBART-50 folder as downloaded from Hugging Face"
-#define MODEL_HELP "a .pronk file, or a MarianMT or mBART-50 folder as downloaded from Hugging Face"
+#define MODEL_HELP                                                                         \
+    "a .pronk file, the output folder of a training, or a MarianMT or mBART-50 folder as " \
+    "downloaded from Hugging Face"
 #define MODELS_HELP                                                                               \
     MODEL_HELP "; several decode together, if they have one vocabulary: their log-probabilities " \
                "are averaged"
@@ -280,8 +282,8 @@ const pk_cli_verb pk_cli_program = {
     "neural machine translation",
     "Pronk translates text on the CPU or on a GPU, with models people already have or with new "
     "ones that it trains.\n"
-    "A MODEL is a .pronk file, or a MarianMT (OPUS-MT) or mBART-50 folder as downloaded from "
-    "Hugging Face.",
+    "A MODEL is a .pronk file, the output folder of a training, or a MarianMT (OPUS-MT) or mBART-50 "
+    "folder as downloaded from Hugging Face.",
     "echo \"Hello, world.\" | pronk translate -m opus-mt-en-de\n"
     "pronk convert opus-mt-en-de en-de.pronk --type i8\n"
     "pronk train recipes/tiny.yml\n"

@@ -77,7 +77,8 @@ typedef struct pk_model_options {
     const char *type;                           /* compute in "f32" or "i8", on a GPU also "f16" or
                                                    "bf16"; default: as stored */
 } pk_model_options;
-/* path: a .pronk file (mapped), or a Hugging Face folder (MarianMT or mBART-50) as downloaded */
+/* path: a .pronk file (mapped), the output folder of a training (its model.pronk), or a Hugging Face
+   folder (MarianMT or mBART-50) as downloaded */
 PK_API pk_status pk_model_open(const char *path, const pk_model_options *opt, pk_model **out);
 PK_API void      pk_model_close(pk_model *m);
 PK_API pk_status pk_model_describe(const pk_model *m, char **json);     /* caller frees with pk_free */

@@ -9,7 +9,9 @@
 #include <time.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "model/import_hf.h"
+#include "model/importer.h"
 
 #define SHARED "model.shared.weight"
 /* the tables' own names, in the order of PK_HF_SOURCE, PK_HF_TARGET, PK_HF_OUTPUT */
@@ -23,11 +25,7 @@ pk_status pk_hf_path(const pk_hf_folder *f, const char *name, char path[PK_HF_PA
     return PK_OK;
 }
 
-bool pk_hf_has(const pk_hf_folder *f, const char *name) {
-    char        path[PK_HF_PATH];
-    struct stat info;
-    return pk_hf_path(f, name, path) == PK_OK && stat(path, &info) == 0;
-}
+bool pk_hf_has(const pk_hf_folder *f, const char *name) { return pk_path_has(f->path, name); }
 
 /* Looking for a tensor is needing it: what nobody looked for is unexpected in the end. */
 const pk_stored_tensor *pk_hf_find(pk_hf_folder *f, const char *name) {
@@ -230,14 +228,22 @@ static pk_status import(pk_hf_folder *f, int type, pk_model_data *out) {
     return write_provenance(f, out);
 }
 
-pk_status pk_import_hf(const char *folder, int type, pk_model_data *out) {
+static bool recognises(const char *path) { return pk_path_has(path, "config.json"); }
+
+static pk_status open_model(const char *path, int type, pk_model_data *out) {
     pk_hf_folder *f;
     *out = (pk_model_data){ 0 };
     PK_TRY(PK_TAKE(&f, 1));
-    f->path = folder;
+    f->path = path;
     const pk_status status = import(f, type, out);
     close_folder(f);
     pk_memory_give(f);
     if (status != PK_OK) pk_model_data_close(out);
     return status;
 }
+
+const pk_importer pk_importer_hf = {
+    .what = "a Hugging Face folder of a MarianMT or mBART-50 model (with config.json)",
+    .recognises = recognises,
+    .open = open_model,
+};

@@ -1,11 +1,10 @@
-/* model_data.c - opens models from either kind of source, owns their memory, changes their type.
+/* model_data.c - the memory behind a model's data, its vocabulary, and matrices of another type.
  *
  * Matrices that change type move into blocks of our own; everything else stays where it is mapped.
  */
 #include "model/model_data.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/memory.h"
 #include "tensor/panel.h"
@@ -182,7 +181,7 @@ static pk_status convert_weight(void *user, const char *name, pk_weight *w, int3
 }
 
 /* Quantising is a one-way street; between F32 and F16 nothing is done that would gain nothing. */
-static pk_status convert(pk_model_data *m, int type) {
+pk_status pk_model_data_convert(pk_model_data *m, int type) {
     if (type < 0 || m->type == (pk_dtype)type) return PK_OK;
     if (m->type == PK_F16 && type == PK_F32) return PK_OK; /* nothing to gain, see model_file.h */
     if (m->type == PK_I8)
@@ -193,19 +192,6 @@ static pk_status convert(pk_model_data *m, int type) {
     m->type = c.type;
     pk_network_share(&m->network);
     return PK_OK;
-}
-
-pk_status pk_model_data_open(const char *path, int type, pk_model_data *out) {
-    struct stat info;
-    *out = (pk_model_data){ 0 };
-    if (type < -1 || type > PK_I8) PK_FAIL(PK_ARGUMENT, "no such type of weights: %d", type);
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return pk_import_hf(path, type, out);
-    PK_TRY(pk_pronk_file_open(path, out));
-    const pk_status status = convert(out, type);
-    if (status == PK_OK) return PK_OK;
-    pk_fail_context("%s", path);
-    pk_model_data_close(out);
-    return status;
 }
 
 /* Also for a half-opened model: everything is NULL until it is there. */

@@ -16,6 +16,9 @@ pk_status pk_model_data_take_matrix(pk_model_data *m, int32_t rows, int32_t cols
                                     pk_weight *out, void **data, float **scale);
 pk_status pk_model_data_take_plain(pk_model_data *m, int32_t rows, int32_t cols, pk_weight *out,
                                    float **data);
+/* Matrices of another type; -1: as they are. What gains nothing is not done, see model_file.h; an
+ * I8 model cannot become another. */
+pk_status pk_model_data_convert(pk_model_data *m, int type);
 /* whether n values are finite, and still are in this type (F16 ends at 65504) */
 bool pk_values_fit(const float *value, size_t n, pk_dtype type);
 /* fails with the name when a weight is not finite; reads all of it (of I8 only the scales) */

@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/memory.h"
 #include "checkpoint/json.h"
+#include "model/importer.h"
 #include "model/model_data.h"
 #include "tensor/panel.h"
 
@@ -115,6 +117,9 @@ static pk_status read_metadata(const json_t *metadata, pk_model_data *m) {
     const char *version = json_string_value(json_object_get(metadata, "version"));
     const char *config = json_string_value(json_object_get(metadata, "config"));
     const char *provenance = json_string_value(json_object_get(metadata, "provenance"));
+    if (format && strcmp(format, PK_CHECKPOINT_FORMAT) == 0)
+        PK_FAIL(PK_FORMAT,
+                "a checkpoint of a training, not a model: `pronk average` makes one of it");
     if (!format || strcmp(format, "pronk") != 0)
         PK_FAIL(PK_FORMAT, "not a Pronk model: convert it first (pronk convert)");
     if (!version || strcmp(version, FORMAT_VERSION) != 0)
@@ -146,14 +151,26 @@ static pk_status read_file(const char *path, pk_model_data *m) {
     return pk_model_data_check_vocab(m);
 }
 
-pk_status pk_pronk_file_open(const char *path, pk_model_data *out) {
+static bool recognises(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+static pk_status open_file(const char *path, int type, pk_model_data *out) {
     *out = (pk_model_data){ 0 };
-    const pk_status status = read_file(path, out);
+    pk_status status = read_file(path, out);
+    if (status == PK_OK) status = pk_model_data_convert(out, type);
     if (status == PK_OK) return PK_OK;
     if (strncmp(pk_last_error(), path, strlen(path)) != 0) pk_fail_context("%s", path);
     pk_model_data_close(out);
     return status;
 }
+
+const pk_importer pk_importer_pronk = {
+    .what = "a .pronk file (as `pronk convert` makes it)",
+    .recognises = recognises,
+    .open = open_file,
+};
 
 /* ---- Saving ---- */
 

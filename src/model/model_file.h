@@ -1,6 +1,5 @@
-/* model_file.h - a model as data: network, vocabulary and provenance, from a .pronk file or a
- * checkpoint folder. Weights are views into the mapping, or blocks of our own after a conversion.
- */
+/* model_file.h - a model as data: network, vocabulary and provenance, from whatever importer.h
+ * knows. Weights are views into the mapping, or blocks of our own after a conversion. */
 #ifndef PK_MODEL_MODEL_FILE_H
 #define PK_MODEL_MODEL_FILE_H
 #include "checkpoint/stored.h"
@@ -29,7 +28,9 @@ pk_status pk_model_data_open(const char *path, int type, pk_model_data *out);
 void      pk_model_data_close(pk_model_data *m);
 /* writes a .pronk file */
 pk_status pk_model_data_save(const pk_model_data *m, const char *path);
-/* the two kinds of source, for pk_model_data_open */
-pk_status pk_pronk_file_open(const char *path, pk_model_data *out);
-pk_status pk_import_hf(const char *folder, int type, pk_model_data *out);
+
+/* what a training writes into its output folder, and how its checkpoints name their format */
+#define PK_TRAINED_MODEL     "model.pronk"
+#define PK_TRAINING_LOG      "log.jsonl"
+#define PK_CHECKPOINT_FORMAT "pronk-checkpoint"
 #endif

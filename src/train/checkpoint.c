@@ -18,7 +18,7 @@
 #include "recipe/recipe_parts.h"
 #include "train/checkpoint_files.h"
 
-#define FORMAT  "pronk-checkpoint"
+#define FORMAT  PK_CHECKPOINT_FORMAT
 #define VERSION "1"
 
 enum { N_KINDS = 4, MAX_NAME = 80 };

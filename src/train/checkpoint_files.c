@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 
 #define PREFIX       "checkpoint-"
 #define SUFFIX       ".safetensors"
@@ -22,17 +23,10 @@ typedef struct numbers {
     size_t   n, room;
 } numbers;
 
-static pk_status path_of(const char *folder, const char *name, char **out) {
-    const size_t n = strlen(folder) + strlen(name) + 2;
-    PK_TRY(PK_TAKE(out, n));
-    snprintf(*out, n, "%s/%s", folder, name);
-    return PK_OK;
-}
-
 static pk_status path_of_number(const char *folder, int64_t number, char **out) {
     char name[64];
     snprintf(name, sizeof name, PREFIX "%" PRId64 SUFFIX, number);
-    return path_of(folder, name, out);
+    return pk_path_in(folder, name, out);
 }
 
 /* "checkpoint-12.safetensors" -> 12; -1: something else */
@@ -67,7 +61,7 @@ static int newest_first(const void *a, const void *b) {
 
 static pk_status remove_file(const char *folder, const char *name) {
     char *path;
-    PK_TRY(path_of(folder, name, &path));
+    PK_TRY(pk_path_in(folder, name, &path));
     unlink(path);
     pk_memory_give(path);
     return PK_OK;

@@ -17,7 +17,9 @@
 
 #include "base/file_map.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "checkpoint/json.h"
+#include "model/model_file.h"
 
 struct pk_train_log {
     int             file;
@@ -88,18 +90,11 @@ static pk_status go_on(pk_train_log *l, int64_t update) {
     return PK_OK;
 }
 
-static pk_status join(const char *folder, const char *name, char **out) {
-    const size_t n = strlen(folder) + strlen(name) + 2;
-    PK_TRY(PK_TAKE(out, n));
-    snprintf(*out, n, "%s/%s", folder, name);
-    return PK_OK;
-}
-
 static pk_status open_log(pk_train_log *l, const char *folder, int64_t update) {
     l->file = -1;
     l->present = -1;
-    PK_TRY(join(folder, "log.jsonl", &l->path));
-    PK_TRY(join(folder, "plot.svg", &l->plot));
+    PK_TRY(pk_path_in(folder, PK_TRAINING_LOG, &l->path));
+    PK_TRY(pk_path_in(folder, "plot.svg", &l->plot));
     l->file = open(l->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (l->file < 0) PK_FAIL(PK_IO, "%s: cannot write: %s", l->path, strerror(errno));
     return go_on(l, update);

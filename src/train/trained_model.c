@@ -6,15 +6,13 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 #include "checkpoint/json.h"
 #include "recipe/recipe_parts.h"
 #include "train/trainer.h"
 
 pk_status pk_trainer_path(const pk_trainer *t, const char *name, char **out) {
-    const size_t n = strlen(t->recipe.output) + strlen(name) + 2;
-    PK_TRY(PK_TAKE(out, n));
-    snprintf(*out, n, "%s/%s", t->recipe.output, name);
-    return PK_OK;
+    return pk_path_in(t->recipe.output, name, out);
 }
 
 pk_dtype pk_trainer_save_type(const pk_trainer *t) { return (pk_dtype)t->recipe.save_type; }

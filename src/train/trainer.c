@@ -42,7 +42,7 @@ static pk_status copy_best(const pk_trainer *t) {
     pk_file_map    map = { 0 };
     pk_file_writer w;
     pk_status      status = pk_trainer_path(t, "best.pronk", &from);
-    if (status == PK_OK) status = pk_trainer_path(t, "model.pronk", &to);
+    if (status == PK_OK) status = pk_trainer_path(t, PK_TRAINED_MODEL, &to);
     if (status == PK_OK) status = pk_file_map_open(from, &map);
     if (status == PK_OK) status = pk_file_writer_open(to, &w);
     if (status == PK_OK) {
@@ -59,7 +59,7 @@ static pk_status finish(pk_trainer *t) {
     t->done = true;
     if (t->ranks.rank > 0) return PK_OK;
     if (t->standing.best_update > 0) return copy_best(t);
-    return pk_trainer_write_model(t, "model.pronk", pk_trainer_save_type(t));
+    return pk_trainer_write_model(t, PK_TRAINED_MODEL, pk_trainer_save_type(t));
 }
 
 /* ---- reports ---- */

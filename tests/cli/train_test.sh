@@ -122,8 +122,15 @@ a_training() {
     python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$dir/one/plot.svg" 2>"$dir/why" && ok "plot.svg" ||
         bad "plot.svg" "$(tail -1 "$dir/why")"
     echo "The small dog sees a red house." | "$PRONK" translate -q -m "$dir/one/model.pronk" >"$dir/out" 2>"$dir/err"
-    [ $? = 0 ] && [ "$(wc -l <"$dir/out")" = 1 ] && ok "the model translates" || bad "the model translates" "$(cat "$dir/err")"
+    [ $? = 0 ] && [ "$(wc -l <"$dir/out")" = 1 ] && cp "$dir/out" "$dir/same" && ok "the model translates" || bad "the model translates" "$(cat "$dir/err")"
     "$PRONK" info "$dir/one/model.pronk" >"$dir/out" 2>&1 && ok "the model has a description" || bad "info" "$(cat "$dir/out")"
+    echo "The small dog sees a red house." | "$PRONK" translate -q -m "$dir/one" 2>"$dir/err" | cmp -s - "$dir/same" &&
+        ok "the folder stands for its model" || bad "the folder stands for its model" "$(cat "$dir/err")"
+    training child train.updates=1 init="$dir/one"
+    run "${arguments[@]}" -q
+    worked "init: the folder of a training"
+    training one train.updates=40 valid.every=20
+    refused "a checkpoint as a model" 1 "pronk average" translate -m "$(ls "$dir"/one/checkpoint-*.safetensors | head -1)" -i /dev/null
     refused "a folder that is taken" 2 "go on with --resume" "${arguments[@]}"
     refused "another shape" 2 "model.ffn was 128 and is 256 now" "${arguments[@]}" --resume --set model.ffn=256
     training one train.updates=50 valid.every=20
