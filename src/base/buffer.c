@@ -11,12 +11,8 @@
 static bool make_room(pk_buffer *b, size_t n) {
     if (b->failed) return false;
     if (n >= SIZE_MAX / 4 - b->size) return !(b->failed = true);
-    if (b->size + n + 1 <= b->room) return true;
-    size_t room = b->room ? b->room * 2 : 64;
-    while (room < b->size + n + 1) room *= 2;
-    if (PK_GROW(&b->data, room) != PK_OK) return !(b->failed = true);
-    b->room = room;
-    return true;
+    b->failed = PK_RESERVE(&b->data, b->size + n + 1, &b->room) != PK_OK;
+    return !b->failed;
 }
 
 void pk_buffer_add(pk_buffer *b, const void *bytes, size_t n) {

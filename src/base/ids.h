@@ -9,11 +9,7 @@ typedef struct pk_ids {
 } pk_ids;
 
 static inline pk_status pk_ids_add(pk_ids *list, int32_t id) {
-    if (list->n == list->room) {
-        const size_t room = list->room ? 2 * list->room : 32;
-        PK_TRY(PK_GROW(&list->id, room));
-        list->room = room;
-    }
+    PK_TRY(PK_RESERVE(&list->id, list->n + 1, &list->room));
     list->id[list->n++] = id;
     return PK_OK;
 }

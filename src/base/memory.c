@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 64 };
+enum { ALIGN = 64, FIRST_ROOM = 32 };
 typedef struct header {
     void  *origin; /* what calloc returned */
     size_t bytes;  /* what the caller asked for */
@@ -49,6 +49,16 @@ pk_status pk_memory_grow(size_t n, size_t each, void **block) {
         pk_memory_give(*block);
     }
     *block = bigger;
+    return PK_OK;
+}
+
+pk_status pk_memory_reserve(size_t n, size_t each, void **block, size_t *room) {
+    if (n <= *room) return PK_OK;
+    size_t larger = *room ? *room : FIRST_ROOM / 2;
+    while (larger < n && larger <= SIZE_MAX / 2) larger *= 2;
+    if (larger < n) larger = n; /* too many in any case: taking them says so */
+    PK_TRY(pk_memory_grow(larger, each, block));
+    *room = larger;
     return PK_OK;
 }
 

@@ -13,11 +13,16 @@
 pk_status pk_memory_take(size_t n, size_t each, void **out);
 /* grows to n elements, new ones zeroed; *block keeps its old contents also when this fails */
 pk_status pk_memory_grow(size_t n, size_t each, void **block);
+/* room for n elements in a list that grows; *room: how many it has room for. Doubles, so that
+ * adding one by one is linear in the end. When this fails, nothing has changed. */
+pk_status pk_memory_reserve(size_t n, size_t each, void **block, size_t *room);
 void      pk_memory_give(void *block); /* accepts NULL */
 
-/* typed forms: PK_TAKE(&pointer, n), PK_GROW(&pointer, n) */
+/* typed forms: PK_TAKE(&pointer, n), PK_GROW(&pointer, n), PK_RESERVE(&pointer, n, &room) */
 #define PK_TAKE(pointer, n) pk_memory_take((n), sizeof **(pointer), (void **)(pointer))
 #define PK_GROW(pointer, n) pk_memory_grow((n), sizeof **(pointer), (void **)(pointer))
+#define PK_RESERVE(pointer, n, room) \
+    pk_memory_reserve((n), sizeof **(pointer), (void **)(pointer), (room))
 
 /* a copy of n bytes with a NUL behind them */
 pk_status pk_memory_copy_text(const char *text, size_t n, char **out);

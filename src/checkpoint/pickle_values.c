@@ -15,11 +15,7 @@ static pk_status take_bytes(pk_pickle *p, size_t bytes, void **out) {
         p->block_used += bytes;
         return PK_OK;
     }
-    if (p->n_blocks == p->block_room) {
-        const size_t room = p->block_room ? 2 * p->block_room : 16;
-        PK_TRY(PK_GROW(&p->block, room));
-        p->block_room = room;
-    }
+    PK_TRY(PK_RESERVE(&p->block, p->n_blocks + 1, &p->block_room));
     const size_t size = bytes > PK_PICKLE_BLOCK ? bytes : PK_PICKLE_BLOCK;
     PK_TRY(pk_memory_take(size, 1, out));
     p->block[p->n_blocks++] = *out;
@@ -40,19 +36,9 @@ pk_status pk_pickle_new(pk_pickle *p, pk_pickle_kind kind, pk_pickle_value **out
     return pk_pickle_push(p, *out);
 }
 
-/* for stack and memo: doubles, so that growing is linear in the end */
-static pk_status make_room(pk_pickle_value ***list, size_t *room, size_t need) {
-    if (need <= *room) return PK_OK;
-    size_t larger = *room ? 2 * *room : 64;
-    while (larger < need) larger *= 2;
-    PK_TRY(PK_GROW(list, larger));
-    *room = larger;
-    return PK_OK;
-}
-
 pk_status pk_pickle_push(pk_pickle *p, pk_pickle_value *v) {
     if (p->n_stack >= PK_PICKLE_MAX_VALUES) PK_FAIL(PK_FORMAT, "pickle nested too deeply");
-    PK_TRY(make_room(&p->stack, &p->stack_room, p->n_stack + 1));
+    PK_TRY(PK_RESERVE(&p->stack, p->n_stack + 1, &p->stack_room));
     p->stack[p->n_stack++] = v;
     return PK_OK;
 }
@@ -92,7 +78,7 @@ pk_status pk_pickle_remember(pk_pickle *p, size_t index) {
     if (p->n_stack == 0 || !p->stack[p->n_stack - 1])
         PK_FAIL(PK_FORMAT, "broken pickle: nothing to remember at byte %zu", p->at);
     if (index >= PK_PICKLE_MAX_VALUES) PK_FAIL(PK_FORMAT, "pickle with a memo too large");
-    PK_TRY(make_room(&p->memo, &p->memo_room, index + 1));
+    PK_TRY(PK_RESERVE(&p->memo, index + 1, &p->memo_room));
     while (p->n_memo <= index) p->memo[p->n_memo++] = NULL;
     p->memo[index] = p->stack[p->n_stack - 1];
     return PK_OK;

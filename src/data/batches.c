@@ -8,13 +8,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "tensor/drop.h"
 
 enum { OF_PAIRS = 1, OF_BATCHES = 2, OF_CORPORA = 16 }; /* what is shuffled: for the keys */
 enum { WINDOW_BATCHES = 100, WINDOWS_AT_LEAST = 8 };
 
 uint64_t pk_batch_plan_key(uint64_t seed, uint64_t what, uint64_t i) {
-    return pk_mix(pk_mix(pk_mix(seed + 0x9e3779b97f4a7c15u) ^ what) + i);
+    return pk_mix(pk_mix(pk_mix(seed + PK_GOLDEN) ^ what) + i);
 }
 
 /* below n, for the i-th choice */
@@ -146,12 +147,8 @@ static pk_status sort_windows(pk_batch_plan *p, const pk_batch_plan_options *o) 
 
 /* ---- cutting ---- */
 static pk_status begin_batch(pk_batch_plan *p, size_t at) {
-    if (p->n_batches + 1 >= p->batch_room) {
-        const size_t room = p->batch_room ? 2 * p->batch_room : 64;
-        PK_TRY(PK_GROW(&p->start, room));
-        PK_TRY(PK_GROW(&p->order, room));
-        p->batch_room = room;
-    }
+    PK_TRY(PK_RESERVE(&p->start, p->n_batches + 2, &p->start_room));
+    PK_TRY(PK_RESERVE(&p->order, p->n_batches + 1, &p->order_room));
     p->order[p->n_batches] = (uint32_t)p->n_batches;
     p->start[p->n_batches++] = (uint32_t)at;
     return PK_OK;

@@ -28,7 +28,7 @@ typedef struct pk_batch_plan {
     size_t      n, room, spare_room;
     uint32_t   *start; /* (n_batches + 1) first pair of each batch as they were cut */
     uint32_t   *order; /* (n_batches) */
-    size_t      n_batches, batch_room;
+    size_t      n_batches, start_room, order_room;
 } pk_batch_plan;
 
 pk_status pk_batch_plan_make(pk_batch_plan *p, const pk_batch_plan_options *o,

@@ -15,12 +15,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "vocab/token_list.h"
+#include "base/hash.h"
 
 const char pk_corpus_magic[8] = "PKCORPUS";
 
 uint64_t pk_corpus_checksum(const pk_corpus_footer *f) {
-    return pk_token_hash(f, offsetof(pk_corpus_footer, checksum));
+    return pk_hash(f, offsetof(pk_corpus_footer, checksum));
 }
 
 /* ---- the key ---- */
@@ -45,7 +45,7 @@ static pk_status find_key(const pk_corpus_request *q, uint64_t *key) {
                     f->drop_duplicates, q->keep_text, f->source ? q->source_language : "-",
                     f->target ? q->target_language : "-");
     if (status == PK_OK) status = pk_buffer_status(&all);
-    if (status == PK_OK) *key = pk_token_hash(all.data, all.size);
+    if (status == PK_OK) *key = pk_hash(all.data, all.size);
     pk_buffer_free(&all);
     return status;
 }

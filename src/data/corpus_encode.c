@@ -44,7 +44,7 @@ typedef struct encoder {
     pk_seen          seen;
     uint64_t        *first;  /* (2 n + 1) */
     uint16_t        *length; /* (2 n) */
-    size_t           n, room;
+    size_t           n, first_room, length_room;
     pk_filter_counts counts;
 } encoder;
 
@@ -157,12 +157,8 @@ static void add_ids(encoder *e, const int32_t *id, size_t n) {
 }
 
 static pk_status make_room(encoder *e) {
-    if (e->n < e->room) return PK_OK;
-    const size_t room = e->room ? 2 * e->room : CHUNK_PAIRS;
-    PK_TRY(PK_GROW(&e->first, 2 * room + 1));
-    PK_TRY(PK_GROW(&e->length, 2 * room));
-    e->room = room;
-    return PK_OK;
+    PK_TRY(PK_RESERVE(&e->first, 2 * e->n + 3, &e->first_room));
+    return PK_RESERVE(&e->length, 2 * e->n + 2, &e->length_room);
 }
 
 /* a pair that stays: its ids begin at `id` */

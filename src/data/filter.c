@@ -4,8 +4,8 @@
  * first of equal pairs stays. */
 #include "data/filter.h"
 
+#include "base/hash.h"
 #include "text/utf8.h"
-#include "vocab/token_list.h"
 
 static bool is_blank(pk_text text) {
     for (size_t at = 0; at < text.size;) {
@@ -50,9 +50,9 @@ pk_filter_verdict pk_filter_lengths(const pk_filter *f, size_t n_source, size_t 
 }
 
 uint64_t pk_pair_hash(pk_text source, pk_text target) {
-    const uint64_t both[2] = { pk_token_hash(source.data, source.size),
-                               pk_token_hash(target.data, target.size) };
-    const uint64_t hash = pk_token_hash(both, sizeof both);
+    const uint64_t both[2] = { pk_hash(source.data, source.size),
+                               pk_hash(target.data, target.size) };
+    const uint64_t hash = pk_hash(both, sizeof both);
     return hash ? hash : 1;
 }
 

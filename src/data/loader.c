@@ -53,11 +53,7 @@ struct pk_loader {
 
 /* ---- where in the sequence ---- */
 static pk_status note_base(pk_loader *l, uint64_t base) {
-    if (l->n_base == l->base_room) {
-        const size_t room = l->base_room ? 2 * l->base_room : 16;
-        PK_TRY(PK_GROW(&l->base, room));
-        l->base_room = room;
-    }
+    PK_TRY(PK_RESERVE(&l->base, l->n_base + 1, &l->base_room));
     l->base[l->n_base++] = base;
     return PK_OK;
 }

@@ -38,11 +38,7 @@ typedef struct distilling {
 /* ---- reading ---- */
 
 static pk_status add_line(chunk *c, const char *line, size_t size) {
-    if (c->n == c->room) {
-        const size_t room = c->room ? 2 * c->room : 256;
-        PK_TRY(PK_GROW(&c->line, room));
-        c->room = room;
-    }
+    PK_TRY(PK_RESERVE(&c->line, c->n + 1, &c->room));
     c->line[c->n++] = (pk_text){ NULL, size };
     pk_buffer_add(&c->bytes, line, size);
     return pk_buffer_status(&c->bytes);

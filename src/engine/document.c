@@ -19,11 +19,7 @@ static pk_status end_job(pk_job *job, const pk_reader *r) {
 }
 
 static pk_status add_piece(pk_pieces *p, pk_piece piece) {
-    if (p->n == p->room) {
-        const size_t room = p->room ? 2 * p->room : 16;
-        PK_TRY(PK_GROW(&p->piece, room));
-        p->room = room;
-    }
+    PK_TRY(PK_RESERVE(&p->piece, p->n + 1, &p->room));
     p->piece[p->n++] = piece;
     return PK_OK;
 }

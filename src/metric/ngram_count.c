@@ -4,6 +4,8 @@
  * At most half of the slots in use are ever taken: a probe always ends. */
 #include "metric/ngram_count.h"
 
+#include "base/hash.h"
+
 #include <string.h>
 
 pk_status pk_ngram_begin(pk_ngram_table *t, size_t most) {
@@ -28,10 +30,8 @@ static uint64_t key_of(int32_t a, int32_t b) { return (uint64_t)(uint32_t)a << 3
 
 /* the slot of a key, which is taken if it is new */
 static pk_ngram_slot *find(pk_ngram_table *t, uint64_t key) {
-    uint64_t hash = (key ^ key >> 32) * 0xD6E8FEB86659FD93u;
-    hash = (hash ^ hash >> 29) * 0x9E3779B97F4A7C15u;
     const size_t mask = SIZE_MAX >> t->shift;
-    for (size_t i = hash >> t->shift;; i = (i + 1) & mask) {
+    for (size_t i = pk_mix(key) >> t->shift;; i = (i + 1) & mask) {
         pk_ngram_slot *slot = &t->slot[i];
         if (slot->stamp != t->stamp) {
             *slot = (pk_ngram_slot){ .key = key, .stamp = t->stamp, .id = ++t->used };

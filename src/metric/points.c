@@ -12,12 +12,7 @@
 #include "text/utf8.h"
 
 pk_status pk_points_reserve(pk_points *p, size_t room) {
-    if (room <= p->room) return PK_OK;
-    if (room < 2 * p->room) room = 2 * p->room;
-    if (room < 256) room = 256;
-    PK_TRY(PK_GROW(&p->point, room));
-    p->room = room;
-    return PK_OK;
+    return PK_RESERVE(&p->point, room, &p->room);
 }
 
 pk_status pk_points_read(pk_points *p, pk_text text) {

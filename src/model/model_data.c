@@ -15,11 +15,7 @@ const char *pk_dtype_name(pk_dtype type) {
 
 /* The list of blocks grows first: a block that could not be listed would be lost. */
 pk_status pk_model_data_take(pk_model_data *m, size_t bytes, void **out) {
-    if (m->n_blocks == m->block_room) {
-        const size_t room = m->block_room ? 2 * m->block_room : 64;
-        PK_TRY(PK_GROW(&m->block, room));
-        m->block_room = room;
-    }
+    PK_TRY(PK_RESERVE(&m->block, m->n_blocks + 1, &m->block_room));
     PK_TRY(pk_memory_take(bytes, 1, out));
     m->block[m->n_blocks++] = *out;
     return PK_OK;

@@ -176,24 +176,19 @@ const pk_importer pk_importer_pronk = {
 
 typedef struct listing {
     pk_dtype          type;
-    pk_stored_tensor *tensor;
+    pk_stored_tensor *tensor; /* their names are owned */
     size_t            n, room;
-    char            **name; /* n of them, owned */
 } listing;
 
 /* names are made up during the walk, so the list keeps copies of them */
 static pk_status list_tensor(listing *l, const char *name, shape as, const void *data) {
-    if (l->n == l->room) {
-        const size_t room = l->room ? 2 * l->room : 64;
-        PK_TRY(PK_GROW(&l->tensor, room));
-        PK_TRY(PK_GROW(&l->name, room));
-        l->room = room;
-    }
+    char *copy;
+    PK_TRY(PK_RESERVE(&l->tensor, l->n + 1, &l->room));
     pk_stored_tensor t = {
         .type = as.type, .n_dims = as.n_dims, .data = data, .bytes = pk_stored_type_bytes(as.type)
     };
-    PK_TRY(pk_memory_copy_text(name, strlen(name), &l->name[l->n]));
-    t.name = l->name[l->n];
+    PK_TRY(pk_memory_copy_text(name, strlen(name), &copy));
+    t.name = copy;
     for (int32_t i = 0; i < as.n_dims; i++) {
         t.dim[i] = as.dim[i];
         t.bytes *= (size_t)as.dim[i];
@@ -247,8 +242,7 @@ pk_status pk_model_data_save(const pk_model_data *m, const char *path) {
     pk_status status = list_model(m, &l);
     if (status == PK_OK) status = build_metadata(m, &metadata);
     if (status == PK_OK) status = pk_safetensors_write(path, metadata.data, l.tensor, l.n);
-    for (size_t i = 0; i < l.n; i++) pk_memory_give(l.name[i]);
-    pk_memory_give(l.name);
+    for (size_t i = 0; i < l.n; i++) pk_memory_give((char *)l.tensor[i].name);
     pk_memory_give(l.tensor);
     pk_buffer_free(&metadata);
     return status;

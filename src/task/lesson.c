@@ -5,9 +5,7 @@
  * questions rise. */
 #include "task/lesson.h"
 
-#include "tensor/drop.h"
-
-#define GOLDEN 0x9e3779b97f4a7c15u /* an odd number without pattern: steps of a counter */
+#include "base/hash.h"
 
 /* every list of ids that a lesson has */
 #define LISTS(l)                                                                        \
@@ -43,11 +41,7 @@ pk_status pk_lesson_input(pk_lesson *l, int32_t token, int32_t position, int32_t
 }
 
 static pk_status add_weight(pk_floats *list, float value) {
-    if (list->n == list->room) {
-        const size_t room = list->room ? 2 * list->room : 32;
-        PK_TRY(PK_GROW(&list->value, room));
-        list->room = room;
-    }
+    PK_TRY(PK_RESERVE(&list->value, list->n + 1, &list->room));
     list->value[list->n++] = value;
     return PK_OK;
 }
@@ -65,7 +59,7 @@ pk_status pk_lesson_ask(pk_lesson *l, int32_t at, int32_t target, float weight) 
 }
 
 int32_t pk_pair_random(pk_pair *pair, int32_t n) {
-    pair->random += GOLDEN;
+    pair->random += PK_GOLDEN;
     return (int32_t)((pk_mix(pair->random) >> 32) * (uint64_t)n >> 32);
 }
 
@@ -129,7 +123,7 @@ static pk_status add_pair(pk_lesson *l, const pk_lesson_maker *m, const pk_batch
                      .start = m->start,
                      .mask = m->mask,
                      .predicted = predicted,
-                     .random = pk_mix(m->key + (uint64_t)i * GOLDEN),
+                     .random = pk_mix(m->key + (uint64_t)i * PK_GOLDEN),
                      .share = m->share,
                      .options = m->options };
     if (m->source_tag >= 0) PK_TRY(pk_lesson_source(l, &m->source_tag, 1));

@@ -9,26 +9,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifdef __CUDACC__
-#define PK_ANYWHERE static __host__ __device__ __forceinline__
-#else
-#define PK_ANYWHERE static inline
-#endif
+#include "base/hash.h"
 
 typedef struct pk_drop {
     float    rate; /* share that becomes zero, below 1; 0: nothing happens */
     uint64_t key;
 } pk_drop;
 
-PK_ANYWHERE uint64_t pk_mix(uint64_t x) { /* every bit of x moves every bit of the result */
-    x ^= x >> 30, x *= 0xbf58476d1ce4e5b9u;
-    x ^= x >> 27, x *= 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
 /* 16 bits each for elements 4 * quad .. 4 * quad + 3, lowest first */
 PK_ANYWHERE uint64_t pk_drop_bits(uint64_t key, uint64_t quad) {
-    return pk_mix(key + quad * 0x9e3779b97f4a7c15u);
+    return pk_mix(key + quad * PK_GOLDEN);
 }
 
 /* an element lives when its 16 bits are not below this */

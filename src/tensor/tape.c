@@ -78,12 +78,8 @@ size_t pk_tape_peak(const pk_tape *t) { return t->peak; }
 /* ---- memory ---- */
 
 static bool grow(pk_run *r, void **list, size_t n, size_t *room, size_t size) {
-    if (n < *room) return true;
-    const size_t more = *room ? 2 * *room : 256;
-    if (pk_memory_grow(more, size, list) != PK_OK)
-        return pk_run_refuse(r, PK_NO_MEMORY, "out of memory for the tape");
-    *room = more;
-    return true;
+    if (pk_memory_reserve(n + 1, size, list, room) == PK_OK) return true;
+    return pk_run_refuse(r, PK_NO_MEMORY, "out of memory for the tape");
 }
 
 static void *take(pk_run *r, size_t bytes) {
@@ -190,7 +186,7 @@ static void note(pk_run *r, record what) {
 
 /* dropout of the next record */
 static pk_drop drop_at(const pk_tape *t, float rate) {
-    return (pk_drop){ rate, pk_mix(t->key + (t->n_records + 1) * 0x9e3779b97f4a7c15u) };
+    return (pk_drop){ rate, pk_mix(t->key + (t->n_records + 1) * PK_GOLDEN) };
 }
 
 pk_tensor pk_tape_embed(pk_run *r, const pk_weight *table, const int32_t *token, float scale,

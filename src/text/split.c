@@ -36,11 +36,7 @@ static pk_status add_piece(pk_pieces *out, size_t end, bool sentence) {
         last->size = end - last->begin;
         return PK_OK;
     }
-    if (out->n == out->room) {
-        const size_t room = out->room ? 2 * out->room : 16;
-        PK_TRY(PK_GROW(&out->piece, room));
-        out->room = room;
-    }
+    PK_TRY(PK_RESERVE(&out->piece, out->n + 1, &out->room));
     out->piece[out->n++] = (pk_piece){ begin, end - begin, sentence };
     return PK_OK;
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "checkpoint/json.h"
@@ -64,25 +65,6 @@ static bool has_tensor(const float *array, int k, const pk_parameter *one) {
 
 static size_t size_of(const pk_parameter *one) { return (size_t)one->rows * (size_t)one->cols; }
 
-/* ---- checksum ---- */
-
-static uint64_t add_word(uint64_t sum, uint64_t word) {
-    sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
-    return sum ^ sum >> 29;
-}
-
-static uint64_t add_bytes(uint64_t sum, const void *data, size_t bytes) {
-    const char *at = data;
-    uint64_t    word;
-    for (; bytes >= sizeof word; at += sizeof word, bytes -= sizeof word) {
-        memcpy(&word, at, sizeof word);
-        sum = add_word(sum, word);
-    }
-    word = 0;
-    memcpy(&word, at, bytes);
-    return add_word(sum, word + ((uint64_t)bytes << 56));
-}
-
 /* ---- metadata ---- */
 
 static void write_INT(pk_buffer *out, int64_t value) { pk_buffer_print(out, "%" PRId64, value); }
@@ -95,7 +77,7 @@ static void add_entry(pk_buffer *out, const char *key, const pk_buffer *text, ui
     const char *value = text->data ? text->data : "";
     pk_buffer_print(out, ",\"%s\":", key);
     pk_json_add_string(out, value);
-    *sum = add_bytes(*sum, value, strlen(value));
+    *sum = pk_checksum_add(*sum, value, strlen(value));
     out->failed = out->failed || text->failed;
 }
 
@@ -148,7 +130,7 @@ static pk_status list_tensors(const pk_parameters *p, const arrays *a, listing *
             if (!has_tensor(a->of[k], k, one)) continue;
             const float *data = a->of[k] + one->first;
             list_tensor(l, kinds[k], one, data);
-            *sum = add_bytes(*sum, data, size_of(one) * sizeof *data);
+            *sum = pk_checksum_add(*sum, data, size_of(one) * sizeof *data);
         }
     return PK_OK;
 }
@@ -237,13 +219,13 @@ static pk_status find_tensors(const pk_stored *file, const pk_parameters *p, con
                 t->dim[1] != one->cols)
                 return broken(name);
             memcpy(a->of[k] + one->first, t->data, t->bytes);
-            *sum = add_bytes(*sum, t->data, t->bytes);
+            *sum = pk_checksum_add(*sum, t->data, t->bytes);
         }
     return PK_OK;
 }
 
 static uint64_t add_text(uint64_t sum, const json_t *metadata, const char *key) {
-    return add_bytes(sum, text_of(metadata, key), strlen(text_of(metadata, key)));
+    return pk_checksum_add(sum, text_of(metadata, key), strlen(text_of(metadata, key)));
 }
 
 /* tensors first, then all that the metadata says, in the order in which it was written */

@@ -45,11 +45,7 @@ static bool is_half_written(const char *name) {
 }
 
 static pk_status add_number(numbers *list, int64_t number) {
-    if (list->n == list->room) {
-        const size_t room = list->room ? 2 * list->room : 16;
-        PK_TRY(PK_GROW(&list->of, room));
-        list->room = room;
-    }
+    PK_TRY(PK_RESERVE(&list->of, list->n + 1, &list->room));
     list->of[list->n++] = number;
     return PK_OK;
 }

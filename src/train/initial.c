@@ -7,16 +7,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "tensor/drop.h"
-#include "vocab/token_list.h"
-
-#define GOLDEN 0x9e3779b97f4a7c15u
+#include "base/hash.h"
 
 static const double TWO_PI = 6.283185307179586;
 
 /* uniform in (0, 1) */
 static double uniform(uint64_t key, uint64_t i) {
-    return ((double)(pk_mix(key + i * GOLDEN) >> 11) + 0.5) * 0x1p-53;
+    return ((double)(pk_mix(key + i * PK_GOLDEN) >> 11) + 0.5) * 0x1p-53;
 }
 
 /* Box and Muller's way from two uniform numbers to a normal one */
@@ -62,7 +59,7 @@ static void fill_positions(const pk_parameter *one, float *out) {
 
 void pk_initial_weights(const pk_parameter *one, const pk_config *c, uint64_t seed, float *out) {
     const char    *name = one->name;
-    const uint64_t key = pk_mix(pk_mix(seed + 1) ^ pk_token_hash(name, strlen(name)));
+    const uint64_t key = pk_mix(pk_mix(seed + 1) ^ pk_hash(name, strlen(name)));
     const size_t   n = (size_t)one->rows * (size_t)one->cols;
     const bool     gain = strstr(name, ".gain") != NULL;
     if (strstr(name, "_positions"))

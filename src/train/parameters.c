@@ -65,10 +65,7 @@ static pk_status list_weight(void *user, const char *name, pk_weight *w, int32_t
     listing       *l = user;
     pk_parameters *p = l->p;
     (void)w;
-    if (p->n_list == l->room) {
-        PK_TRY(PK_GROW(&p->list, l->room + 64));
-        l->room += 64;
-    }
+    PK_TRY(PK_RESERVE(&p->list, p->n_list + 1, &l->room));
     pk_parameter *one = &p->list[p->n_list++];
     *one = (pk_parameter){ .rows = rows, .cols = cols, .room_rows = rows, .matrix = matrix };
     if (is_table(name)) one->room_rows = (int32_t)round_up((size_t)rows);

@@ -31,11 +31,7 @@ struct pk_train_log {
 };
 
 static pk_status add_point(pk_train_log *l, pk_train_point p) {
-    if (l->n == l->room) {
-        const size_t room = l->room ? 2 * l->room : 256;
-        PK_TRY(PK_GROW(&l->point, room));
-        l->room = room;
-    }
+    PK_TRY(PK_RESERVE(&l->point, l->n + 1, &l->room));
     l->point[l->n++] = p;
     return PK_OK;
 }

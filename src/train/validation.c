@@ -86,11 +86,7 @@ static void free_lines(lines *l) {
 
 static pk_status add_line(lines *l, const char *line, size_t size) {
     char *copy;
-    if (l->n == l->room) {
-        const size_t room = l->room ? 2 * l->room : 1024;
-        PK_TRY(PK_GROW(&l->text, room));
-        l->room = room;
-    }
+    PK_TRY(PK_RESERVE(&l->text, l->n + 1, &l->room));
     PK_TRY(pk_memory_copy_text(line, size, &copy));
     l->text[l->n++] = (pk_text){ copy, size };
     return PK_OK;

@@ -8,8 +8,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/memory.h"
 #include "text/utf8.h"
-#include "vocab/token_list.h"
 
 /* what is left to read */
 typedef struct reader {
@@ -84,7 +85,7 @@ typedef struct totals {
 
 /* Notes a piece; false when there is one with the same 64-bit hash, which means the same piece. */
 static bool is_new(totals *t, const void *text, size_t size) {
-    const uint64_t hash = pk_token_hash(text, size) | 1;
+    const uint64_t hash = pk_hash(text, size) | 1;
     size_t         at = (size_t)(hash >> 32) & t->mask;
     for (; t->seen[at]; at = (at + 1) & t->mask)
         if (t->seen[at] == hash) return false;

@@ -6,24 +6,8 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "text/utf8.h"
-
-/* Eight bytes a step; names are short. Multipliers are odd 64-bit constants with well-mixed bits.
- */
-uint64_t pk_token_hash(const void *bytes, size_t size) {
-    const unsigned char *at = bytes;
-    uint64_t             h = 0x9E3779B97F4A7C15u ^ size;
-    for (; size; at += 8) {
-        uint64_t     eight = 0;
-        const size_t n = size < 8 ? size : 8;
-        memcpy(&eight, at, n);
-        h = (h ^ eight) * 0xD6E8FEB86659FD93u;
-        h ^= h >> 32;
-        size -= n;
-    }
-    h *= 0xD6E8FEB86659FD93u;
-    return h ^ h >> 32;
-}
 
 /* without its NUL */
 static size_t name_size(const pk_token_list *list, int32_t id) {
@@ -32,7 +16,7 @@ static size_t name_size(const pk_token_list *list, int32_t id) {
 
 /* the slot where the name is, or where it would go */
 static uint32_t slot_of(const pk_token_list *list, const char *name, size_t size) {
-    uint32_t at = (uint32_t)pk_token_hash(name, size) & list->mask;
+    uint32_t at = (uint32_t)pk_hash(name, size) & list->mask;
     for (;; at = (at + 1) & list->mask) {
         const int32_t id = list->slot[at];
         if (id < 0) return at;

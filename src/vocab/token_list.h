@@ -18,5 +18,4 @@ pk_status pk_token_list_open(const char *names, size_t size, pk_token_list *out)
 void      pk_token_list_close(pk_token_list *list);
 int32_t pk_token_list_find(const pk_token_list *list, const char *name, size_t size); /* -1: none */
 const char *pk_token_list_name(const pk_token_list *list, int32_t id); /* "?": out of range */
-uint64_t    pk_token_hash(const void *bytes, size_t size);
 #endif

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "text/utf8.h"
 #include "vocab/spm.h"
 #include "vocab/token_list.h"
@@ -181,13 +182,13 @@ pk_status pk_vocab_sample_target(const pk_vocab *v, const char *text, size_t n, 
 uint64_t pk_vocab_fingerprint(const pk_vocab *v) {
     const pk_vocab_data *d = &v->data;
     const uint64_t       part[] = {
-              pk_token_hash(d->source_spm, d->source_spm_size),
-              pk_token_hash(d->target_spm, d->target_spm_size),
-              pk_token_hash(d->source_tokens, d->source_tokens_size),
-              pk_token_hash(d->target_tokens, d->target_tokens_size),
+              pk_hash(d->source_spm, d->source_spm_size),
+              pk_hash(d->target_spm, d->target_spm_size),
+              pk_hash(d->source_tokens, d->source_tokens_size),
+              pk_hash(d->target_tokens, d->target_tokens_size),
               (uint64_t)(uint32_t)d->unk << 1 | d->no_tags,
     };
-    return pk_token_hash(part, sizeof part);
+    return pk_hash(part, sizeof part);
 }
 
 /* Ids on their way to text. The end symbol says nothing; for an unknown, SentencePiece writes "

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/file_map.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/option_struct.h"
 #include "base/text_reader.h"
@@ -24,13 +25,6 @@ typedef struct lines {
     size_t                        done, all; /* good lines read, and in all (0: not counted) */
     size_t                        picked, wanted;
 } lines;
-
-/* splitmix64's finisher: line i's share of chance */
-static uint64_t mix(uint64_t x) {
-    x ^= x >> 30, x *= 0xbf58476d1ce4e5b9u;
-    x ^= x >> 27, x *= 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
 
 static void rewind_lines(lines *l) {
     pk_text_reader_close(l->reader);
@@ -70,7 +64,7 @@ static pk_status next_picked(void *user, const char **line, size_t *size) {
         if (l->picked == l->wanted) return PK_OK;
         PK_TRY(next_line(l, line, size));
         if (!*line) return PK_OK;
-        const uint64_t dice = mix(l->o->seed + (uint64_t)l->done * 0x9e3779b97f4a7c15u) >> 32;
+        const uint64_t dice = pk_mix(l->o->seed + (uint64_t)l->done * PK_GOLDEN) >> 32;
         const size_t   left = l->all + 1 - l->done; /* this one among them */
         if (l->all <= l->wanted || (dice * left >> 32) < l->wanted - l->picked) break;
     }

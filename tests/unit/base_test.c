@@ -10,6 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/file_map.h"
+#include "base/hash.h"
 #include "base/ids.h"
 
 static pk_status fails(void) { PK_FAIL(PK_FORMAT, "line one\nand %d", 7); }
@@ -151,10 +152,22 @@ static void writing_survives_every_failed_allocation(void **state) {
     free(path);
 }
 
+/* caches, checkpoints and what is drawn in training depend on these */
+static void hashes_never_change(void **state) {
+    (void)state;
+    assert_true(pk_hash("", 0) == 0x4d0a2bbe78b92ab1u);
+    assert_true(pk_hash("Pronk", 5) == 0xaea2c79d41b95f3du);
+    assert_true(pk_hash("eight bytes and more", 20) == 0x404073db27d57507u);
+    assert_true(pk_mix(1) == 0x5692161d100b05e5u);
+    assert_true(pk_mix(PK_GOLDEN) == 0xe220a8397b1dcdafu);
+    assert_true(pk_checksum_add(7, "eight bytes and more", 20) == 0x68b0e62bc1692753u);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_error_is_one_line_and_can_gain_context),
         cmocka_unit_test(every_status_has_a_text),
+        cmocka_unit_test(hashes_never_change),
         cmocka_unit_test(a_buffer_grows_and_stays_terminated),
         cmocka_unit_test(a_buffer_without_memory_says_so_once),
         cmocka_unit_test(ids_grow),

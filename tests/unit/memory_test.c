@@ -51,6 +51,30 @@ static void failing_to_grow_loses_nothing(void **state) {
     pk_memory_give(p);
 }
 
+static void reserving_doubles(void **state) {
+    int32_t *p = NULL;
+    size_t   room = 0;
+    (void)state;
+    const int64_t count = pk_memory_count();
+    for (size_t n = 0; n < 1000; n++) {
+        ASSERT_OK(PK_RESERVE(&p, n + 1, &room));
+        assert_true(room > n);
+        p[n] = (int32_t)n;
+    }
+    for (size_t i = 0; i < 1000; i++) assert_int_equal(p[i], i);
+    assert_true(pk_memory_count() - count < 8);
+    ASSERT_OK(PK_RESERVE(&p, 5000, &room));
+    assert_true(room >= 5000 && p[999] == 999);
+    size_t same = room;
+    pk_memory_fail_after(1);
+    ASSERT_STATUS(PK_NO_MEMORY, PK_RESERVE(&p, 100000, &same));
+    pk_memory_fail_after(0);
+    assert_true(same == room && p[999] == 999);
+    ASSERT_STATUS(PK_NO_MEMORY, PK_RESERVE(&p, SIZE_MAX / 2 + 2, &same));
+    assert_true(same == room);
+    pk_memory_give(p);
+}
+
 static void the_nth_allocation_fails(void **state) {
     void *p[4] = { 0 };
     (void)state;
@@ -100,6 +124,7 @@ int main(void) {
         cmocka_unit_test(overflow_is_an_error),
         cmocka_unit_test(growing_keeps_contents),
         cmocka_unit_test(failing_to_grow_loses_nothing),
+        cmocka_unit_test(reserving_doubles),
         cmocka_unit_test(the_nth_allocation_fails),
         cmocka_unit_test(text_copies_end_with_nul),
         cmocka_unit_test(an_arena_hands_out_aligned_pieces_and_remembers_what_it_lacked),

@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "tensor/panel.h"
 
@@ -37,7 +38,7 @@ struct pk_ahead {
 };
 
 static follower *follower_of(pk_ahead *a, const void *data) {
-    return &a->follower[((uintptr_t)data >> 6) * 0x9E3779B97F4A7C15u >> 54];
+    return &a->follower[((uintptr_t)data >> 6) * PK_GOLDEN >> 54];
 }
 
 /* a few lines; false: there is nothing left to fetch */
