@@ -17,6 +17,7 @@ struct pk_trainer {
     pk_backend         on;
     char               device[32];
     int32_t            threads;
+    int                lock; /* of the output folder, with rank 0; -1: none */
 
     const pk_task  *task;
     void           *task_options;

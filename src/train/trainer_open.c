@@ -14,6 +14,7 @@
 #include "recipe/recipe_parts.h"
 #include "task/task_list.h"
 #include "tensor/panel.h"
+#include "train/folder_lock.h"
 #include "train/trainer.h"
 
 /* ---- the device ---- */
@@ -280,6 +281,7 @@ static pk_status open_parts(pk_trainer *t) {
     PK_TRY(open_start(t));
     PK_TRY(pk_ranks_open(&t->ranks));
     PK_TRY(make_folder(t->recipe.output));
+    if (t->ranks.rank == 0) PK_TRY(pk_folder_lock(t->recipe.output, &t->lock));
     PK_TRY(open_device(t));
     PK_TRY(open_text_in_turn(t));
     PK_TRY(open_parameters(t));
@@ -303,6 +305,7 @@ pk_status pk_trainer_open(const char *recipe, const pk_trainer_options *opt, pk_
     if (o.n_set) PK_NEED(o.set);
     for (size_t i = 0; i < o.n_set; i++) PK_NEED(o.set[i]);
     PK_TRY(PK_TAKE(&t, 1));
+    t->lock = -1;
     t->opt = o;
     pk_status status = pk_recipe_read(recipe, t->opt.set, t->opt.n_set, &t->recipe);
     if (status == PK_OK) status = open_parts(t);
@@ -327,6 +330,7 @@ void pk_trainer_close(pk_trainer *t) {
     pk_lesson_free(&t->lesson);
     pk_vocab_close(t->vocab);
     pk_model_data_close(&t->start);
+    pk_folder_unlock(t->lock);
     pk_memory_give(t->task_options);
     pk_recipe_free(&t->recipe);
     pk_buffer_free(&t->text);

@@ -309,6 +309,24 @@ static void folders_with_checkpoints_are_not_overwritten(void **state) {
     pk_trainer_close(t);
 }
 
+/* one training in a folder at a time, and the next when it is closed */
+static void a_folder_in_use_is_refused(void **state) {
+    char        path[PATH_ROOM];
+    pk_trainer *first, *second;
+    (void)state;
+    toy_recipe(&text, "locked.yml", "output: locked\ntrain.updates: 2\n" SHORT_TRAINING);
+    toy_path(&text, "locked.yml", path);
+    ASSERT_OK(pk_trainer_open(path, NULL, &first));
+    for (int resume = 0; resume < 2; resume++) {
+        ASSERT_STATUS(PK_IO, pk_trainer_open(path, PK_OPTIONS(pk_trainer_options, .resume = resume),
+                                             &second));
+        assert_non_null(strstr(pk_last_error(), "another training is at work in this folder"));
+    }
+    pk_trainer_close(first);
+    ASSERT_OK(pk_trainer_open(path, NULL, &second));
+    pk_trainer_close(second);
+}
+
 /* ---- memory ---- */
 
 /* Threads that load ahead take memory too, and what they meet is told later: so one success is not
@@ -358,6 +376,7 @@ int main(void) {
         cmocka_unit_test(not_finite),
         cmocka_unit_test(the_log_is_written_before_the_checkpoint),
         cmocka_unit_test(folders_with_checkpoints_are_not_overwritten),
+        cmocka_unit_test(a_folder_in_use_is_refused),
         cmocka_unit_test(failed_allocations),
     };
     return cmocka_run_group_tests(tests, open_text, close_text);
