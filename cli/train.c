@@ -2,10 +2,13 @@
  *
  * On a terminal one line shows the progress and only validations stay; elsewhere there is a line
  * each time the log gets one. INT and TERM are blocked and asked for between updates: the first one
- * saves a checkpoint, and from then on they act as usual. */
+ * saves a checkpoint, and from then on they act as usual. While data is prepared a thread waits for
+ * them, since a disk or a GPU may keep the library from asking. */
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +22,11 @@ typedef struct training {
     pk_trainer   *trainer;
     pk_progress   progress;
     sigset_t      signals; /* that stop it; blocked */
-    bool          stopped;
+    atomic_bool   stopped;
     bool          ranks; /* started by mpirun */
+    bool          watched; /* while data is prepared, by this thread: */
+    pthread_t     watcher;
+    atomic_bool   prepared;
 } training;
 
 /* what the usual starters of ranks tell them; true: there are several */
@@ -54,9 +60,44 @@ static void watch_signals(training *t) {
 static bool stop_asked(training *t) {
     const struct timespec at_once = { 0 };
     if (t->stopped) return true;
-    t->stopped = sigtimedwait(&t->signals, NULL, &at_once) > 0;
-    if (t->stopped) sigprocmask(SIG_UNBLOCK, &t->signals, NULL);
-    return t->stopped;
+    if (sigtimedwait(&t->signals, NULL, &at_once) <= 0) return false;
+    t->stopped = true;
+    pthread_sigmask(SIG_UNBLOCK, &t->signals, NULL);
+    return true;
+}
+
+/* ---- Signals while data is prepared ---- */
+
+enum { TICK_MS = 50, GRACE_MS = 3000 }; /* GRACE: until the program ends, whatever it waits for */
+
+static int say_stopped(const pk_cli *c) {
+    return pk_cli_fail(c, "stopped before the first update");
+}
+
+/* The library asks preparing() again and again and ends in good order; where it cannot ask, half a
+ * file of the cache is all that stays behind. A second signal acts as usual. */
+static void *watch(void *user) {
+    training             *t = user;
+    const struct timespec tick = { .tv_nsec = TICK_MS * 1000000L };
+    bool                  asked = false;
+    while (!asked && !t->prepared) asked = sigtimedwait(&t->signals, NULL, &tick) > 0;
+    if (!asked) return NULL;
+    t->stopped = true;
+    pthread_sigmask(SIG_UNBLOCK, &t->signals, NULL);
+    for (int ms = 0; ms < GRACE_MS && !t->prepared; ms += TICK_MS) nanosleep(&tick, NULL);
+    if (t->prepared) return NULL;
+    pk_progress_end(&t->progress);
+    _exit(say_stopped(t->c));
+}
+
+static void begin_watch(training *t) {
+    t->watched = !sigisemptyset(&t->signals) && !pthread_create(&t->watcher, NULL, watch, t);
+}
+
+static void end_watch(training *t) {
+    t->prepared = true;
+    if (t->watched) pthread_join(t->watcher, NULL);
+    if (t->stopped) pthread_sigmask(SIG_UNBLOCK, &t->signals, NULL);
 }
 
 /* ---- What is said ---- */
@@ -64,7 +105,7 @@ static bool stop_asked(training *t) {
 static int preparing(void *user, const char *what, double share) {
     training *t = user;
     pk_progress_show(&t->progress, share, -1, "%s", what);
-    return stop_asked(t);
+    return t->watched ? t->stopped : stop_asked(t);
 }
 
 /* text of several lines, to standard output */
@@ -160,15 +201,16 @@ int pk_cli_train(pk_cli *c) {
     c->quiet = c->quiet || rank > 0; /* one of them speaks for all */
     watch_signals(&t);
     pk_progress_begin_alone(&t.progress, c);
+    begin_watch(&t);
     pk_status status =
         pk_trainer_open(c->operand.item[0],
                         PK_OPTIONS(pk_trainer_options, .set = c->sets.item, .n_set = c->sets.n,
                                    .resume = c->resume, .progress = preparing, .user = &t),
                         &t.trainer);
+    end_watch(&t);
     if (status != PK_OK) {
         pk_progress_end(&t.progress);
-        return t.stopped ? pk_cli_fail(c, "stopped before the first update")
-                         : pk_cli_fail_status(c, status);
+        return t.stopped ? say_stopped(c) : pk_cli_fail_status(c, status);
     }
     if (pk_trainer_rank(t.trainer) > 0) c->quiet = true; /* one speaks for all; errors are told */
     say_text(&t, pk_trainer_report_text(t.trainer));

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -137,13 +138,28 @@ static pk_status open_existing(const pk_corpus_request *q, uint64_t key, pk_corp
     return PK_OK;
 }
 
-/* One process makes the file while others that want it wait (ranks on one machine). Where a folder
- * cannot be locked, each makes it: the last to finish wins, and all are equal. */
+/* Waits until no other process makes files in the folder. Where it cannot be locked, all of them
+ * do: the last to finish wins, and all files are equal. */
+static pk_status lock_folder(const pk_corpus_request *q, int folder) {
+    const struct timespec pause = { .tv_nsec = 50000000 };
+    if (!q->progress) {
+        (void)flock(folder, LOCK_EX);
+        return PK_OK;
+    }
+    while (flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        if (q->progress(q->user, q->source, 0) != 0)
+            PK_FAIL(PK_CANCELLED, "cancelled while another process encodes %s", q->source);
+        nanosleep(&pause, NULL);
+    }
+    return PK_OK;
+}
+
+/* One process makes the file while others that want it wait (ranks on one machine). */
 static pk_status make_and_open(const pk_corpus_request *q, uint64_t key, pk_corpus *c) {
     PK_TRY(make_folder(q->cache));
     const int folder = open(q->cache, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder >= 0) (void)flock(folder, LOCK_EX);
-    pk_status status = open_existing(q, key, c);
+    pk_status status = folder >= 0 ? lock_folder(q, folder) : PK_OK;
+    if (status == PK_OK) status = open_existing(q, key, c);
     if (status == PK_OK && !c->map.data) {
         status = pk_corpus_encode(q, key, c->path);
         if (status == PK_OK) status = open_existing(q, key, c);

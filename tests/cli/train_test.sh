@@ -220,6 +220,78 @@ signals() {
     done
 }
 
+# one training in a folder at a time; who only reads there is not kept out
+a_folder_in_use() {
+    start busy || { bad "a folder in use" "no checkpoint appeared: $(cat "$dir/err")"; return; }
+    local with
+    for with in "" --resume; do
+        timeout 60 "$PRONK" "${arguments[@]}" $with >"$dir/second.out" 2>"$dir/second.err" </dev/null
+        code=$?
+        [ $code = 1 ] && [ "$(wc -l <"$dir/second.err")" = 1 ] && [ ! -s "$dir/second.out" ] &&
+            grep -qF "$dir/busy: another training is at work in this folder" "$dir/second.err" &&
+            ok "a folder in use: refused${with:+ with $with}" ||
+            bad "a folder in use: refused${with:+ with $with}" "exit code $code: $(head -1 "$dir/second.err")"
+    done
+    "$PRONK" average "$dir/busy/checkpoint-$(newest busy).safetensors" -o "$dir/busy.pronk" 2>"$dir/second.err" >&2 &&
+        ok "a folder in use: average" || bad "a folder in use: average" "$(cat "$dir/second.err")"
+    local before=$(newest busy)
+    for _ in $(seq 300); do [ "$(newest busy)" -gt "$before" ] && break; sleep 0.1; done
+    [ "$(newest busy)" -gt "$before" ] && ok "a folder in use: the first goes on" || bad "a folder in use: the first goes on" ""
+    kill -9 $job
+    wait $job 2>/dev/null
+    training busy train.updates=$(($(newest busy) + 1))
+    run "${arguments[@]}" --resume
+    worked "a folder in use: free when its training is killed"
+}
+
+# stops NAME: TERM ends the training $job, which is still preparing, in seconds
+stops() {
+    sleep 1
+    kill -0 $job 2>/dev/null || { bad "$1" "it did not wait: $(cat "$dir/err")"; return; }
+    kill -TERM $job
+    for _ in $(seq 100); do kill -0 $job 2>/dev/null || break; sleep 0.1; done
+    kill -0 $job 2>/dev/null && { bad "$1" "it goes on"; kill -9 $job; wait $job 2>/dev/null; return; }
+    wait $job
+    code=$?
+    [ $code = 1 ] && [ "$(cat "$dir/err")" = "pronk train: stopped before the first update" ] && ok "$1" ||
+        bad "$1" "exit code $code: $(cat "$dir/err")"
+}
+
+# TERM while data is prepared: also where nothing can be asked meanwhile
+stopped_while_preparing() {
+    local holder
+    mkdir "$dir/locked"
+    training waits data.cache="$dir/locked"
+    exec 9<"$dir/locked"
+    flock 9
+    "$PRONK" "${arguments[@]}" >"$dir/out" 2>"$dir/err" </dev/null 9<&- &
+    job=$!
+    stops "TERM: while another prepares the same text"
+    exec 9<&-
+    # a lease lets whoever opens the file wait until its holder gives it up
+    cp "$DATA/tiny.train.en" "$dir/leased.en"
+    python3 - "$dir/leased.en" >"$dir/lease" 2>&1 <<'END' &
+import fcntl, signal, sys, time
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+f = open(sys.argv[1], 'rb+')
+fcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+print('held', flush=True)
+time.sleep(60)
+END
+    holder=$!
+    for _ in $(seq 50); do [ -s "$dir/lease" ] && break; sleep 0.1; done
+    if grep -q held "$dir/lease"; then
+        training waits data.cache="$dir/other" data.source="$dir/leased.en"
+        "$PRONK" "${arguments[@]}" >"$dir/out" 2>"$dir/err" </dev/null &
+        job=$!
+        stops "TERM: while a file does not open"
+    else
+        skip "TERM while a file does not open: no leases here ($(tail -1 "$dir/lease"))"
+    fi
+    kill $holder 2>/dev/null
+    wait $holder 2>/dev/null
+}
+
 averages() {
     local list=("$dir"/one/checkpoint-*.safetensors)
     refused "average: no models" 2 "it takes MODEL" average -o "$dir/mean.pronk"
@@ -263,6 +335,8 @@ if can_train; then
     a_training
     killed_and_resumed
     signals
+    a_folder_in_use
+    stopped_while_preparing
     averages
     browser
 fi

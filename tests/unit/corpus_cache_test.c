@@ -3,6 +3,8 @@
 
 #include "data_help.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
@@ -190,6 +192,21 @@ static void test_cancelled(void **state) {
     assert_true(encodes(q)); /* nothing was left behind */
 }
 
+/* another process makes files in the same folder: waiting for it can be cancelled, too */
+static void test_cancelled_while_waiting(void **state) {
+    (void)state;
+    pk_corpus_request q = request_of(write_text("g", "2\n"), write_text("h", "2\n"));
+    assert_int_equal(mkdir(in_scratch("busy"), 0777), 0);
+    q.cache = in_scratch("busy");
+    const int folder = open(q.cache, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(folder, LOCK_EX), 0);
+    q.progress = cancel;
+    assert_refused(&q, PK_CANCELLED, "cancelled while another process encodes");
+    close(folder);
+    q.progress = NULL;
+    assert_true(encodes(q));
+}
+
 /* Every damage to the footer or the offsets is found, and the file made again. */
 static void test_damaged_caches(void **state) {
     (void)state;
@@ -292,6 +309,7 @@ int main(void) {
         cmocka_unit_test(test_same_file_with_any_number_of_threads),
         cmocka_unit_test(test_bad_text_files),
         cmocka_unit_test(test_cancelled),
+        cmocka_unit_test(test_cancelled_while_waiting),
         cmocka_unit_test(test_damaged_caches),
         cmocka_unit_test(test_damaged_ids),
         cmocka_unit_test(test_every_allocation_may_fail),
