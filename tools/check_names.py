@@ -17,11 +17,12 @@ import sys
 FACTS = {
     'activations': (('relu', 'gelu', 'swish'), 1, True, {
         'src/model/import_hf_config.c': "transformers' own names, two of them for swish",
-        'src/train/recipe.h': 'until choices come from the list'}),
+        'src/recipe/recipe_table.c': 'until choices come from the list'}),
     'number types': (('f32', 'f16', 'bf16', 'i8'), 1, True, {
         'cli/options_table.c': 'which of them a verb takes',
         'src/backend/list.c': 'which of them a CPU has',
-        'src/train/recipe.h': 'which of them training takes',
+        'src/recipe/recipe.h': 'the help says what auto is',
+        'src/recipe/recipe_table.c': 'until choices come from the list',
         'src/train/average_files.c': 'which of them a file can have',
         'src/engine/model.c': 'until it asks the list'}),
     'model families': (('marian', 'mbart'), 1, False, {

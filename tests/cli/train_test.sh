@@ -75,7 +75,7 @@ vocabularies() {
     refused "vocab: no output" 2 "no file to write" vocab -i "$DATA/tiny.train.en"
     refused "vocab: no such text" 1 "nowhere" vocab -i nowhere -o "$dir/v.spm" -q
     refused "vocab: no number" 2 "--size takes a number" vocab -i x -o "$dir/v.spm" --size big
-    refused "vocab: no share" 2 "--coverage takes a number from 0 to 1" vocab -i x -o "$dir/v.spm" --coverage 2
+    refused "vocab: no share" 2 "--coverage takes a number from 0.9 to 1" vocab -i x -o "$dir/v.spm" --coverage 2
     run vocab -q -i "$DATA/tiny.train.en" "$DATA/tiny.train.de" $size -o "$dir/v.spm"
     worked "vocab: several files behind one -i"
     [ -s "$dir/out$dir/err" ] && bad "vocab: quiet" "it says something" || ok "vocab: quiet"
