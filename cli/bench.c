@@ -1,10 +1,9 @@
 /* bench.c - `pronk bench`: translates the same lines with each --decode, and measures.
  *
- * Cases run one after the other, or, interleaved, side by side: each block of lines goes through
- * all of them before the next one comes. At batch 1 a block is a line, as an interactive user would
- * give it. At larger batches it is a call of many lines; a sentence's latency then runs from that
- * call to the progress report that counts it. The sweep over memory comes last: it is in no case's
- * peak. */
+ * Cases come one after the other, each in a process of its own, or, interleaved, in one: each block
+ * of lines goes through all of them before the next one comes. At batch 1 a block is a line, as an
+ * interactive user would give it. At larger batches it is a call of many lines; a sentence's
+ * latency then runs from that call to the progress report that counts it. */
 #include "bench.h"
 
 #include <ctype.h>
@@ -37,6 +36,8 @@ typedef struct job {
     double         model_load;
     pk_line_reader input;
     runner        *runners; /* one a case */
+    void          *shared;  /* with the processes of cases: b.cases and all hashes */
+    size_t         shared_bytes;
 } job;
 
 /* FNV-1a: enough to tell whether two translations are the same */
@@ -55,24 +56,6 @@ static uint64_t count_words(const pk_text *line) {
         inside = !space;
     }
     return n;
-}
-
-/* the kernel's high-water mark of resident memory; writing 5 to clear_refs starts it anew */
-static void reset_peak(void) {
-    FILE *file = fopen("/proc/self/clear_refs", "w");
-    if (!file) return;
-    fputs("5", file);
-    fclose(file);
-}
-
-static uint64_t read_peak(void) {
-    FILE              *file = fopen("/proc/self/status", "r");
-    char               line[256];
-    unsigned long long kilobytes = 0;
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "VmHWM: %llu", &kilobytes) == 1) break;
-    if (file) fclose(file);
-    return kilobytes * 1024;
 }
 
 /* all sentences up to `done` that were not yet counted are done now */
@@ -176,22 +159,57 @@ static int start(job *j, runner *r) {
     return code;
 }
 
-/* n cases that are open at the same time: one, so that peaks do not add up, or all, interleaved */
-static int run_cases(job *j, runner *r, size_t n) {
-    int code = 0;
-    reset_peak();
-    for (size_t i = 0; i < n && !code; i++) code = start(j, &r[i]);
-    for (size_t i = 0; i < (size_t)j->c->repeat && !code; i++) code = run_once(j, r, n, i);
-    for (size_t i = 0; i < n && !code; i++) summarize(j, &r[i]);
-    for (size_t i = 0; i < n; i++) {
-        r[i].k->peak_bytes = read_peak();
-        pk_translator_close(r[i].translator);
+static int load_model(job *j) {
+    double begin = pk_cli_seconds();
+    int    code = pk_cli_open_model(j->c, &j->model);
+    j->model_load = pk_cli_seconds() - begin;
+    return code;
+}
+
+typedef struct group { /* cases open at the same time: one, or all, interleaved */
+    job    *j;
+    runner *r;
+    size_t  n;
+} group;
+
+/* in a process of its own, which ends then: nothing is closed */
+static int run_cases(void *user) {
+    group *s = user;
+    job   *j = s->j;
+    int    code = load_model(j);
+    for (size_t i = 0; i < s->n && !code; i++) code = start(j, &s->r[i]);
+    for (size_t i = 0; i < (size_t)j->c->repeat && !code; i++) code = run_once(j, s->r, s->n, i);
+    for (size_t i = 0; i < s->n && !code; i++) summarize(j, &s->r[i]);
+    return code;
+}
+
+/* what cannot be opened is refused before anything is measured; later cases find the model's file
+ * in memory as the first one does */
+static int try_cases(void *user) {
+    job *j = user;
+    int  code = load_model(j);
+    for (size_t i = 0; i < j->b.n && !code; i++) {
+        pk_translator *translator = NULL;
+        code = pk_cli_open_translator(j->c, j->model, j->b.cases[i].decode, &translator);
+        pk_translator_close(translator);
+    }
+    return code;
+}
+
+static int measure(job *j) {
+    size_t   step = j->c->interleave ? j->b.n : 1;
+    uint64_t peak;
+    int      code = pk_bench_apart(j->c, try_cases, j, &peak);
+    for (size_t i = 0; i < j->b.n && !code; i += step) {
+        group s = { j, &j->runners[i], step };
+        code = pk_bench_apart(j->c, run_cases, &s, &peak);
+        for (size_t k = i; k < i + step; k++) j->b.cases[k].peak_bytes = peak;
     }
     return code;
 }
 
 /* one case for each --decode, or the default alone */
-static void prepare(job *j) {
+static int prepare(job *j) {
     static const char *const normal[] = { "greedy" };
     pk_bench                *b = &j->b;
     b->c = j->c;
@@ -199,8 +217,11 @@ static void prepare(job *j) {
     for (size_t i = 0; i < b->lines; i++) b->words += count_words(&j->input.line[i]);
     b->threads = j->c->threads ? (int)j->c->threads : pk_cli_cores();
     b->n = j->c->decodes.n ? j->c->decodes.n : 1;
-    b->cases = pk_cli_grow(NULL, b->n, sizeof *b->cases);
-    memset(b->cases, 0, b->n * sizeof *b->cases);
+    j->shared_bytes = b->n * (sizeof *b->cases + b->lines * sizeof(uint64_t));
+    j->shared = pk_bench_share(j->shared_bytes);
+    if (!j->shared) return b->n = 0, pk_cli_fail(j->c, "out of memory");
+    b->cases = j->shared;
+    uint64_t *hash = (uint64_t *)(b->cases + b->n);
     for (size_t i = 0; i < b->n; i++)
         b->cases[i].decode = j->c->decodes.n ? j->c->decodes.item[i] : normal[i];
     const pk_cli_list *draft = &j->c->drafts;
@@ -210,10 +231,11 @@ static void prepare(job *j) {
     for (size_t i = 0; i < b->n; i++) {
         size_t runs = (size_t)j->c->repeat;
         j->runners[i] = (runner){ .k = &b->cases[i],
-                                  .hash = pk_cli_grow(NULL, b->lines, sizeof(uint64_t)),
+                                  .hash = hash + i * b->lines,
                                   .seconds = pk_cli_grow(NULL, runs, sizeof(double)),
                                   .latency = pk_cli_grow(NULL, b->lines * runs, sizeof(double)) };
     }
+    return 0;
 }
 
 /* one draft serves all cases, or there is one for each, which may be none */
@@ -244,36 +266,25 @@ static int open_drafts(job *j) {
     return code;
 }
 
-/* everything there is to refuse is refused here, before anything is measured */
+/* what the files have to be refused for */
 static int open_all(job *j) {
     pk_cli *c = j->c;
     int     code = pk_lines_open(c, c->input, &j->input);
     if (!code) code = pk_lines_take(c, &j->input, c->limit ? (size_t)c->limit : SIZE_MAX);
     if (!code && !j->input.n) code = pk_cli_fail(c, "%s is empty", j->input.name);
     if (code) return code;
-    prepare(j);
-    code = open_drafts(j);
-    double begin = pk_cli_seconds();
-    if (!code) code = pk_cli_open_model(c, &j->model);
-    j->model_load = pk_cli_seconds() - begin;
-    for (size_t i = 1; i < j->b.n && !code; i++) {
-        pk_translator *translator = NULL;
-        code = pk_cli_open_translator(c, j->model, j->b.cases[i].decode, &translator);
-        pk_translator_close(translator);
-    }
-    return code;
+    code = prepare(j);
+    return code ? code : open_drafts(j);
 }
 
 static void free_all(job *j) {
     for (size_t i = 0; i < j->b.n; i++) {
-        free(j->runners[i].hash);
         free(j->runners[i].seconds);
         free(j->runners[i].latency);
         pk_lines_close(&j->runners[i].draft);
     }
     free(j->runners);
-    free(j->b.cases);
-    pk_model_close(j->model);
+    pk_bench_unshare(j->shared, j->shared_bytes);
     pk_lines_close(&j->input);
 }
 
@@ -283,9 +294,8 @@ int pk_cli_bench(pk_cli *c) {
         c->batch = c->device && strncmp(c->device, "cuda", 4) == 0 ? PK_DEFAULT_BATCH_GPU
                                                                    : PK_DEFAULT_BATCH;
     c->no_split = true; /* so that a line is a sentence is a latency */
-    int    code = open_all(&j);
-    size_t step = c->interleave ? j.b.n : 1;
-    for (size_t i = 0; i < j.b.n && !code; i += step) code = run_cases(&j, &j.runners[i], step);
+    int code = open_all(&j);
+    if (!code) code = measure(&j);
     if (!code) {
         j.b.bandwidth = pk_cli_bandwidth(j.b.threads);
         c->json ? pk_bench_print_json(&j.b) : pk_bench_print_table(&j.b);

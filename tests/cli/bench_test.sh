@@ -8,7 +8,7 @@ PRONK=${PRONK:-build/pronk}
 MODEL=${MODEL:-tests/data/models/marian-relu}
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0
+passed=0 failed=0 skipped=0
 
 ok()  { passed=$((passed + 1)); echo "ok      $1"; }
 bad() { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
@@ -61,6 +61,24 @@ done
 aside=$(sed -n 's/^  aside//p' "$dir/out")
 check "only pj has passes aside" "0.00 0.00 0.00 0.00" "$(echo $aside | cut -d' ' -f1,3-)"
 
+# a case's peak and load time are its own: those of the same case do not depend on what came before it
+within() { awk "BEGIN { exit !($2 < $3 * $1 && $3 < $2 * $1) }"; } # FACTOR A B
+if [ -e models/en-de.pronk ]; then
+    "$PRONK" bench -m models/en-de.pronk -i "$dir/in" --decode beam:size=16 --decode greedy --decode greedy \
+        --threads 2 --json >"$dir/out"
+    set -- $(values peak_memory_bytes)
+    "$PRONK" bench -m models/en-de.pronk -i "$dir/in" --decode greedy --threads 2 --json >"$dir/out"
+    alone=$(values peak_memory_bytes)
+    within 1.1 "$2" "$alone" && ok "peak memory: as alone" || bad "peak memory" "alone $alone, second $2"
+    within 1.1 "$3" "$alone" && ok "peak memory: the third too" || bad "peak memory" "alone $alone, third $3"
+    awk "BEGIN { exit !($1 > $2 * 1.05) }" && ok "peak memory: a wide beam's is larger" || bad "peak memory" "$*"
+    "$PRONK" bench -m models/en-de.pronk -i "$dir/in" --decode greedy --decode greedy --interleave --json >"$dir/out"
+    set -- $(values peak_memory_bytes)
+    check "peak memory: interleaved cases share one" "$1" "$2"
+else
+    skipped=$((skipped + 1)); echo "SKIPPED peak memory: models/en-de.pronk is not there"
+fi
+
 # drafts: greedy's own output saves passes, an empty line says nothing, "" is none
 "$PRONK" translate -m "$MODEL" --no-split -q -i "$dir/in" -o "$dir/own"
 sed 's/.*//' "$dir/in" >"$dir/empty"
@@ -90,5 +108,5 @@ refused "window over the limit" 2 "window takes 1..64" --decode jacobi:window=65
 refused "unknown guess" 2 "init takes auto|pad|copy|shift|ngram|draft" --decode jacobi:init=oracle
 refused "length over the limit" 2 "length takes 1..4096" --decode greedy --decode pj:length=4097
 
-echo "$passed passed, $failed failed"
+echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]

@@ -199,12 +199,12 @@ static void numbers_are_checked(void **state) {
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         refuses("--threads takes a number from 1 to 1024",
                 PARSE(&c, "translate", "--threads", wrong[i]));
-    refuses("--seed takes a number from 0, not", PARSE(&c, "eval", "--seed", "-5"));
+    refuses("--seed takes a number from 1, not", PARSE(&c, "eval", "--seed", "-5"));
     assert_int_equal(PARSE(&c, "eval", "-r", "a", "--seed", "9223372036854775807"), 0);
     assert_int_equal(c.seed, INT64_MAX);
     static const char *const no_share[] = { "", "x", "1.1", "-0.1", "nan", "0x1", "inf", "0.5x" };
     for (size_t i = 0; i < sizeof no_share / sizeof *no_share; i++)
-        refuses("--coverage takes a number from 0 to 1",
+        refuses("--coverage takes a number from 0.9 to 1",
                 PARSE(&c, "vocab", "--coverage", no_share[i]));
     assert_int_equal(PARSE(&c, "vocab", "-i", "a", "b", "-ic", "-o", "d", "--coverage=0.5"), 0);
     assert_true(c.coverage == 0.5);
