@@ -1,7 +1,8 @@
 # Pronk. `make` builds build/pronk and the libraries; `make help` lists the rest.
-# Sources are found by wildcard; a new file needs no line here. SAN=address|undefined|thread builds
-# into a folder of its own with that sanitizer.
-BUILD   ?= build$(if $(SAN),/$(SAN))
+# Sources are found by wildcard; a new file needs no line here. What is shipped is built without
+# assertions; CHECKED=1 builds with them, for the tests, and SAN=address-undefined or SAN=thread with
+# them and those sanitizers. Each has a folder of its own.
+BUILD   ?= build$(if $(SAN),/$(SAN),$(if $(CHECKED),/checked))
 PREFIX  ?= /usr/local
 VERSION := $(shell sed -n 's/.*PK_VERSION_TEXT "\(.*\)".*/\1/p' include/pronk.h)
 SONAME  := libpronk.so.$(firstword $(subst ., ,$(VERSION)))
@@ -11,10 +12,11 @@ PKGS    := sentencepiece icu-uc icu-i18n jansson yaml-0.1 zlib liblzma libzstd
 
 WARN  := -Wall -Wextra -Wshadow -Wvla -Wno-missing-field-initializers -Werror
 CWARN := $(WARN) -Wstrict-prototypes -Wmissing-prototypes -Wconversion
-SANF  := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+SANF  := $(if $(SAN),$(addprefix -fsanitize=,$(subst -, ,$(SAN))) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+NDEBUG := $(if $(SAN)$(CHECKED),,-DNDEBUG)
 # sanitizers multiply every load of the unrolled kernels: less optimisation keeps their build short
 BASE  := $(if $(SAN),-O1,-O3) -g -fPIC -pthread -MMD -MP -Iinclude -Isrc -Itests/support -fno-math-errno -ffp-contract=fast \
-         -fvisibility=hidden -D_GNU_SOURCE $(SANF) $(EXTRA)
+         -fvisibility=hidden -D_GNU_SOURCE $(NDEBUG) $(SANF) $(EXTRA)
 PKGC   = $(shell pkg-config --cflags $(PKGS) | sed 's/-I/-isystem /g')
 LIBS   = $(SANF) $(shell pkg-config --libs $(PKGS)) -lstdc++ -lm -ldl -pthread
 CFLAGS_   = -std=c11 $(BASE) $(CWARN) $(PKGC)
@@ -27,7 +29,7 @@ CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell readlink -f $$(command -v $(NVCC)))
 # sm_90a promises nothing to later devices: those compile the PTX of compute_90, which is without wgmma.
 CUDA_ARCH ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90a,code=sm_90a \
              -gencode arch=compute_90,code=compute_90
-NVFLAGS_   = -std=c++17 -O3 -lineinfo -Xcompiler -fPIC,-Wall,-Wextra -Iinclude -Isrc $(CUDA_ARCH) -MMD -MP
+NVFLAGS_   = -std=c++17 -O3 -lineinfo -Xcompiler -fPIC,-Wall,-Wextra -Iinclude -Isrc $(NDEBUG) $(CUDA_ARCH) -MMD -MP
 ifneq ($(CUDA),)
 CUSRC := $(wildcard src/backend/cuda/*.cu)
 BASE  += -DPK_CUDA
@@ -49,7 +51,8 @@ CXXSRC  := $(shell find src -name '*.cc' | sort)
 OBJ     := $(CSRC:%.c=$(BUILD)/%.o) $(CXXSRC:%.cc=$(BUILD)/%.o) $(CUSRC:%.cu=$(BUILD)/%.cu.o) \
            $(foreach isa,$(ISAS),$(KERNELS:%.c=$(BUILD)/%.$(isa).o))
 CLIOBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c))
-TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/*/*_test.c))
+TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/*/$(or $(T),*)_test.c))
+SCRIPTS := $(wildcard tests/*/$(or $(T),*)_test.sh)
 TESTLIB := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 # peak.c is no part: it is compiled for the machine at hand, see its beginning
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(filter-out bench/peak.c,$(wildcard bench/*.c)))
@@ -112,10 +115,13 @@ help:
 ## make CUDA=1        the same with the cuda backend (needs nvcc)
 ## make demo          install what is needed, build, translate some sentences (MODEL=folder or file)
 ## make setup         install what is needed to build (Debian; as root or with sudo)
-## make test          install what is needed, build, check the include rule, run every test
+## make test          install what is needed, build with assertions (build/checked), check, run every test
+## make test T=name   the same for the tests of that name: T=base is tests/unit/base_test.c
+## make check-source  the include rule, names that are defined twice, lists that are written twice
 ## make test-reference  all lines of the reference outputs (needs ../shared; some minutes)
-## make sanitize      the tests under AddressSanitizer, UBSan and ThreadSanitizer
-## make fuzz          every fuzz target for FUZZ_SECONDS (60) seconds
+## make sanitize      the tests under AddressSanitizer with UBSan, then under ThreadSanitizer
+## make fuzz          every fuzz target for FUZZ_SECONDS (60) seconds, from tests/data/fuzz
+## make fuzz-seeds    makes tests/data/fuzz anew
 ## make install       PREFIX=/usr/local, DESTDIR=
 ## make format, make check-format, make man, make clean
 setup setup-test setup-lint:
@@ -126,33 +132,39 @@ demo: setup
 	@tools/demo.sh $(BUILD)/pronk "$(MODEL)"
 
 test: setup-test
-	@$(MAKE) --no-print-directory -s -j$(shell nproc) check-build
-	@$(MAKE) --no-print-directory -s check
+	@$(MAKE) --no-print-directory -s CHECKED=1 BUILD=$(BUILD)/checked -j$(shell nproc) check-build
+	@$(MAKE) --no-print-directory -s CHECKED=1 BUILD=$(BUILD)/checked check
 # benchmarks are built too, though no test runs them: they would rot
 check-build: all tests benches
-check: all tests man
+check: all tests man check-source
+	@PRONK=$(BUILD)/pronk tools/run_tests.sh $(TESTS) $(SCRIPTS)
+check-source:
 	@python3 tools/check_includes.py
-	@PRONK=$(BUILD)/pronk tools/run_tests.sh $(TESTS) $(wildcard tests/cli/*_test.sh)
+	@python3 tools/check_names.py
 test-reference: setup-test
-	@$(MAKE) --no-print-directory -s all $(BUILD)/tests/golden/reference_test
+	@$(MAKE) --no-print-directory -s CHECKED=1 BUILD=$(BUILD)/checked reference
+reference: all $(BUILD)/tests/golden/reference_test
 	PRONK_REFERENCE_LINES=0 $(BUILD)/tests/golden/reference_test
+SANITIZERS ?= address-undefined thread
 sanitize: setup-test
-	@for san in address undefined thread; do echo "== $$san" && \
+	@for san in $(SANITIZERS); do echo "== $$san" && \
+	  $(MAKE) --no-print-directory -s SAN=$$san BUILD=$(BUILD)/$$san -j$(shell nproc) all tests && \
 	  $(MAKE) --no-print-directory -s SAN=$$san BUILD=$(BUILD)/$$san sanitize-one || exit 1; done
 sanitize-one: all tests
 	@PRONK=$(BUILD)/pronk PRONK_REFERENCE_LINES=10 PRONK_TRAIN_UPDATES=60 tools/run_tests.sh $(TESTS)
 
 FUZZ_SECONDS ?= 60
+FUZZED := -fsanitize=address,undefined -fno-sanitize-recover=all
 # no fuzzer gets as far as the kernels, and clang takes minutes to instrument them
 fuzz: setup-lint
-	@$(MAKE) --no-print-directory -s BUILD=build/fuzz CC=clang CXX=clang++ \
-	  WARN=-w EXTRA="-O1 -fsanitize=fuzzer-no-link,address" KERNEL_EXTRA=-fno-sanitize=all FUZZ_SECONDS=$(FUZZ_SECONDS) fuzz-run
-fuzz-run: $(FUZZERS)
-	@for f in $(FUZZERS); do n=$$(basename $$f); mkdir -p build/corpus/$$n; echo "== $$n"; \
-	  $$f -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 -verbosity=0 -print_final_stats=1 \
-	  -artifact_prefix=build/corpus/$$n- build/corpus/$$n $(wildcard tests/data/fuzz) || exit 1; done
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) CHECKED=1 BUILD=$(BUILD)/fuzz CC=clang CXX=clang++ CUDA= \
+	  WARN=-w EXTRA="-O1 $(FUZZED) -fsanitize=fuzzer-no-link" KERNEL_EXTRA=-fno-sanitize=all fuzzers
+	@tools/run_fuzzers.sh $(FUZZ_SECONDS) $(FUZZERS:$(BUILD)/%=$(BUILD)/fuzz/%)
+fuzzers: $(FUZZERS)
 $(BUILD)/tests/fuzz/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/libpronk.a
-	$(CC) -fsanitize=fuzzer,address -o $@ $^ $(LIBS)
+	@$(CXX) $(FUZZED) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+fuzz-seeds: all
+	@python3 tools/make_fuzz_seeds.py $(BUILD)/pronk
 
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libpronk.a
 	@$(CC) -o $@ $^ $(LIBS)
@@ -186,7 +198,8 @@ check-format: setup-lint
 clean:
 	rm -rf build
 
-.PHONY: all ready tests benches help setup setup-test setup-lint demo test check test-reference sanitize sanitize-one \
-        fuzz fuzz-run man install format check-format clean FORCE
+.PHONY: all ready tests benches help setup setup-test setup-lint demo test check check-build check-source \
+        test-reference reference sanitize sanitize-one fuzz fuzzers fuzz-seeds man install format \
+        check-format clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

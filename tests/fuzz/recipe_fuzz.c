@@ -1,15 +1,8 @@
 /* recipe_fuzz.c - any bytes as a recipe: an error of one line, or a recipe whose copy reads back
  * the same. The bytes are first taken as YAML, then as one --set. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/memory.h"
+#include "fuzz_help.h"
 #include "recipe/recipe_parts.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define LAW(holds) ((holds) ? (void)0 : abort())
 
 static pk_status read_yaml(const char *text, size_t size, pk_recipe *out) {
     char             folder[] = "/a";

@@ -4,18 +4,11 @@
  * text. Laws: repaired text is valid; pieces cover it exactly; copies are white space; a cut is
  * never empty nor beyond the end; ids are in range; what is decoded is valid. A broken law stops
  * the program. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/file_map.h"
+#include "fuzz_help.h"
 #include "text/split.h"
 #include "text/utf8.h"
 #include "vocab/vocab.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define LAW(holds) ((holds) ? (void)0 : abort())
 
 static const char *const language[] = { "en", "de", "fr", "zh" };
 enum { N_LANGUAGES = 4, N_VOCABS = 2 };

@@ -1,21 +1,20 @@
 /* torch_fuzz.c - any bytes as a PyTorch checkpoint, zip or older: an error, or tensors inside the
  * file. */
-#include "base/memory.h"
 #include "checkpoint/stored.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz_help.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pk_stored      s;
     volatile float sum = 0;
-    if (pk_torch_read(data, size, &s) == PK_OK)
+    const pk_status status = pk_torch_read(data, size, &s);
+    if (status == PK_OK)
         for (size_t i = 0; i < s.n; i++) {
             const pk_stored_tensor *t = &s.tensor[i];
             const size_t            n = t->bytes / pk_stored_type_bytes(t->type);
             for (size_t k = 0; k < n; k++) sum = sum + pk_stored_get(t, k);
-            if (pk_stored_find(&s, t->name) != t) __builtin_trap();
+            LAW(pk_stored_find(&s, t->name) == t);
         }
     pk_stored_close(&s);
-    if (pk_memory_alive() != 0) __builtin_trap();
+    fuzz_check_end(status);
     return 0;
 }

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Makes tests/data/fuzz: small valid inputs for each fuzz target, out of the tests' own fixtures.
+
+usage: make_fuzz_seeds.py [build/pronk]        in the repository's root; needs the program zstd
+"""
+import glob
+import gzip
+import json
+import lzma
+import os
+import shutil
+import struct
+import subprocess
+import sys
+
+PRONK = sys.argv[1] if len(sys.argv) > 1 else 'build/pronk'
+OUT = 'tests/data/fuzz'
+MODELS = 'tests/data/models'
+TEXT = 'Good morning!\r\nDr. Smith paid 3.50 at 5 p.m.\n\n\u00bbWirklich?\u00ab  Ja. \u4f60\u597d\u3002\nlast'.encode()
+
+
+def read(path):
+    with open(path, 'rb') as f:
+        return f.read()
+
+
+def seed(target, name, data):
+    folder = os.path.join(OUT, target + '_fuzz')
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name), 'wb') as f:
+        f.write(data)
+
+
+def seed_files(target, pattern):
+    found = sorted(glob.glob(pattern))
+    assert found, pattern
+    for path in found:
+        seed(target, os.path.basename(path), read(path))
+
+
+def safetensors(tensors, metadata=None):
+    header, data = {}, b''
+    for name, (kind, shape, values) in tensors.items():
+        header[name] = {'dtype': kind, 'shape': shape, 'data_offsets': [len(data), len(data) + len(values)]}
+        data += values
+    if metadata:
+        header['__metadata__'] = metadata
+    text = json.dumps(header).encode()
+    text += b' ' * (-len(text) % 8)
+    return struct.pack('<Q', len(text)) + text + data
+
+
+def compressed():
+    yield 'plain', TEXT
+    yield 'gzip', gzip.compress(TEXT, mtime=0)
+    yield 'gzip_twice', 2 * gzip.compress(TEXT, mtime=0)
+    yield 'xz', lzma.compress(TEXT)
+    yield 'zstd', subprocess.run(['zstd', '-q', '-c'], input=TEXT, capture_output=True, check=True).stdout
+
+
+def main():
+    shutil.rmtree(OUT, ignore_errors=True)
+    seed('safetensors', 'two', safetensors({'a': ('F32', [2, 2], struct.pack('<4f', 1, 2, 3, 4)),
+                                            'b.c': ('F16', [3], struct.pack('<3e', 1, -2, 0.5))}))
+    seed('safetensors', 'types', safetensors({k: (k, [2], bytes(2 * n)) for k, n in (
+        ('F64', 8), ('BF16', 2), ('I64', 8), ('I32', 4), ('I16', 2), ('I8', 1), ('U8', 1), ('BOOL', 1))},
+        {'format': 'pt'}))
+    seed_files('torch', 'tests/data/torch/*.bin')
+    seed_files('recipe', 'recipes/*.yml')
+    seed('recipe', 'set', b'model.dim=64')
+    for choice in (0, 5, 0x4A, 0xF3):  # language, vocabulary and way of splitting: see text_fuzz.c
+        seed('text', 'choice_%02x' % choice, bytes([choice]) + TEXT)
+    for kind in ('f16', 'i8'):
+        seed('model', kind, convert('marian-gelu-legacy', kind))
+    folder = os.path.join(MODELS, 'marian-gelu-separate')
+    files = ('config.json', 'generation_config.json', 'tokenizer_config.json', 'vocab.json', 'target_vocab.json',
+             'source.spm')  # in the order of hf_folder_fuzz.c
+    for i, name in enumerate(files):
+        seed('hf_folder', name, bytes([i]) + read(os.path.join(folder, name)))
+    seed_files('spm', 'tests/data/vocab/*.spm')
+    seed_files('token_list', 'tests/data/vocab/*.tokens')
+    for name, data in compressed():
+        seed('text_reader', name, data)
+        seed('decompress', name, b'\x03' + data)
+    for i, spec in enumerate(('greedy', 'beam:size=4,rules=hf', 'beam:size=2,length_penalty=0.6', 'jacobi:window=8')):
+        seed('options', str(i), spec.encode())
+
+
+def convert(model, kind):
+    path = os.path.join('build', 'seed.pronk')
+    subprocess.run([PRONK, 'convert', os.path.join(MODELS, model), path, '--type', kind], check=True,
+                   stdout=subprocess.DEVNULL)
+    data = read(path)
+    os.remove(path)
+    return data
+
+
+if __name__ == '__main__':
+    main()
