@@ -33,6 +33,9 @@ typedef struct pk_cli {
     int64_t                   vocab_size, lines;
     double                    coverage;
     bool                      resume, byte_fallback;
+    const char               *symmetrise, *vocab, *load, *save, *lexical_table; /* align */
+    int64_t                   iterations;
+    bool                      reverse, pharaoh;
 } pk_cli;
 
 /* one line on stderr, "pronk VERB: ..."; the value is the exit code to return */
@@ -78,5 +81,6 @@ int pk_cli_viz(pk_cli *c);
 int pk_cli_vocab(pk_cli *c);
 int pk_cli_train(pk_cli *c);
 int pk_cli_average(pk_cli *c);
+int pk_cli_align(pk_cli *c);
 int pk_cli_help(pk_cli *c);
 #endif

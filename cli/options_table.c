@@ -271,6 +271,30 @@ static const pk_cli_option average_options[] = {
     END
 };
 
+static const pk_cli_option align_options[] = {
+    INPUT_OPTION("pairs, `source ||| target` a line, or source sentences where a file of target sentences "
+                 "follows; plain, .gz, .xz or .zst; - is standard input"),
+    TEXT("output", 'o', "FILE", output, "standard output",
+         "links, source-target counted from 0, a line for each pair; - is standard output"),
+    FLAG("reverse", 'r', reverse, "target words generate source words; links are still source-target"),
+    CHOICE("symmetrise", symmetrise, "intersect|union|grow-diag|grow-diag-final|grow-diag-final-and", NULL,
+           "train both directions and make one set of links of theirs"),
+    FLAG("pharaoh", 0, pharaoh,
+         "the two files hold links, forward and reverse: only symmetrise them"),
+    TEXT("vocab", 0, "FILE", vocab, "words, as white space separates them",
+         "a SentencePiece model: align its pieces"),
+    TEXT("save", 0, "FILE", save, NULL, "where to write the model, to align other text with"),
+    TEXT("load", 0, "FILE", load, NULL, "align with a saved model; nothing is trained"),
+    TEXT("table", 0, "FILE", lexical_table, NULL,
+         "where to write the lexical table as text: given word, generated word, natural logarithm of its "
+         "probability, for all within e^-4 of the best"),
+    INT("iterations", iterations, 1, 1000, "5", "of EM, as fast_align counts them: the last one aligns"),
+    INT("threads", threads, 1, MOST_THREADS, "one per core", "threads; the result is the same with any number"),
+    QUIET_OPTION,
+    HELP_OPTION,
+    END
+};
+
 static const pk_cli_option help_options[] = {
     FLAG("man", 0, man, "print the manual page, as source for man(1)"),
     HELP_OPTION,
@@ -376,6 +400,17 @@ const pk_cli_verb pk_cli_verbs[] = {
       "moving average, that counts.",
       "pronk average run/checkpoint-*.safetensors -o model.pronk --type f16\n"
       "pronk average one.pronk two.pronk -o mean.pronk" },
+    { "align", "[TARGET]", 0, 1, pk_cli_align, align_options, PK_CLI_NO_LIST,
+      "align the words of sentences and their translations",
+      "Learns which words translate which from the pairs themselves, as fast_align does with -d -o -v (IBM model "
+      "2 with a diagonal prior, a null word, an optimised tension and variational Bayes), and writes the links of "
+      "each pair in Pharaoh's format: `0-0 1-2`. A pair with an empty side gives an empty line and is counted.\n"
+      "Pairs are kept in memory as numbers of words; how much memory training takes is said before it begins. "
+      "With --load pairs are aligned as they come and memory does not grow with the text.",
+      "pronk align -i pairs.txt -o forward.pharaoh\n"
+      "pronk align -i train.en.xz train.de.xz --symmetrise grow-diag-final-and --save en-de.align -o links\n"
+      "pronk align --load en-de.align -i new.en new.de\n"
+      "pronk align --pharaoh -i forward.pharaoh reverse.pharaoh --symmetrise intersect" },
     { "help", "[VERB]", 0, 1, pk_cli_help, help_options, PK_CLI_NO_LIST,
       "print help, of the program or of a verb",
       "Prints the same as `pronk VERB --help`.",

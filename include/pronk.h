@@ -285,6 +285,49 @@ typedef struct pk_distill_options {
 PK_API pk_status pk_distill(const pk_model *m, const char *source, const char *target,
                             const pk_distill_options *opt, pk_distill_report *out);
 
+/* ---- Word alignment: fast_align's model (see docs/alignment.md) ---- */
+typedef struct pk_align_report {
+    uint64_t pairs;                             /* so far */
+    uint64_t empty, too_long;                   /* pairs whose line is empty: a side has no words, or more
+                                                   than 10,000 */
+    uint64_t words[2], vocabulary[2];           /* source, target: all and different ones; trained on */
+    uint64_t links;
+    double   tension[2], cross_entropy[2];      /* forward, reverse: of the model; bits a word of this text;
+                                                   0 for a direction that was not asked for */
+    uint64_t memory;                            /* bytes that training takes; known before it begins */
+} pk_align_report;
+typedef struct pk_align_options {
+    size_t      size;
+    const char *source, *target;                /* files of as many lines, or target NULL and lines of `source |||
+                                                   target`; plain, .gz, .xz or .zst */
+    const char *vocab;                          /* a SentencePiece model: align its pieces; default: words, as
+                                                   white space separates them */
+    const char *load;                           /* a saved model: nothing is trained */
+    const char *save, *table;                   /* files for the model and for its lexical tables, as text */
+    int32_t     reverse;                        /* 1: target words generate source words */
+    const char *symmetrise;                     /* "grow-diag-final-and" ...: both directions, made one */
+    int32_t     iterations;                     /* default 5 */
+    int32_t     threads;                        /* default: one per core; the result is the same with any */
+    /* gets the links of all pairs in order, whole lines at a time (may be NULL); a value other than 0
+       cancels */
+    int       (*write)(void *user, const char *lines, size_t size);
+    /* called now and then from the calling thread, with what is being done and how much of it is done
+       (0 to 1, negative: not known); a value other than 0 cancels */
+    int       (*progress)(void *user, const char *what, double share, const pk_align_report *so_far);
+    void       *user;
+} pk_align_options;
+/* learns from the pairs, or loads, and aligns them; out may be NULL */
+PK_API pk_status   pk_align(const pk_align_options *opt, pk_align_report *out);
+/* alignments that are there already, one Pharaoh file for each direction, made one */
+PK_API pk_status   pk_align_symmetrise_files(const char *forward, const char *reverse, const char *method,
+                                             int (*write)(void *user, const char *lines, size_t size),
+                                             void *user);
+typedef struct pk_aligner pk_aligner;           /* a saved model, for one pair at a time */
+PK_API pk_status   pk_aligner_open(const char *path, pk_aligner **out);
+/* links "0-0 1-2 ...", owned by the aligner until the next call; one thread at a time */
+PK_API pk_status   pk_aligner_align(pk_aligner *a, pk_text source, pk_text target, const char **links);
+PK_API void        pk_aligner_close(pk_aligner *a);
+
 /* ---- Evaluation: the figures of sacreBLEU, to the last digit ---- */
 typedef struct pk_eval_options {
     size_t      size;

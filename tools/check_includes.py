@@ -12,6 +12,7 @@ MAY = {  # folder: folders it may include besides itself and pronk.h ("include")
     'text': {'base'},
     'vocab': {'text', 'base'},
     'metric': {'text', 'base'},
+    'align': {'vocab', 'text', 'base'},
     'tensor': {'base'},
     'backend': {'tensor', 'base'},
     'backend/ref': {'backend', 'tensor', 'base'},

@@ -19,5 +19,6 @@ VERB_STUB(pk_cli_viz)
 VERB_STUB(pk_cli_vocab)
 VERB_STUB(pk_cli_train)
 VERB_STUB(pk_cli_average)
+VERB_STUB(pk_cli_align)
 VERB_STUB(pk_cli_help)
 #endif

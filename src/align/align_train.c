@@ -1,0 +1,394 @@
+/* align_train.c - variational Bayes EM for IBM model 2 with the diagonal prior, as fast_align's
+ * -d -o -v (Dyer, Chahuneau and Smith 2013).
+ *
+ * An iteration has two sweeps. The first finds the probability of every generated word, the sum
+ * over what may have generated it: threads share the pairs. The second collects each row's counts
+ * and turns them into probabilities: threads share the rows. In both a row's probabilities are
+ * spread out over an array with a cell for each generated word, so that nothing is searched for.
+ * Invariant: each sum is made by one thread, in the order of words and of the text. */
+#include "align/align_train.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "align/align_diagonal.h"
+#include "align/align_prune.h"
+#include "align/align_rows.h"
+#include "align/align_threads.h"
+#include "base/memory.h"
+
+static const double alpha = 0.01; /* of the Dirichlet prior on rows */
+/* Nothing gets less, so that a sum is never 0 and its inverse is never infinite; where it matters,
+ * all that could have generated a word is as improbable. */
+static const float tiniest = 1e-30f;
+
+enum { RANGES_PER_THREAD = 2 };
+
+typedef struct cell {
+    double count;
+    float  prob;
+} cell;
+
+typedef struct training {
+    const pk_align_training *t;
+    const pk_align_corpus   *c;
+    int                      given, generated; /* sides */
+    pk_align_rows            rows;
+    float                   *null;           /* t(word | null) [generated words] */
+    float                   *weight, *nulls; /* of each generated token: what a link's probability
+                                                is multiplied with to get its posterior; null's
+                                                posterior */
+    double                   tension;
+    /* lengths */
+    uint8_t        *occurs;
+    pk_align_curves curves;
+    pk_align_size  *size;
+    size_t          n_sizes, *size_start; /* its first normaliser [n_sizes + 1] */
+    uint32_t       *size_of;              /* of each pair */
+    float          *scale;                /* (1 - p_null) / normaliser, by size and position */
+    double         *partial;              /* of sizes or parts: sums to be added in order */
+    /* pairs are shared out in ranges */
+    size_t *range, n_ranges;
+    cell  **cell; /* of each thread [generated words] */
+    bool    first_iteration;
+    double  done, steps; /* of the progress */
+    size_t  bytes;
+} training;
+
+static uint32_t length(const training *r, size_t pair, int side) {
+    return pk_align_corpus_length(r->c, pair, side);
+}
+
+/* ---- lengths ---- */
+
+static int compare_sizes(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static uint64_t size_key(const training *r, size_t pair) {
+    return (uint64_t)length(r, pair, r->generated) << 32 | length(r, pair, r->given);
+}
+
+/* keys: of all pairs, sorted */
+static pk_status list_sizes(training *r, const uint64_t *keys) {
+    size_t n = 0, start = 0;
+    for (size_t i = 0; i < r->c->n; i++) n += i == 0 || keys[i] != keys[i - 1];
+    PK_TRY(PK_TAKE(&r->size, n));
+    PK_TRY(PK_TAKE(&r->size_start, n + 1));
+    for (size_t i = 0; i < r->c->n; i++) {
+        if (i == 0 || keys[i] != keys[i - 1]) {
+            const pk_align_size size = { (uint32_t)(keys[i] >> 32), (uint32_t)keys[i], 0 };
+            r->size_start[r->n_sizes] = start;
+            r->size[r->n_sizes++] = size;
+            start += size.m;
+        }
+        r->size[r->n_sizes - 1].pairs++;
+    }
+    r->size_start[r->n_sizes] = start;
+    return PK_OK;
+}
+
+static uint32_t find_size(const training *r, uint64_t key) {
+    size_t at = 0;
+    for (size_t n = r->n_sizes; n > 1;) {
+        const pk_align_size *middle = &r->size[at + n / 2];
+        const bool           up = ((uint64_t)middle->m << 32 | middle->n) <= key;
+        at += up ? n / 2 : 0;
+        n = up ? n - n / 2 : n / 2;
+    }
+    return (uint32_t)at;
+}
+
+static pk_status find_sizes(training *r) {
+    uint64_t *keys;
+    uint32_t  longest = 0;
+    PK_TRY(PK_TAKE(&keys, r->c->n));
+    for (size_t i = 0; i < r->c->n; i++) {
+        keys[i] = size_key(r, i);
+        for (int side = 0; side < 2; side++)
+            if (length(r, i, side) > longest) longest = length(r, i, side);
+    }
+    qsort(keys, r->c->n, sizeof *keys, compare_sizes);
+    pk_status status = list_sizes(r, keys);
+    pk_memory_give(keys);
+    if (status == PK_OK) status = PK_TAKE(&r->size_of, r->c->n);
+    if (status == PK_OK) status = PK_TAKE(&r->occurs, (size_t)longest + 1);
+    for (size_t i = 0; i < r->c->n && status == PK_OK; i++) {
+        r->size_of[i] = find_size(r, size_key(r, i));
+        for (int side = 0; side < 2; side++) r->occurs[length(r, i, side)] = 1;
+    }
+    if (status == PK_OK) status = pk_align_curves_open(r->occurs, longest, &r->curves);
+    if (status == PK_OK) status = PK_TAKE(&r->scale, r->size_start[r->n_sizes]);
+    return status;
+}
+
+static pk_status set_scale(void *context, size_t task, int32_t worker) {
+    training            *r = context;
+    const pk_align_size *size = &r->size[task];
+    float               *scale = r->scale + r->size_start[task];
+    (void)worker;
+    for (uint32_t j = 1; j <= size->m; j++)
+        scale[j - 1] = (float)((1 - PK_ALIGN_NULL) /
+                               pk_align_normaliser(j, size->m, size->n, r->tension));
+    return PK_OK;
+}
+
+/* ---- memory ---- */
+
+static pk_status find_ranges(training *r) {
+    const size_t wanted = (size_t)r->t->threads * RANGES_PER_THREAD;
+    double       all = 0, done = 0;
+    PK_TRY(PK_TAKE(&r->range, wanted + 1));
+    for (size_t i = 0; i < r->n_sizes; i++)
+        all += (double)r->size[i].pairs * r->size[i].m * r->size[i].n;
+    for (size_t i = 0; i < r->c->n; i++) {
+        done += (double)length(r, i, 0) * length(r, i, 1);
+        if (done >= all * (double)(r->n_ranges + 1) / (double)wanted && r->n_ranges + 1 < wanted)
+            r->range[++r->n_ranges] = i + 1;
+    }
+    r->range[++r->n_ranges] = r->c->n;
+    return PK_OK;
+}
+
+static pk_status plan(void *user, uint64_t entries) {
+    training    *r = user;
+    const size_t words = r->c->words[r->generated].n;
+    r->bytes = pk_align_corpus_bytes(r->c) + (size_t)entries * 8 +
+               r->c->n_tokens[r->given] * sizeof(pk_align_occurrence) +
+               r->c->n_tokens[r->generated] * 8 + words * sizeof(float) +
+               (size_t)r->t->threads * words * sizeof(cell) + r->rows.n * 16 + r->c->n * 4;
+    return r->t->progress ? r->t->progress(r->t->user, 0, r->bytes) : PK_OK;
+}
+
+static pk_status open_all(training *r) {
+    const size_t                tokens = r->c->n_tokens[r->generated];
+    const size_t                words = r->c->words[r->generated].n;
+    const pk_align_rows_request q = { r->c, r->given, r->t->threads, plan, r };
+    PK_TRY(find_sizes(r));
+    PK_TRY(find_ranges(r));
+    PK_TRY(pk_align_rows_open(&q, &r->rows));
+    PK_TRY(PK_TAKE(&r->null, words));
+    PK_TRY(PK_TAKE(&r->weight, tokens));
+    PK_TRY(PK_TAKE(&r->nulls, tokens));
+    PK_TRY(PK_TAKE(&r->partial, r->n_sizes > r->rows.n_parts ? r->n_sizes : r->rows.n_parts));
+    PK_TRY(PK_TAKE(&r->cell, (size_t)r->t->threads));
+    for (int32_t i = 0; i < r->t->threads; i++) PK_TRY(PK_TAKE(&r->cell[i], words));
+    return PK_OK;
+}
+
+static void close_all(training *r) {
+    for (int32_t i = 0; r->cell && i < r->t->threads; i++) pk_memory_give(r->cell[i]);
+    pk_memory_give(r->cell);
+    pk_memory_give(r->partial);
+    pk_memory_give(r->nulls);
+    pk_memory_give(r->weight);
+    pk_memory_give(r->null);
+    pk_align_rows_close(&r->rows);
+    pk_memory_give(r->range);
+    pk_memory_give(r->scale);
+    pk_align_curves_close(&r->curves);
+    pk_memory_give(r->occurs);
+    pk_memory_give(r->size_of);
+    pk_memory_give(r->size_start);
+    pk_memory_give(r->size);
+}
+
+/* from the calling thread alone */
+static pk_status report(training *r, int32_t worker, double share_of_sweep) {
+    if (worker != 0 || !r->t->progress) return PK_OK;
+    return r->t->progress(r->t->user, (r->done + share_of_sweep) / r->steps, r->bytes);
+}
+
+/* ---- first sweep: the probability of each generated word ---- */
+
+static void spread(const training *r, uint32_t row, cell *cells) {
+    const pk_align_rows *rows = &r->rows;
+    for (uint64_t e = rows->entry[row]; e < rows->entry[row + 1]; e++)
+        cells[rows->word[e]] = (cell){ 0, r->first_iteration ? 1 : rows->prob[e] };
+}
+
+/* adds what one occurrence of a given word says about the words of its pair */
+static void add_probabilities(training *r, pk_align_occurrence o, const cell *cells) {
+    const size_t           first = r->c->first[r->generated][o.pair];
+    const uint32_t         m = length(r, o.pair, r->generated), n = length(r, o.pair, r->given);
+    const uint32_t        *word = r->c->token[r->generated] + first;
+    const pk_align_curves *curves = &r->curves;
+    const float            rises = curves->rising[curves->start[n] + o.position];
+    const float            falls = curves->falling[curves->start[n] + o.position];
+    const float           *rising = curves->rising + curves->start[m] + 1;
+    const float           *falling = curves->falling + curves->start[m] + 1;
+    float                 *sum = r->weight + first;
+    for (uint32_t j = 0; j < m; j++) {
+        const float a = rises * falling[j], b = falls * rising[j];
+        sum[j] += cells[word[j]].prob * (a < b ? a : b);
+    }
+}
+
+/* the first occurrence of the row in or behind the pair */
+static size_t find_occurrence(const pk_align_rows *rows, uint32_t row, size_t pair) {
+    size_t at = rows->occurs[row], n = rows->occurs[row + 1] - at;
+    while (n > 0) {
+        const bool before = rows->occurrence[at + n / 2].pair < pair;
+        at += before ? n / 2 + 1 : 0;
+        n = before ? n - n / 2 - 1 : n / 2;
+    }
+    return at;
+}
+
+/* from sums to what the second sweep multiplies with */
+static void finish_pair(training *r, size_t pair) {
+    const float    p_null = (float)PK_ALIGN_NULL;
+    const float   *scale = r->scale + r->size_start[r->size_of[pair]];
+    const size_t   first = r->c->first[r->generated][pair];
+    const uint32_t m = length(r, pair, r->generated);
+    for (uint32_t j = 0; j < m; j++) {
+        const uint32_t word = r->c->token[r->generated][first + j];
+        const float    null = p_null * (r->first_iteration ? 1 : r->null[word]);
+        const float    sum = null + r->weight[first + j] * scale[j];
+        r->nulls[first + j] = null / sum;
+        r->weight[first + j] = scale[j] / sum;
+    }
+}
+
+static pk_status sum_range(void *context, size_t range, int32_t worker) {
+    training            *r = context;
+    const pk_align_rows *rows = &r->rows;
+    const size_t         begin = r->range[range], end = r->range[range + 1];
+    cell                *cells = r->cell[worker];
+    const size_t        *first = r->c->first[r->generated];
+    memset(r->weight + first[begin], 0, (first[end] - first[begin]) * sizeof *r->weight);
+    for (uint32_t row = 0; row < rows->n; row++) {
+        size_t o = find_occurrence(rows, row, begin);
+        if (o == rows->occurs[row + 1] || rows->occurrence[o].pair >= end) continue;
+        spread(r, row, cells);
+        for (; o < rows->occurs[row + 1] && rows->occurrence[o].pair < end; o++)
+            add_probabilities(r, rows->occurrence[o], cells);
+        if (row % 1024 == 0)
+            PK_TRY(report(r, worker, ((double)range + (double)row / rows->n) / (double)r->n_ranges));
+    }
+    for (size_t pair = begin; pair < end; pair++) finish_pair(r, pair);
+    return report(r, worker, (double)(range + 1) / (double)r->n_ranges);
+}
+
+/* ---- second sweep: counts, then probabilities ---- */
+
+/* exp(digamma(x)), by the recurrence up to x >= 7 and then the asymptotic series; the sum of
+ * 1 / (x + k) is kept as one fraction */
+static double exp_digamma(double x) {
+    double above = 0, below = 1;
+    for (; x < 7; x++) {
+        above = above * x + below;
+        below *= x;
+    }
+    x -= 0.5;
+    const double y = 1 / (x * x);
+    const double series =
+        y * (1.0 / 24 - y * (7.0 / 960 - y * (31.0 / 8064 - y * (127.0 / 30720))));
+    return x * exp(series - above / below);
+}
+
+/* Where the row has counts of 1 and more, what has next to none need not be computed: it would be
+ * below the tiniest. */
+static float variational(double count, double inverse_total, bool full) {
+    const double x = count + alpha;
+    if (full && x < 0.0144) return tiniest;
+    const float prob = (float)(exp_digamma(x) * inverse_total);
+    return prob > tiniest ? prob : tiniest;
+}
+
+static void count_occurrence(training *r, pk_align_occurrence o, cell *cells, double *distance) {
+    const size_t           first = r->c->first[r->generated][o.pair];
+    const uint32_t         m = length(r, o.pair, r->generated), n = length(r, o.pair, r->given);
+    const uint32_t        *word = r->c->token[r->generated] + first;
+    const pk_align_curves *curves = &r->curves;
+    const float            rises = curves->rising[curves->start[n] + o.position];
+    const float            falls = curves->falling[curves->start[n] + o.position];
+    const float           *rising = curves->rising + curves->start[m] + 1;
+    const float           *falling = curves->falling + curves->start[m] + 1;
+    const float           *weight = r->weight + first;
+    const float            at = (float)o.position / (float)n, step = 1 / (float)m;
+    float                  far = 0;
+    for (uint32_t j = 0; j < m; j++) {
+        cell       *c = &cells[word[j]];
+        const float a = rises * falling[j], b = falls * rising[j];
+        const float posterior = c->prob * (a < b ? a : b) * weight[j];
+        c->count += (double)posterior;
+        far += posterior * fabsf(at - (float)j * step);
+    }
+    *distance += (double)far;
+}
+
+static void update_row(training *r, uint32_t row, const cell *cells) {
+    const pk_align_rows *rows = &r->rows;
+    double               total = 0;
+    for (uint64_t e = rows->entry[row]; e < rows->entry[row + 1]; e++)
+        total += cells[rows->word[e]].count + alpha;
+    const double inverse = 1 / exp_digamma(total);
+    for (uint64_t e = rows->entry[row]; e < rows->entry[row + 1]; e++)
+        rows->prob[e] = variational(cells[rows->word[e]].count, inverse, total >= 1);
+}
+
+static pk_status count_part(void *context, size_t part, int32_t worker) {
+    training            *r = context;
+    const pk_align_rows *rows = &r->rows;
+    cell                *cells = r->cell[worker];
+    r->partial[part] = 0;
+    for (uint32_t row = rows->part[part]; row < rows->part[part + 1]; row++) {
+        spread(r, row, cells);
+        for (size_t o = rows->occurs[row]; o < rows->occurs[row + 1]; o++)
+            count_occurrence(r, rows->occurrence[o], cells, &r->partial[part]);
+        update_row(r, row, cells);
+    }
+    return report(r, worker, (double)(part + 1) / (double)rows->n_parts);
+}
+
+static void update_null(training *r) {
+    const size_t    words = r->c->words[r->generated].n;
+    const uint32_t *word = r->c->token[r->generated];
+    cell           *cells = r->cell[0];
+    double          total = 0;
+    for (size_t w = 0; w < words; w++) cells[w].count = 0;
+    for (size_t i = 0; i < r->c->n_tokens[r->generated]; i++)
+        cells[word[i]].count += (double)r->nulls[i];
+    for (size_t w = 0; w < words; w++) total += cells[w].count + alpha;
+    for (size_t w = 0; w < words; w++)
+        r->null[w] = variational(cells[w].count, 1 / exp_digamma(total), total >= 1);
+}
+
+/* ---- iterations ---- */
+
+static pk_status update_tension(training *r) {
+    const double words = (double)r->c->n_tokens[r->generated];
+    double       distance = 0;
+    for (size_t part = 0; part < r->rows.n_parts; part++) distance += r->partial[part];
+    return pk_align_tension_update(r->size, r->n_sizes, words, distance / words, r->t->threads,
+                                   r->partial, &r->tension);
+}
+
+static pk_status iterate(training *r, int32_t iteration) {
+    const int32_t threads = r->t->threads;
+    r->first_iteration = iteration == 0;
+    pk_align_curves_set(&r->curves, r->occurs, r->tension);
+    PK_TRY(pk_align_parallel(threads, r->n_sizes, set_scale, r));
+    PK_TRY(pk_align_parallel(threads, r->n_ranges, sum_range, r));
+    r->done++;
+    PK_TRY(pk_align_parallel(threads, r->rows.n_parts, count_part, r));
+    r->done++;
+    update_null(r);
+    return iteration > 0 ? update_tension(r) : PK_OK;
+}
+
+pk_status pk_align_train(const pk_align_training *t, pk_align_table *out) {
+    training r = { .t = t, .c = t->corpus, .given = t->given, .generated = !t->given,
+                   .tension = PK_ALIGN_TENSION, .steps = 2.0 * (t->iterations - 1) };
+    *out = (pk_align_table){ 0 };
+    pk_status status = open_all(&r);
+    for (int32_t i = 0; i + 1 < t->iterations && status == PK_OK; i++) status = iterate(&r, i);
+    if (status == PK_OK) status = pk_align_prune(&r.rows, r.null, r.c->words[r.generated].n, out);
+    out->tension = r.tension;
+    out->p_null = PK_ALIGN_NULL;
+    close_all(&r);
+    return status;
+}
