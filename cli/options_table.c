@@ -289,7 +289,7 @@ static const pk_cli_option align_options[] = {
          "where to write the lexical table as text: given word, generated word, natural logarithm of its "
          "probability, for all within e^-4 of the best"),
     INT("iterations", iterations, 1, 1000, "5", "of EM, as fast_align counts them: the last one aligns"),
-    INT("threads", threads, 1, MOST_THREADS, "one per core", "threads; the result is the same with any number"),
+    INT("threads", threads, 1, PK_MOST_THREADS, "one per core", "threads; the result is the same with any number"),
     QUIET_OPTION,
     HELP_OPTION,
     END
