@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "align/align_model.h"
-#include "vocab/token_list.h"
+#include "base/hash.h"
 
 enum { VERSION = 1, MOST_PARTS = 15, ALIGNMENT = 8 };
 static const char magic[8] = "PKALIGN";
@@ -58,8 +58,8 @@ static size_t filled_up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNME
 static uint64_t hash_parts(const part *list, size_t n) {
     uint64_t hash = 0;
     for (size_t i = 0; i < n; i++) {
-        const uint64_t both[2] = { hash, pk_token_hash(*list[i].data, list[i].size) };
-        hash = pk_token_hash(both, sizeof both);
+        const uint64_t both[2] = { hash, pk_hash(*list[i].data, list[i].size) };
+        hash = pk_hash(both, sizeof both);
     }
     return hash;
 }
@@ -94,7 +94,7 @@ pk_status pk_align_model_save(const pk_align_model *m, const char *path) {
     h.size = sizeof h;
     for (size_t i = 0; i < n; i++) h.size += filled_up(list[i].size);
     h.parts = hash_parts(list, n);
-    h.checksum = pk_token_hash(&h, offsetof(header, checksum));
+    h.checksum = pk_hash(&h, offsetof(header, checksum));
     PK_TRY(pk_file_writer_open(path, &file));
     pk_file_writer_add(&file, &h, sizeof h);
     for (size_t i = 0; i < n; i++) {
@@ -107,7 +107,7 @@ pk_status pk_align_model_save(const pk_align_model *m, const char *path) {
 /* ---- reading ---- */
 
 static bool header_fits(const header *h, size_t size) {
-    bool fits = h->checksum == pk_token_hash(h, offsetof(header, checksum)) && h->size == size &&
+    bool fits = h->checksum == pk_hash(h, offsetof(header, checksum)) && h->size == size &&
                 h->method < PK_ALIGN_N_METHODS && (h->has[0] || h->has[1]) &&
                 (h->method == PK_ALIGN_ONE_WAY || (h->has[0] && h->has[1])) && h->spm_size <= size;
     for (int i = 0; i < 2; i++) {

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
-#include "vocab/token_list.h"
 
 enum { FIRST_ROOM = 256 };
 
@@ -16,7 +16,7 @@ pk_text pk_align_words_name(const pk_align_words *w, uint32_t word) {
 
 /* the slot where the name is, or where it would go */
 static uint32_t slot_of(const pk_align_words *w, const char *name, size_t size) {
-    uint32_t at = (uint32_t)pk_token_hash(name, size) & w->mask;
+    uint32_t at = (uint32_t)pk_hash(name, size) & w->mask;
     for (;; at = (at + 1) & w->mask) {
         if (w->slot[at] == PK_ALIGN_NO_WORD) return at;
         const pk_text there = pk_align_words_name(w, w->slot[at]);
