@@ -289,9 +289,11 @@ static void tell_single(const settings *s, const char *what, const char *shape, 
 static void run_both_ways(pk_session *session, int32_t sentence, uint64_t *seed) {
     pk_ask    ask[LENGTH + 1] = { 0 };
     pk_answer answer[LENGTH + 1];
-    pk_pass   pass = { .room = LENGTH, .ask = ask, .answer = answer, .see_all = true };
+    pk_pass   pass = { .room = LENGTH, .ask = ask, .answer = answer };
     for (int32_t i = 0; i < LENGTH; i++)
-        pk_ask_add(&pass, (pk_ask){ .token = random_token(seed), .pos = i, .top_k = 1 });
+        pk_ask_add(
+            &pass,
+            (pk_ask){ .token = random_token(seed), .pos = i, .parent = i, .block = 1, .top_k = 1 });
     OR_STOP(pk_session_run(session, &(pk_request){ sentence, &pass }, 1));
 }
 

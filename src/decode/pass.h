@@ -20,6 +20,8 @@ typedef struct pk_ask {
     int32_t pos;           /* target position; always explicit */
     int32_t parent;        /* 0: follows the row's history; i > 0: follows ask i;
                               -n: follows the history but for its last n tokens */
+    int32_t block;         /* 0: sees what it follows. Else: asks that stand one behind the other with the same
+                              row and block are a chain in which each sees all of the others too */
     int32_t top_k;         /* how many of the best next tokens to tell; 0: only remember it */
     bool    logp;          /* tell log-probabilities (costs a sum over the vocabulary) */
     bool    attention;     /* tell where it looked in the source */
@@ -49,7 +51,6 @@ typedef struct pk_pass {
     int32_t    n, room;
     pk_ask    *ask;        /* 1 .. n; 0 stands for the history itself */
     pk_answer *answer;     /* 1 .. n, valid in absorb() */
-    bool       see_all;    /* asks see each other (bidirectional) instead of only their ancestors */
     int32_t    n_cost;     /* cost[w]: what w asks of this sentence cost, one ask costing 1, at the */
     const float *cost;     /*   present load; w = 0 .. n_cost - 1; NULL: nothing is known */
     int32_t    follow;     /* most steps an ask that is alone in its pass may follow; 0: none */
@@ -63,6 +64,10 @@ typedef struct pk_verdict {
     bool    done;
 } pk_verdict;
 
+/* does ask i belong to the block of the ask before it? Then it must follow that one. */
+static inline bool pk_ask_continues(const pk_pass *p, int32_t i) {
+    return i > 1 && p->ask[i].block && p->ask[i].block == p->ask[i - 1].block && p->ask[i].row == p->ask[i - 1].row;
+}
 static inline int32_t pk_ask_add(pk_pass *p, pk_ask a) { assert(p->n < p->room); p->ask[++p->n] = a; return p->n; }
 static inline void pk_keep_tip(pk_verdict *v, int32_t tip) { assert(v->n_rows < v->room); v->tip[v->n_rows++] = tip; }
 static inline void pk_keep(pk_verdict *v, int32_t ask) { pk_keep_tip(v, ask); }         /* new row, ending in this ask */

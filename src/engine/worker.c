@@ -55,7 +55,11 @@ static pk_strategy_limits largest(pk_strategy_limits a, pk_strategy_limits b) {
                                  larger(a.slots, b.slots), larger(a.top_k, b.top_k) };
 }
 
-enum { USUAL_LENGTH = 128, ENCODE_SENTENCES = 256 /* at once */ };
+enum {
+    USUAL_LENGTH = 128,
+    ENCODE_SENTENCES = 256, /* at once */
+    VISIBLE = 16 << 20      /* slots listed in a pass, 64 MB: far more than usual sentences see */
+};
 
 /* Memory is planned for usual sentences and for one worst case; more than that waits its turn. */
 static pk_session_limits plan_session(const pk_worker_options *o, const pk_config *c,
@@ -75,6 +79,8 @@ static pk_session_limits plan_session(const pk_worker_options *o, const pk_confi
     const int32_t listed = 2 * (c->max_target + c->n_suppressed) + 6;
     m.listed = larger(worst.asks * listed,
                       m.asks * (2 * c->n_suppressed + 6) + o->batch * worst.rows * listed);
+    const int64_t alone = (int64_t)worst.asks * m.path; /* one sentence fits in any case */
+    m.visible = alone < VISIBLE ? VISIBLE : alone < INT32_MAX ? (int32_t)alone : INT32_MAX;
     return m;
 }
 
@@ -256,7 +262,7 @@ static void propose(pk_worker *w, const pk_queue *q) {
         pk_live *l = &w->live[i];
         if (l->ready) continue;
         l->pass.n = 0;
-        l->pass.see_all = l->pass.aside = false;
+        l->pass.aside = false;
         l->pass.follow = follow;
         l->pass.cost = w->cost.cost;
         l->pass.n_cost = 3;
@@ -275,13 +281,16 @@ static int64_t tokens_listed(const pk_pass *p, int32_t n_suppressed) {
 static int32_t group(pk_worker *w, int32_t first) {
     const pk_session_limits *max = pk_session_max(w->session);
     int32_t                  n = 0;
-    int64_t                  asks = 0, listed = 0;
+    int64_t                  asks = 0, listed = 0, visible = 0;
     for (int32_t i = first; i < w->n_live; i++) {
         asks += w->live[i].pass.n;
         listed += tokens_listed(&w->live[i].pass, w->config.n_suppressed);
-        if (asks > max->asks || asks > pk_session_free_slots(w->session) || listed > max->listed)
+        w->request[n] = (pk_request){ w->live[i].sentence, &w->live[i].pass };
+        visible += pk_session_visible(w->session, &w->request[n]);
+        if (asks > max->asks || asks > pk_session_free_slots(w->session) || listed > max->listed ||
+            visible > max->visible)
             break;
-        w->request[n++] = (pk_request){ w->live[i].sentence, &w->live[i].pass };
+        n++;
     }
     return n;
 }

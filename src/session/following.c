@@ -8,19 +8,22 @@
 static bool follows(const pk_pass *p) {
     const pk_ask *a = &p->ask[1];
     return p->n == 1 && a->follow > 1 && a->top_k == 1 && a->n_target == 0 && !a->attention &&
-           !p->see_all && a->parent == 0 && a->row == 0;
+           a->block == 0 && a->parent == 0 && a->row == 0;
 }
 
 int32_t pk_session_steps(const pk_session *s, const pk_request *request, int32_t n) {
     /* an ensemble's log-probabilities are put together on the host */
     const bool can = s->on->follow && s->n_members == 1;
-    int32_t    steps = can && n ? s->slots.n_free / n : 0, wanted = 0;
+    int32_t    steps = can && n ? s->slots.n_free / n : 0, wanted = 0, longest = 0;
     for (int32_t i = 0; i < n; i++) {
         const pk_pass *p = request[i].pass;
         if (!follows(p)) return 0;
         if (p->ask[1].follow > wanted) wanted = p->ask[1].follow;
+        const int32_t depth = pk_slots_depth(&s->slots, s->sentence[request[i].sentence].tip[0]);
+        if (depth > longest) longest = depth;
     }
     if (wanted < steps) steps = wanted;
+    if (steps && steps > s->max.visible / n - longest) steps = s->max.visible / n - longest;
     return steps > 1 ? steps : 0;
 }
 

@@ -1,7 +1,8 @@
-/* lowering.c - from asks and parents to one list of visible slots per token.
+/* lowering.c - from asks and parents to lists of visible slots.
  *
- * Both rules of visibility end here: an ask sees its ancestors, or (see_all) the history and every
- * ask of its pass. The attention kernel knows lists only; no mask exists. */
+ * Both rules of visibility end here: an ask sees the path to itself, and the asks of a block see
+ * the path to the last of them, in one list that they share. The attention kernel knows lists only;
+ * no mask exists. */
 #include "session/session_parts.h"
 
 /* the slot an ask follows */
@@ -18,7 +19,8 @@ static pk_status check(const pk_session *s, const session_sentence *e, const pk_
         const pk_ask *a = &p->ask[i];
         const bool    ok = a->row >= 0 && a->row < e->n_rows && a->parent < i &&
                         a->token >= PK_NO_TOKEN && a->token < c->target_vocab && a->pos >= 0 &&
-                        a->pos < c->max_target && a->top_k >= 0 && a->top_k <= s->max.top_k;
+                        a->pos < c->max_target && a->top_k >= 0 && a->top_k <= s->max.top_k &&
+                        (!pk_ask_continues(p, i) || a->parent == i - 1);
         if (!ok) PK_FAIL(PK_ARGUMENT, "ask %d of a pass is out of range", i);
         *listed += (int64_t)a->n_ban + a->n_target + c->n_suppressed;
     }
@@ -48,32 +50,38 @@ static pk_status take_slots(pk_session *s, session_sentence *e, const pk_pass *p
     return PK_OK;
 }
 
-static int32_t list_ancestors(pk_session *s, int32_t g, int32_t *out) {
-    return pk_slots_path(&s->slots, s->slot[g], out);
-}
-
-static int32_t list_all(pk_session *s, const session_sentence *e, const pk_ask *a, int32_t *out) {
-    int32_t n = pk_slots_path(&s->slots, e->tip[a->row], out);
-    for (int32_t i = 0; i < e->n_asks; i++) out[n++] = s->slot[e->first_ask + i];
-    return n;
+/* the last ask of i's block; i itself where there is none */
+static int32_t last_of_block(const pk_pass *p, int32_t i) {
+    while (i < p->n && pk_ask_continues(p, i + 1)) i++;
+    return i;
 }
 
 static pk_status list_visible(pk_session *s, const session_sentence *e, const pk_pass *p) {
-    for (int32_t i = 1; i <= p->n; i++) {
-        const pk_ask *a = &p->ask[i];
-        const int32_t g = e->first_ask + i - 1;
-        const int32_t most = pk_slots_depth(&s->slots, e->tip[a->row]) + p->n;
-        if (most > s->max.path)
+    for (int32_t i = 1; i <= p->n;) {
+        const int32_t last = last_of_block(p, i), slot = s->slot[e->first_ask + last - 1];
+        const int32_t count = pk_slots_depth(&s->slots, slot), first = s->n_list;
+        if (count > s->max.path)
             PK_FAIL(PK_NO_MEMORY, "a history of more than %d tokens", s->max.path);
-        if (s->n_list > INT32_MAX - most)
-            PK_FAIL(PK_NO_MEMORY, "a pass sees more tokens than can be listed");
-        s->first[g] = s->n_list;
-        s->count[g] = p->see_all ? list_all(s, e, a, s->list + s->n_list)
-                                 : list_ancestors(s, g, s->list + s->n_list);
-        assert(s->count[g] <= most);
-        s->n_list += s->count[g];
+        if (count > s->max.visible - (s->n_list - s->n_listed))
+            PK_FAIL(PK_NO_MEMORY, "the asks of a pass see more than %d tokens", s->max.visible);
+        s->n_list += pk_slots_path(&s->slots, slot, s->list + first);
+        for (; i <= last; i++) {
+            s->first[e->first_ask + i - 1] = first;
+            s->count[e->first_ask + i - 1] = count;
+        }
     }
     return PK_OK;
+}
+
+int64_t pk_session_visible(const pk_session *s, const pk_request *request) {
+    const session_sentence *e = &s->sentence[request->sentence];
+    const pk_pass          *p = request->pass;
+    int64_t                 sum = 0;
+    for (int32_t i = 1; i <= p->n; i++) {
+        assert(p->ask[i].row >= 0 && p->ask[i].row < e->n_rows);
+        if (!pk_ask_continues(p, i)) sum += pk_slots_depth(&s->slots, e->tip[p->ask[i].row]) + p->n;
+    }
+    return sum;
 }
 
 static bool wants_attention(const pk_pass *p) {

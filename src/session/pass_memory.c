@@ -84,7 +84,7 @@ int32_t pk_session_most_rows(const pk_session *s) {
 
 pk_status pk_session_open_pass(pk_session *s) {
     const int32_t asks = s->on->round(s->on->self, s->max.asks);
-    const size_t  list = (size_t)s->max.listed + (size_t)s->max.asks * (size_t)s->max.path;
+    const size_t  list = (size_t)s->max.listed + (size_t)s->max.visible;
     lay_out_up(s, NULL, asks, asks);
     PK_TRY(pk_twin_open(s->on, s->up_used + rounded(list * sizeof *s->list), &s->up));
     PK_TRY(pk_twin_open(s->on, lay_out_down(s, NULL, asks, asks), &s->down));

@@ -58,6 +58,13 @@ static pk_status check_limits(const pk_backend *on, const pk_session_limits *max
     return PK_OK;
 }
 
+/* slots that may be listed: what was asked for, or all there can be; offsets are 32 bits wide */
+static int32_t most_visible(const pk_session_limits *max) {
+    const int64_t all = (int64_t)max->asks * max->path, room = INT32_MAX - max->listed;
+    const int64_t most = max->visible && max->visible < all ? max->visible : all;
+    return (int32_t)(most < room ? most : room);
+}
+
 static pk_status open_here(const pk_ensemble *all, const pk_backend *on,
                            const pk_session_limits *max, pk_session **out) {
     pk_session *s;
@@ -65,6 +72,7 @@ static pk_status open_here(const pk_ensemble *all, const pk_backend *on,
     PK_TRY(check_limits(on, max));
     PK_TRY(PK_TAKE(&s, 1));
     *s = (pk_session){ .on = on, .max = *max, .config = all->config };
+    s->max.visible = most_visible(max);
     pk_status status;
     PK_GOTO(pk_session_open_members(s, all, pk_session_most_rows(s)));
     PK_GOTO(pk_slots_open(&s->slots, max->slots));

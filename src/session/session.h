@@ -25,6 +25,7 @@ typedef struct pk_session_limits {
     int32_t path;                               /* target tokens of one history, pass included */
     int32_t top_k;                              /* of one ask */
     int32_t listed;                             /* tokens in ban and target lists of one pass */
+    int32_t visible;                            /* slots in lists of what its asks see; 0: as many as there can be */
 } pk_session_limits;
 
 typedef struct pk_sentence_tokens { const int32_t *token; int32_t n; } pk_sentence_tokens;
@@ -44,6 +45,9 @@ pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int
 pk_status pk_session_run(pk_session *s, const pk_request *request, int32_t n);
 void      pk_session_commit(pk_session *s, int32_t sentence, const pk_verdict *verdict);
 void      pk_session_forget(pk_session *s, int32_t sentence);
+
+/* slots that the asks of a request may see at most, to keep a pass within max.visible */
+int64_t pk_session_visible(const pk_session *s, const pk_request *request);
 
 /* what is left of the limits, for those who fill a session */
 int32_t pk_session_free_slots(const pk_session *s);

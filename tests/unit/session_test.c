@@ -1,128 +1,7 @@
 /* session_test.c - the laws of a session, on random networks, for every backend and type:
- * alone = in a batch, one pass of a block = single steps, a pass is a question, every slot returns.
+ * alone = in a batch, one pass of a chain = single steps, a pass is a question, every slot returns.
  * "Equal" is bitwise throughout. */
-#include "check.h"
-
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "backend/list.h"
-#include "far.h"
-#include "session/session.h"
-#include "session/session_parts.h"
-#include "tiny_network.h"
-
-typedef struct kind {
-    const char *backend;
-    pk_dtype    type; /* of the weights */
-    int32_t     threads;
-    pk_dtype    arithmetic;
-} kind;
-
-typedef struct world { /* one network, one session */
-    const kind  *kind;
-    tiny_network tiny;
-    pk_backend   on;
-    pk_session  *s;
-    pk_ask       ask[16];
-    pk_answer    answer[16];
-    int32_t      tips[8];
-} world;
-
-static const pk_session_limits limits = { .sentences = 4,
-                                          .source_tokens = 64,
-                                          .source_length = 20,
-                                          .encode_tokens = 64,
-                                          .rows = 4,
-                                          .asks = 32,
-                                          .slots = 96,
-                                          .path = 48,
-                                          .top_k = 4,
-                                          .listed = 600 };
-static const int32_t           source_a[] = { 5, 9, 11, 3, 27, 8, 0 }, source_b[] = { 33, 2, 0 },
-                     source_c[] = { 7, 7, 21, 14, 1, 0 };
-static const pk_sentence_tokens sources[] = { { source_a, 7 }, { source_b, 3 }, { source_c, 6 } };
-
-static const kind kinds[] = {
-    { "ref", PK_F32, 1, PK_F32 },  { "cpu", PK_F32, 1, PK_F32 },  { "cpu", PK_F32, 2, PK_F32 },
-    { "cpu", PK_F16, 1, PK_F32 },  { "ref", PK_I8, 1, PK_F32 },   { "cpu", PK_I8, 1, PK_F32 },
-    { "cpu", PK_I8, 2, PK_F32 },   { "far", PK_F32, 1, PK_F32 },  { "far", PK_I8, 1, PK_F32 },
-    { "cuda", PK_F32, 1, PK_F32 }, { "cuda", PK_F16, 1, PK_F16 }, { "cuda", PK_F32, 1, PK_BF16 },
-    { "cuda", PK_I8, 1, PK_F16 },
-};
-enum { N_HOST_KINDS = 9, N_ALL_KINDS = sizeof kinds / sizeof *kinds };
-static int n_kinds; /* those of the host, and the GPU's where there is one */
-
-static int find_kinds(void **state) {
-    pk_backend on;
-    (void)state;
-    n_kinds = pk_backend_open("cuda", 1, PK_F16, &on) == PK_OK ? N_ALL_KINDS : N_HOST_KINDS;
-    pk_backend_close(&on);
-    return 0;
-}
-
-static pk_status open_backend(const kind *k, pk_backend *out) {
-    return backend_open(k->backend, k->threads, k->arithmetic, out);
-}
-
-static void open_world(world *w, const kind *k) {
-    const pk_config c = tiny_config();
-    memset(w, 0, sizeof *w);
-    w->kind = k;
-    ASSERT_OK(tiny_network_open(&c, k->type, 7, &w->tiny));
-    ASSERT_OK(open_backend(k, &w->on));
-    ASSERT_OK(pk_session_open(&w->tiny.net, &w->on, &limits, &w->s));
-}
-
-static void close_world(world *w) {
-    assert_int_equal(pk_session_free_slots(w->s), limits.slots); /* nothing leaks */
-    assert_int_equal(pk_session_free_source(w->s), limits.source_tokens);
-    assert_int_equal(pk_session_free_sentences(w->s), limits.sentences);
-    pk_session_close(w->s);
-    pk_backend_close(&w->on);
-    tiny_network_close(&w->tiny);
-}
-
-static pk_pass new_pass(world *w) {
-    return (pk_pass){ .room = 15, .ask = w->ask, .answer = w->answer };
-}
-
-static void keep_and_commit(world *w, int32_t sentence, int32_t tip) {
-    pk_verdict v = { .room = 8, .tip = w->tips };
-    pk_keep(&v, tip);
-    pk_session_commit(w->s, sentence, &v);
-}
-
-/* runs one chain of tokens from the tip; copies the best two candidates of every ask */
-static void run_chain(world *w, int32_t sentence, const int32_t *token, int32_t n, int32_t pos,
-                      pk_candidate *out) {
-    pk_pass p = new_pass(w);
-    for (int32_t i = 0, at = 0; i < n; i++)
-        at = pk_ask_add(
-            &p,
-            (pk_ask){ .token = token[i], .pos = pos + i, .parent = at, .top_k = 2, .logp = true });
-    ASSERT_OK(pk_session_run(w->s, &(pk_request){ sentence, &p }, 1));
-    for (int32_t i = 0; i < n; i++) memcpy(out + 2 * i, w->answer[i + 1].top, 2 * sizeof *out);
-}
-
-/* the pass was only a question: the sentence's one row stays as it was */
-static void keep_as_it_was(world *w, int32_t sentence) {
-    pk_verdict v = { .room = 8, .tip = w->tips };
-    pk_keep_row(&v, 0);
-    pk_session_commit(w->s, sentence, &v);
-}
-
-static void ask_chain(world *w, int32_t sentence, const int32_t *token, int32_t n,
-                      pk_candidate *out) {
-    run_chain(w, sentence, token, n, 0, out);
-    keep_as_it_was(w, sentence);
-}
-
-static const int32_t words[] = { PK_NO_TOKEN, 12, 30, 4, 18, 25, 6, 39 };
-enum { N_WORDS = 8 };
+#include "session_world.h"
 
 static void a_block_equals_steps_and_a_pass_is_a_question(void **state) {
     (void)state;
@@ -275,28 +154,6 @@ static void a_tree_equals_its_branches(void **state) {
     close_world(&w);
 }
 
-/* see_all: the order of the tokens' asks decides nothing but positions; causal differs */
-static void see_all_looks_ahead(void **state) {
-    world        w;
-    int32_t      id;
-    pk_candidate causal[2 * 3];
-    (void)state;
-    open_world(&w, &kinds[1]);
-    ASSERT_OK(pk_session_encode(w.s, sources, 1, &id));
-    const int32_t a[] = { 12, 3, 8 };
-    ask_chain(&w, id, a, 3, causal);
-    pk_pass p = new_pass(&w);
-    p.see_all = true;
-    for (int32_t i = 0, at = 0; i < 3; i++)
-        at = pk_ask_add(
-            &p, (pk_ask){ .token = a[i], .pos = i, .parent = at, .top_k = 2, .logp = true });
-    ASSERT_OK(pk_session_run(w.s, &(pk_request){ id, &p }, 1));
-    assert_true(w.answer[1].top[0].logp != causal[0].logp); /* the first sees the others now */
-    for (int i = 0; i < 3; i++) assert_int_equal(w.s->count[i], 3);
-    pk_session_forget(w.s, id);
-    close_world(&w);
-}
-
 static void bans_targets_and_log_sums_fit_together(void **state) {
     world   w;
     int32_t id, all[40], ban[2];
@@ -362,116 +219,6 @@ static void asks_out_of_range_are_refused_and_nothing_is_lost(void **state) {
         pk_pass p = new_pass(&w);
         pk_ask_add(&p, bad[i]);
         ASSERT_STATUS(PK_ARGUMENT, pk_session_run(w.s, &(pk_request){ id, &p }, 1));
-    }
-    pk_session_forget(w.s, id);
-    close_world(&w);
-}
-
-/* what a recording is of: every part counts, none runs into the next */
-static void keys_of_recordings_differ(void **state) {
-    enum { TOP_K = (1 << PK_KEY_TOP_K_BITS) - 1, ROWS = (1 << PK_KEY_ROW_BITS) - 1 };
-    const uint64_t keys[] = {
-        pk_session_key(PK_KEY_ENCODE, 0, 0, 8),
-        pk_session_key(PK_KEY_ENCODE, 0, 0, ROWS),
-        pk_session_key(PK_KEY_DECODE, 0, 0, 8),
-        pk_session_key(PK_KEY_DECODE | PK_KEY_TOLD, 0, 0, 8),
-        pk_session_key(PK_KEY_DECODE | PK_KEY_SUMS, 0, 0, 8),
-        pk_session_key(PK_KEY_DECODE | PK_KEY_STEPS, 0, 0, 8),
-        pk_session_key(PK_KEY_DECODE, 1, 0, 8),
-        pk_session_key(PK_KEY_DECODE, TOP_K, 0, 8),
-        pk_session_key(PK_KEY_DECODE, 0, 1, 8),
-        pk_session_key(PK_KEY_DECODE, 0, ROWS, 8),
-        pk_session_key(PK_KEY_DECODE, 0, 0, ROWS),
-        pk_session_key(PK_KEY_DECODE, 0, 0, 9),
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        for (size_t j = 0; j < i; j++) assert_true(keys[i] != keys[j]);
-}
-
-static void limits_without_a_key_are_refused(void **state) {
-    world w;
-    (void)state;
-    open_world(&w, &kinds[0]);
-    pk_session_limits large[] = { limits, limits, limits };
-    large[0].asks = 1 << PK_KEY_ROW_BITS;
-    large[1].encode_tokens = 1 << PK_KEY_ROW_BITS;
-    large[2].top_k = 1 << PK_KEY_TOP_K_BITS;
-    for (int i = 0; i < 3; i++) {
-        pk_session *s;
-        ASSERT_STATUS(PK_ARGUMENT, pk_session_open(&w.tiny.net, &w.on, &large[i], &s));
-        assert_null(s);
-    }
-    close_world(&w);
-}
-
-/* ---- contracts: who breaks one is stopped, while assertions are on ---- */
-
-static void run_again_without_a_verdict(world *w, int32_t id) {
-    pk_candidate out[2];
-    run_chain(w, id, words, 1, 0, out);
-    run_chain(w, id, words, 1, 0, out);
-}
-
-static void commit_twice(world *w, int32_t id) {
-    pk_candidate out[2];
-    run_chain(w, id, words, 1, 0, out);
-    keep_and_commit(w, id, 1);
-    keep_and_commit(w, id, 0);
-}
-
-static void keep_an_ask_there_is_not(world *w, int32_t id) {
-    pk_candidate out[2];
-    run_chain(w, id, words, 1, 0, out);
-    keep_and_commit(w, id, 2);
-}
-
-static void keep_a_row_there_is_not(world *w, int32_t id) {
-    pk_candidate out[2];
-    run_chain(w, id, words, 1, 0, out);
-    keep_and_commit(w, id, -2);
-}
-
-static void ask_twice_for_a_sentence(world *w, int32_t id) {
-    pk_pass p = new_pass(w);
-    pk_ask_add(&p, (pk_ask){ .token = 4, .top_k = 1 });
-    const pk_request twice[] = { { id, &p }, { id, &p } };
-    ASSERT_OK(pk_session_run(w->s, twice, 2));
-}
-
-static void add_too_many_asks(world *w, int32_t id) {
-    pk_pass p = new_pass(w);
-    (void)id;
-    for (int i = 0; i <= p.room; i++) pk_ask_add(&p, (pk_ask){ .token = 4 });
-}
-
-static void broken_contracts_are_caught(void **state) {
-    static void (*const breaks[])(world * w, int32_t id) = {
-        run_again_without_a_verdict, commit_twice,
-        keep_an_ask_there_is_not,    keep_a_row_there_is_not,
-        ask_twice_for_a_sentence,    add_too_many_asks,
-    };
-    world   w;
-    int32_t id;
-    (void)state;
-#ifdef NDEBUG
-    skip();
-#endif
-    open_world(&w, &kinds[0]);
-    ASSERT_OK(pk_session_encode(w.s, sources, 1, &id));
-    for (size_t i = 0; i < sizeof breaks / sizeof *breaks; i++) {
-        int status = 0;
-        fflush(NULL);
-        const pid_t child = fork();
-        assert_true(child >= 0);
-        if (child == 0) {
-            signal(SIGABRT, SIG_DFL);
-            if (!freopen("/dev/null", "w", stderr)) _exit(1); /* what assert() prints */
-            breaks[i](&w, id);
-            _exit(0);
-        }
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
     }
     pk_session_forget(w.s, id);
     close_world(&w);
@@ -641,13 +388,9 @@ int main(void) {
         cmocka_unit_test(encoding_between_passes_changes_nothing),
         cmocka_unit_test(rows_share_their_past),
         cmocka_unit_test(a_tree_equals_its_branches),
-        cmocka_unit_test(see_all_looks_ahead),
         cmocka_unit_test(bans_targets_and_log_sums_fit_together),
         cmocka_unit_test(attention_is_told_where_it_was_asked),
         cmocka_unit_test(asks_out_of_range_are_refused_and_nothing_is_lost),
-        cmocka_unit_test(keys_of_recordings_differ),
-        cmocka_unit_test(limits_without_a_key_are_refused),
-        cmocka_unit_test(broken_contracts_are_caught),
         cmocka_unit_test(a_pass_allocates_nothing),
         cmocka_unit_test(following_equals_steps),
         cmocka_unit_test(opening_survives_every_failed_allocation),

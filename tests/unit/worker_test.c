@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/worker.h"
+#include "session/session_parts.h"
 #include "tiny_network.h"
 
 enum { N_JOBS = 9 };
@@ -35,9 +36,13 @@ static pk_worker_options options_for(const char *spec, void **state) {
     return o;
 }
 
-/* decodes all jobs; returns how many times a sentence was encoded */
-static uint64_t decode(const tiny_network *tiny, const char *spec, int32_t usual_length,
-                       int32_t follow, pk_job *job) {
+typedef struct counts {
+    uint64_t encoded, passes; /* source tokens; passes of all sentences together */
+} counts;
+
+/* decodes all jobs; visible: slots that a pass may list, 0: as planned */
+static counts decode(const tiny_network *tiny, const char *spec, int32_t usual_length,
+                     int32_t follow, int32_t visible, pk_job *job) {
     pk_job   *order[N_JOBS];
     pk_worker w;
     void     *state;
@@ -47,6 +52,7 @@ static uint64_t decode(const tiny_network *tiny, const char *spec, int32_t usual
     const pk_ensemble all = pk_ensemble_alone(&tiny->net);
     ASSERT_OK(pk_worker_open(&w, &all, &o));
     w.on.follow = follow;
+    if (visible) w.session->max.visible = visible;
     pk_queue q = { .job = order, .n = N_JOBS };
     pk_worker_run(&w, &q, &o.plan);
     ASSERT_OK(w.status);
@@ -55,10 +61,10 @@ static uint64_t decode(const tiny_network *tiny, const char *spec, int32_t usual
     if (strncmp(spec, "greedy", 6) == 0 && usual_length > 1)
         assert_int_equal(w.stats.sentence_passes, w.stats.target_tokens);
     assert_int_equal(pk_session_free_slots(w.session), pk_session_max(w.session)->slots);
-    const uint64_t tokens = w.stats.source_tokens;
+    const counts all_of_it = { w.stats.source_tokens, w.stats.passes };
     pk_worker_close(&w);
     pk_memory_give(state);
-    return tokens;
+    return all_of_it;
 }
 
 static void sentences_put_back_come_out_the_same(void **state) {
@@ -69,8 +75,8 @@ static void sentences_put_back_come_out_the_same(void **state) {
     ASSERT_OK(tiny_network_open(&c, PK_F32, 3, &tiny));
     for (int s = 0; s < 2; s++) {
         pk_job         roomy[N_JOBS], tight[N_JOBS];
-        const uint64_t once = decode(&tiny, specs[s], 48, 0, roomy);
-        const uint64_t again = decode(&tiny, specs[s], 1, 0, tight);
+        const uint64_t once = decode(&tiny, specs[s], 48, 0, 0, roomy).encoded;
+        const uint64_t again = decode(&tiny, specs[s], 1, 0, 0, tight).encoded;
         assert_int_equal(once, 13 + 12 + 11 + 10 + 9 + 8 + 7 + 6 + 5);
         assert_true(again > once); /* some were put back */
         for (int i = 0; i < N_JOBS; i++) {
@@ -94,9 +100,9 @@ static void steps_left_to_the_device_change_nothing(void **state) {
     ASSERT_OK(tiny_network_open(&c, PK_F32, 3, &tiny));
     for (int s = 0; s < 3; s++) {
         pk_job plain[N_JOBS], followed[N_JOBS];
-        decode(&tiny, specs[s], 48, 0, plain);
+        decode(&tiny, specs[s], 48, 0, 0, plain);
         for (int32_t usual = 48; usual >= 1; usual -= 47) { /* with plenty of slots, and with few */
-            decode(&tiny, specs[s], usual, 5, followed);
+            decode(&tiny, specs[s], usual, 5, 0, followed);
             for (int i = 0; i < N_JOBS; i++) {
                 const pk_job_hypothesis *a = &plain[i].hypothesis[0];
                 const pk_job_hypothesis *b = &followed[i].hypothesis[0];
@@ -108,6 +114,53 @@ static void steps_left_to_the_device_change_nothing(void **state) {
         }
         for (int i = 0; i < N_JOBS; i++) pk_job_free(&plain[i]);
     }
+    tiny_network_close(&tiny);
+}
+
+/* with short lists of visible slots a pass is split, and steps are fewer; nothing else changes */
+static void passes_are_split_where_lists_are_short(void **state) {
+    (void)state;
+    static const char *const specs[] = { "greedy:min_length=30", "beam:size=3", "pgj:block=5" };
+    static const int32_t     room_for_one[] = { 50, 160, 270 };
+    const pk_config          c = tiny_config();
+    tiny_network             tiny;
+    ASSERT_OK(tiny_network_open(&c, PK_F32, 3, &tiny));
+    for (int s = 0; s < 3; s++)
+        for (int32_t follow = 0; follow <= 5; follow += 5) {
+            pk_job       roomy[N_JOBS], tight[N_JOBS];
+            const counts some = decode(&tiny, specs[s], 48, 0, 0, roomy);
+            const counts more = decode(&tiny, specs[s], 48, follow, room_for_one[s], tight);
+            assert_true(more.passes > some.passes);
+            for (int i = 0; i < N_JOBS; i++) {
+                const pk_job_hypothesis *a = &roomy[i].hypothesis[0], *b = &tight[i].hypothesis[0];
+                assert_int_equal(a->n, b->n);
+                assert_memory_equal(a->token, b->token, (size_t)a->n * sizeof *a->token);
+                pk_job_free(&roomy[i]);
+                pk_job_free(&tight[i]);
+            }
+        }
+    tiny_network_close(&tiny);
+}
+
+/* 128 sentences that may each ask for 512 tokens at once: lists are planned for usual ones */
+static void lists_are_planned_for_usual_lengths(void **state) {
+    (void)state;
+    pk_config    c = tiny_config();
+    tiny_network tiny;
+    pk_worker    w;
+    void        *options;
+    c.max_target = 512;
+    ASSERT_OK(tiny_network_open(&c, PK_F32, 3, &tiny));
+    pk_worker_options o = options_for("pj", &options);
+    o.batch = 128;
+    const pk_ensemble all = pk_ensemble_alone(&tiny.net);
+    ASSERT_OK(pk_worker_open(&w, &all, &o));
+    const pk_session_limits *max = pk_session_max(w.session);
+    assert_true(max->asks >= 128 * 512);
+    assert_true((size_t)max->visible * sizeof(int32_t) <= 64 << 20);
+    assert_true(max->visible >= 512 * max->path); /* a whole sentence alone */
+    pk_worker_close(&w);
+    pk_memory_give(options);
     tiny_network_close(&tiny);
 }
 
@@ -140,6 +193,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sentences_put_back_come_out_the_same),
         cmocka_unit_test(steps_left_to_the_device_change_nothing),
+        cmocka_unit_test(passes_are_split_where_lists_are_short),
+        cmocka_unit_test(lists_are_planned_for_usual_lengths),
         cmocka_unit_test(a_stopped_queue_leaves_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
