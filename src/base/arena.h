@@ -2,6 +2,8 @@
  * Pieces are aligned to 64 bytes. Running out gives NULL and sticks in `short_of`. */
 #ifndef PK_BASE_ARENA_H
 #define PK_BASE_ARENA_H
+#include <assert.h>
+
 #include "base/memory.h"
 
 typedef struct pk_arena {
@@ -19,6 +21,7 @@ static inline size_t pk_arena_round(size_t bytes) { return (bytes + 63) / 64 * 6
 
 static inline void *pk_arena_take(pk_arena *a, size_t bytes) {
     const size_t need = pk_arena_round(bytes);
+    assert(a->used <= a->size);
     if (need < bytes || need > a->size - a->used) {
         if (!a->short_of) a->short_of = need - (a->size - a->used);
         return NULL;

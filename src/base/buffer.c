@@ -1,6 +1,7 @@
 /* buffer.c - growing text. */
 #include "base/buffer.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 
 /* room for n more bytes and the NUL */
 static bool make_room(pk_buffer *b, size_t n) {
+    assert(!b->data || b->size < b->room); /* the NUL has its room */
     if (b->failed) return false;
     if (n >= SIZE_MAX / 4 - b->size) return !(b->failed = true);
     b->failed = PK_RESERVE(&b->data, b->size + n + 1, &b->room) != PK_OK;

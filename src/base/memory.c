@@ -5,6 +5,7 @@
  * used. */
 #include "base/memory.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,7 @@ pk_status pk_memory_reserve(size_t n, size_t each, void **block, size_t *room) {
 
 void pk_memory_give(void *block) {
     if (!block) return;
+    assert((uintptr_t)block % ALIGN == 0 && atomic_load(&alive) > 0); /* it came from take() */
     atomic_fetch_sub(&alive, 1);
     free(header_of(block)->origin);
 }

@@ -1,6 +1,7 @@
 /* options.c - tables of named options: defaults, "name=value,...", help. */
 #include "base/options.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -67,6 +68,7 @@ static pk_status parse_one(const pk_option *table, piece item, const char *owner
         if (!same(name, o->name)) continue;
         if (!equals)
             PK_FAIL(PK_ARGUMENT, "%s: option %s needs a value: %s=...", owner, o->name, o->name);
+        assert(o - table < 64); /* `given` has a bit for each */
         const uint64_t bit = UINT64_C(1) << ((o - table) & 63);
         if (*given & bit) PK_FAIL(PK_ARGUMENT, "%s: option %s is given twice", owner, o->name);
         *given |= bit;

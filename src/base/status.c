@@ -1,6 +1,7 @@
 /* status.c - the thread's last error line. */
 #include "base/status.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,7 @@ static _Thread_local char last_error[LINE];
 
 pk_status pk_fail_with(pk_status code, const char *format, ...) {
     va_list args;
+    assert(code != PK_OK); /* callers take the result for a failure */
     va_start(args, format);
     vsnprintf(last_error, LINE, format, args);
     va_end(args);

@@ -4,6 +4,7 @@
  * been decompressed and not yet been given out, and text[begin .. seen) holds no newline. */
 #include "base/text_reader.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -102,6 +103,7 @@ static pk_status decompress(pk_text_reader *r) {
 /* more text, or `ended` */
 static pk_status fill(pk_text_reader *r) {
     PK_TRY(make_room(r));
+    assert(r->begin <= r->seen && r->seen <= r->end && r->end < r->room);
     const size_t had = r->end;
     while (r->end == had && !r->ended) {
         if (r->at == r->n_input && !r->input_ended) PK_TRY(read_input(r, 1));

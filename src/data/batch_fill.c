@@ -5,6 +5,7 @@
  * segmentation is too long, the best one takes its place. */
 #include "data/batch_fill.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -33,6 +34,7 @@ static pk_status reserve(pk_ids *list, size_t n) {
 static const pk_corpus *corpus_of(const pk_batch_filler *f, size_t *pair) {
     const pk_corpus *c = f->corpus;
     while (*pair >= c->n) *pair -= c++->n;
+    assert(c < f->corpus + f->n_corpora);
     return c;
 }
 
@@ -97,6 +99,7 @@ static pk_status fill_side(const pk_batch_filler *f, pk_filled *b, int side) {
                       : add_stored(f, pair, side, ids));
     }
     first->id[first->n++] = (int32_t)ids->n;
+    assert(ids->n + b->n <= (size_t)f->batch_tokens); /* end symbols counted */
     return PK_OK;
 }
 

@@ -5,6 +5,7 @@
  * Invariant: a batch's rows (tokens and an end symbol a sentence) fit the budget on both sides. */
 #include "data/batches.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -164,6 +165,7 @@ static pk_status cut(pk_batch_plan *p, int32_t batch_tokens) {
             rows[0] = rows[1] = 0;
         }
         rows[0] += source, rows[1] += target;
+        assert(rows[0] <= batch_tokens && rows[1] <= batch_tokens); /* max_length sees to it */
     }
     if (p->n_batches) p->start[p->n_batches] = (uint32_t)p->n;
     return PK_OK;
@@ -195,6 +197,7 @@ void pk_batch_plan_free(pk_batch_plan *p) {
 }
 
 const pk_planned *pk_batch_plan_batch(const pk_batch_plan *p, size_t i, size_t *n) {
+    assert(i < p->n_batches);
     const uint32_t batch = p->order[i];
     *n = p->start[batch + 1] - p->start[batch];
     return p->pair + p->start[batch];

@@ -1,6 +1,7 @@
 /* job.c - keeping what a strategy found after its state is gone. */
 #include "engine/job.h"
 
+#include <assert.h>
 #include <string.h>
 
 void pk_job_free(pk_job *job) {
@@ -66,6 +67,7 @@ static void turn(pk_job_hypothesis *h, const pk_config *c, int32_t n_free_prefix
 }
 
 pk_status pk_job_finish(pk_job *job, const pk_hypothesis *found, int32_t n, const pk_config *c) {
+    assert(!job->hypothesis); /* a job is finished once */
     PK_TRY(PK_TAKE(&job->hypothesis, (size_t)n));
     for (int32_t i = 0; i < n; i++) {
         job->n_hypotheses = i + 1; /* so that a half-kept one is given back too */

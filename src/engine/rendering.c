@@ -1,4 +1,5 @@
 /* rendering.c - writing: finished jobs -> text, tokens, scores and word alignments. */
+#include <assert.h>
 #include <string.h>
 
 #include "engine/document.h"
@@ -75,6 +76,7 @@ static void add_links(const pk_model *m, const pk_job *job, const pk_job_hypothe
             n++;
             first_of_word = i;
         }
+        assert((size_t)h->looks_at[i] < job->source.n);
         const int32_t source = word[h->looks_at[i]];
         bool          seen = source < 0;
         for (int32_t j = first_of_word; j < i; j++) seen |= word[h->looks_at[j]] == source;
@@ -114,6 +116,7 @@ pk_status pk_document_render(const pk_document *d, const pk_model *m, int32_t ra
             pk_buffer_add(&out->text, d->text + p->begin, p->size);
             continue;
         }
+        assert(job < d->n_jobs); /* one for each sentence piece */
         const pk_job            *j = &d->job[job++];
         const pk_job_hypothesis *h = at_rank(j, rank);
         if (!h) continue;

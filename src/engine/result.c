@@ -1,6 +1,8 @@
 /* result.c - results and their accessors. */
 #include "engine/result.h"
 
+#include <assert.h>
+
 typedef struct entry { /* one text */
     pk_rendering *hypothesis;
     int32_t       n;
@@ -35,6 +37,7 @@ pk_status pk_result_set(pk_result *r, size_t i, const pk_document *d, const pk_m
                         int32_t n_best, bool alignment) {
     entry        *e = &r->entry[i];
     const int32_t n = ranks(d, n_best);
+    assert(i < r->n && !e->hypothesis); /* each text is set once */
     PK_TRY(PK_TAKE(&e->hypothesis, (size_t)n));
     for (int32_t k = 0; k < n; k++) {
         e->n = k + 1;

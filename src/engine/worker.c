@@ -238,11 +238,14 @@ static void remove_live(pk_worker *w, int32_t i) {
 static pk_status finish(pk_worker *w, pk_queue *q, int32_t i) {
     pk_live      *l = &w->live[i];
     const int32_t n = w->plan->strategy->result(l->state, w->found, larger(w->plan->n_best, 1));
+    assert(n <= larger(w->plan->n_best, 1));
     PK_TRY(pk_job_finish(l->job, w->found, n, &w->config));
     if (n) w->stats.target_tokens += (uint64_t)l->job->hypothesis[0].n;
     w->stats.sentences++;
     remove_live(w, i);
-    atomic_fetch_add(&q->done, 1);
+    const size_t done = atomic_fetch_add(&q->done, 1);
+    assert(done < q->n);
+    (void)done;
     return PK_OK;
 }
 
@@ -267,6 +270,7 @@ static void propose(pk_worker *w, const pk_queue *q) {
         l->pass.cost = w->cost.cost;
         l->pass.n_cost = 3;
         w->plan->strategy->propose(l->state, &l->pass);
+        assert(l->pass.n >= 1 && l->pass.n <= l->pass.room);
         l->ready = true;
     }
 }
@@ -332,6 +336,7 @@ static pk_status absorb(pk_worker *w, pk_queue *q, int32_t n, int32_t *first) {
     for (int32_t i = 0; i < n; i++) {
         pk_live       *l = &w->live[*first];
         const uint64_t steps = steps_of(&l->pass);
+        assert(l->ready); /* a pass is absorbed and committed once */
         if (l->pass.aside)
             w->stats.aside_passes += steps;
         else
@@ -341,6 +346,7 @@ static pk_status absorb(pk_worker *w, pk_queue *q, int32_t n, int32_t *first) {
         l->verdict.done = false;
         l->ready = false;
         w->plan->strategy->absorb(l->state, &l->pass, &l->verdict);
+        assert(l->verdict.n_rows <= l->verdict.room);
         pk_session_commit(w->session, l->sentence, &l->verdict);
         if (q->trace) tell(w, q, l);
         if (!l->verdict.done)

@@ -3,6 +3,8 @@
  * blocks differ between models only in where the norm stands: before (pre) or after (post). */
 #include "model/forward.h"
 
+#include <assert.h>
+
 #include "tensor/panel.h"
 
 typedef struct stack { /* what all layers of one side share */
@@ -118,7 +120,8 @@ static pk_tensor decoder_cross(const stack *s, const pk_decoder_layer *l, pk_ten
 pk_tensor pk_decode(pk_run *r, const pk_network *net, const pk_target *t) {
     const pk_config *c = &net->config;
     const stack      s = { r, c };
-    const int32_t    told = t->cross_told ? pk_alignment_layer(net) : -1;
+    assert(t->memory ? t->slot && !r->tape : !t->slot); /* decoding keeps keys, training does not */
+    const int32_t told = t->cross_told ? pk_alignment_layer(net) : -1;
     pk_tensor x = embed(&s, &net->target_embed, &net->target_positions, &net->target_norm, t->token,
                         t->pos, t->n);
     for (int32_t i = 0; i < c->decoder_layers; i++) {

@@ -4,6 +4,7 @@
  */
 #include "model/model_data.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -24,6 +25,7 @@ pk_status pk_model_data_take(pk_model_data *m, size_t bytes, void **out) {
 pk_status pk_model_data_take_matrix(pk_model_data *m, int32_t rows, int32_t cols, pk_dtype type,
                                     pk_weight *out, void **data, float **scale) {
     void *scales = NULL;
+    assert(rows > 0 && cols > 0 && type != PK_BF16); /* no file holds BF16 panels */
     PK_TRY(pk_model_data_take(m, pk_panel_bytes(rows, cols, type), data));
     if (type == PK_I8) PK_TRY(pk_model_data_take(m, (size_t)rows * sizeof(float), &scales));
     *scale = scales;

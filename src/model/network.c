@@ -1,6 +1,7 @@
 /* network.c - the one list of weights: names and shapes, from the configuration. */
 #include "model/network.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/memory.h"
@@ -24,8 +25,10 @@ typedef struct walker { /* who is visiting, and where in the list it is */
 
 static pk_status at(const walker *k, const char *name, const char *part, pk_weight *w, int32_t rows,
                     int32_t cols, bool matrix) {
-    char full[96];
-    snprintf(full, sizeof full, "%s%s%s", k->prefix, name, part);
+    char      full[96];
+    const int size = snprintf(full, sizeof full, "%s%s%s", k->prefix, name, part);
+    assert(size < (int)sizeof full);
+    (void)size;
     return k->visit(k->user, full, w, rows, cols, matrix);
 }
 
@@ -84,6 +87,7 @@ static pk_status decoder_layer(const walker *k, pk_decoder_layer *l, int32_t dim
 pk_status pk_network_walk(pk_network *net, pk_weight_visit visit, void *user) {
     const pk_config *c = &net->config;
     walker           k = { .visit = visit, .user = user };
+    assert((net->encoder && net->decoder) || !c->encoder_layers); /* pk_network_init came first */
     PK_TRY(tables(&k, net));
     for (int32_t i = 0; i < c->encoder_layers; i++) {
         snprintf(k.prefix, sizeof k.prefix, "encoder.%d.", i);

@@ -5,6 +5,8 @@
  * questions rise. */
 #include "task/lesson.h"
 
+#include <assert.h>
+
 #include "base/hash.h"
 
 /* every list of ids that a lesson has */
@@ -15,7 +17,10 @@
             &(l)->question_run, &(l)->tagged                                            \
     }
 
-static int32_t last(const pk_ids *list) { return list->id[list->n - 1]; }
+static int32_t last(const pk_ids *list) {
+    assert(list->n > 0); /* begin() puts a 0 into every list of runs */
+    return list->id[list->n - 1];
+}
 
 /* ---- what tasks call ---- */
 
@@ -97,6 +102,7 @@ static pk_status end_sentence(pk_lesson *l, const pk_lesson_maker *m) {
                 n_source, m->max_source);
     if (n_source > l->longest_source) l->longest_source = n_source;
     if (end - from > l->longest_target) l->longest_target = end - from;
+    assert(l->weight.n == l->target.n && l->question_row.n == l->target.n);
     PK_TRY(pk_ids_add(&l->source_run, (int32_t)l->source_token.n));
     PK_TRY(pk_ids_add(&l->question_run, (int32_t)l->question_row.n));
     return pk_ids_add(&l->run, end);

@@ -2,6 +2,7 @@
  *
  * The block holds the arrays one after the other, each from a multiple of 64 bytes on, so that one
  * copy brings it to the device. */
+#include <assert.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -93,6 +94,7 @@ void pk_lesson_pack(const pk_lesson *l, int32_t encoder_heads, int32_t decoder_h
     out->question_row = place(&p, l->question_row.id, l->question_row.n);
     out->target = place(&p, l->target.id, l->target.n);
     out->weight = (const float *)(const void *)place(&p, l->weight.value, l->weight.n);
+    assert((size_t)(p.at - (char *)block) == pk_lesson_bytes(l)); /* as it was counted */
     /* questions rise, so as many as there are rows are one to each */
     if (out->n_questions == out->n_target) out->question_row = NULL;
 }

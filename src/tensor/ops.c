@@ -7,6 +7,7 @@
 #include "tensor/tape.h"
 
 void pk_run_begin(pk_run *r, const pk_backend *on, pk_arena *scratch) {
+    assert(on && scratch);
     *r = (pk_run){
         .on = on, .scratch = scratch, .module = PK_MODULE_OTHER, .since = pk_clock_now()
     };
@@ -40,6 +41,7 @@ bool pk_run_fits(pk_run *r, bool shapes_fit, const char *op) {
 
 pk_tensor pk_scratch(pk_run *r, int32_t rows, int32_t cols) {
     const pk_dtype type = r->on->activations;
+    assert(rows >= 0 && cols > 0);
     float *data = pk_arena_take(r->scratch, (size_t)rows * (size_t)cols * pk_dtype_bytes(type));
     if (!data)
         pk_run_refuse(r, PK_NO_MEMORY, "a pass needs more scratch memory than the session planned");
@@ -86,6 +88,7 @@ pk_tensor pk_linear(pk_run *r, pk_tensor x, const pk_weight *w, const pk_after *
 
 pk_tensor pk_linear_over(pk_run *r, pk_tensor x, const pk_weight *w, const pk_after *after) {
     if (r->tape) return pk_tape_linear(r, x, w, after);
+    assert(after->residual.data || r->status != PK_OK); /* it is the output */
     linear(r, after->residual, x, w, after);
     return after->residual;
 }

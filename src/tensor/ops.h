@@ -6,6 +6,8 @@
  * that a deep stack needs the scratch memory of one layer. With a tape nothing is consumed. */
 #ifndef PK_TENSOR_OPS_H
 #define PK_TENSOR_OPS_H
+#include <assert.h>
+
 #include "base/arena.h"
 #include "tensor/backend.h"
 
@@ -30,6 +32,7 @@ pk_tensor pk_columns(pk_tensor t, int32_t first, int32_t cols);
 /* what the scratch holds now; release gives back all that came after, unless a tape needs it */
 static inline size_t pk_run_mark(const pk_run *r) { return r->scratch->used; }
 static inline void   pk_run_release(pk_run *r, size_t mark) {
+      assert(mark <= r->scratch->used); /* blocks end in the order in which they began */
       if (!r->tape) r->scratch->used = mark;
 }
 /* notes a failure; the first one sticks. Always false */

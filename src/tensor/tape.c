@@ -7,6 +7,7 @@
  * size. */
 #include "tensor/tape.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -62,6 +63,7 @@ void pk_tape_close(pk_tape *t) {
 
 void pk_tape_begin(pk_tape *t, pk_run *r, const pk_backend *on, pk_arena *scratch,
                    const pk_gradients *learned, const pk_dropout *dropout, uint64_t key, bool dry) {
+    assert(dry || scratch->base);
     t->nothing = (pk_arena){ .base = (char *)64, .size = SIZE_MAX / 2 }; /* never touched */
     t->n_records = t->n_nodes = t->n_spare = t->peak = 0;
     t->learned = *learned;
@@ -134,6 +136,7 @@ static void *take_gradient(pk_run *r, size_t bytes) {
 static pk_tensor gradient(pk_run *r, pk_tensor of, bool *add) {
     *add = false;
     if (!of.node) return (pk_tensor){ 0 };
+    assert((size_t)of.node <= r->tape->n_nodes);
     node *n = &r->tape->node[of.node];
     *add = n->grad.data != NULL;
     if (!*add) {
@@ -141,7 +144,9 @@ static pk_tensor gradient(pk_run *r, pk_tensor of, bool *add) {
         n->grad.data = take_gradient(r, n->bytes);
         if (!n->grad.data) return (pk_tensor){ 0 };
     }
-    of.data = (float *)(void *)((char *)n->grad.data + ((char *)of.data - (char *)n->value.data));
+    const size_t offset = (size_t)((char *)of.data - (char *)n->value.data);
+    assert(offset < n->bytes || n->bytes == 0); /* a view lies inside its value */
+    of.data = (float *)(void *)((char *)n->grad.data + offset);
     return of;
 }
 
@@ -149,6 +154,7 @@ static pk_tensor gradient(pk_run *r, pk_tensor of, bool *add) {
 static void give_gradient(pk_run *r, pk_tensor out) {
     pk_tape *t = r->tape;
     node    *n = &t->node[out.node];
+    assert(n->grad.data); /* given once */
     if (!grow(r, (void **)&t->spare, t->n_spare, &t->spare_room, sizeof *t->spare)) return;
     t->spare[t->n_spare++] = (piece){ n->grad.data, n->bytes };
     n->grad.data = NULL;
@@ -381,6 +387,7 @@ static void walk_back(pk_run *r, const record *i) {
 void pk_tape_backward(pk_run *r, pk_tape_done *done, void *user) {
     pk_tape *t = r->tape;
     size_t   told = t->learned.n;
+    assert(t->n_spare == 0); /* a tape is walked back once */
     for (size_t i = t->n_records; i-- > 0 && r->status == PK_OK;) {
         walk_back(r, &t->record[i]);
         const size_t first = i ? t->record[i - 1].reach : 0;

@@ -4,6 +4,7 @@
  * rows are aligned in any type. The gaps hold zeros and learn nothing: no op writes there. */
 #include "train/parameters.h"
 
+#include <assert.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,6 +70,7 @@ static pk_status list_weight(void *user, const char *name, pk_weight *w, int32_t
     pk_parameter *one = &p->list[p->n_list++];
     *one = (pk_parameter){ .rows = rows, .cols = cols, .room_rows = rows, .matrix = matrix };
     if (is_table(name)) one->room_rows = (int32_t)round_up((size_t)rows);
+    assert(strlen(name) < sizeof one->name);
     snprintf(one->name, sizeof one->name, "%s", name);
     one->learned = is_learned(l, name);
     return PK_OK;
@@ -107,9 +109,11 @@ static pk_status check_patterns(const pk_parameters *p, const pk_parameters_opti
 
 static pk_status bind_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
                              bool matrix) {
-    listing            *l = user;
+    listing *l = user;
+    assert(l->at < l->p->n_list); /* both walks visit the same weights in the same order */
     const pk_parameter *one = &l->p->list[l->at++];
-    const pk_dtype      type = l->p->on->activations;
+    assert(strcmp(one->name, name) == 0 && one->cols == cols);
+    const pk_dtype type = l->p->on->activations;
     (void)name, (void)rows, (void)matrix;
     *w = (pk_weight){ .data = (char *)l->p->weights + one->first * pk_dtype_bytes(type),
                       .rows = one->room_rows,

@@ -3,6 +3,8 @@
  * Memory is planned by a dry run of the largest lesson and taken once. */
 #include "train/train_pass.h"
 
+#include <assert.h>
+
 #include "model/forward.h"
 
 pk_status pk_device_get(const pk_backend *on, void *to, const void *from, size_t bytes) {
@@ -195,6 +197,7 @@ pk_status pk_train_pass_run(pk_train_pass *t, const pk_lesson *l, const pk_pass_
     pk_lesson_block  *b = &t->block[t->next];
     pk_lesson_there   there;
     PK_TRY(check_size(t, l));
+    assert(pk_lesson_bytes(l) <= t->block_bytes && b->update == 0); /* ready() came first */
     pk_lesson_pack(l, c->encoder_heads, c->decoder_heads, b->host, b->device, &there);
     on->put(on->self, b->device, b->host, pk_lesson_bytes(l));
     PK_TRY(run(t, &there, o, false));

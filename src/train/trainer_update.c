@@ -3,6 +3,7 @@
  *
  * On a GPU nothing here waits for the device: what it counts is read when a block comes round
  * again, or when somebody wants to know. */
+#include <assert.h>
 #include <math.h>
 
 #include "base/clock.h"
@@ -38,6 +39,7 @@ typedef struct summing { /* gradients that go out to other ranks while the rest 
 
 static void sum_from(void *user, size_t first) {
     summing *s = user;
+    assert(first < s->told); /* each gradient is summed once */
     s->t->ranks.sum_gradients(s->t->ranks.self, s->t->p.grad + first, s->told - first);
     s->told = first;
 }
