@@ -6,8 +6,9 @@
 #include "pronk.h"
 
 #define MODEL "tests/data/models/marian-gelu-separate"
-static const char *const file[] = { "config.json", "generation_config.json", "tokenizer_config.json",
-                                    "vocab.json",  "target_vocab.json",      "source.spm" };
+static const char *const file[] = { "config.json",           "generation_config.json",
+                                    "tokenizer_config.json", "vocab.json",
+                                    "target_vocab.json",     "source.spm" };
 enum { N_FILES = sizeof file / sizeof *file };
 
 static void restore(const char *name) {

@@ -3,7 +3,6 @@
 #include "fuzz_help.h"
 #include "recipe/recipe_parts.h"
 
-
 static pk_status read_yaml(const char *text, size_t size, pk_recipe *out) {
     char             folder[] = "/a";
     pk_recipe_reader r = { .recipe = out, .file = "recipe.yml", .folder = folder };

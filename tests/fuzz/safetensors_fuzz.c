@@ -4,8 +4,8 @@
 #include "fuzz_help.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    pk_stored      s;
-    volatile float sum = 0;
+    pk_stored       s;
+    volatile float  sum = 0;
     const pk_status status = pk_safetensors_read(data, size, &s);
     if (status == PK_OK)
         for (size_t i = 0; i < s.n; i++) {

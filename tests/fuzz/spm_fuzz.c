@@ -32,7 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (status == PK_OK) {
         pieces plain = { 0 }, drawn = { 0 };
         status = pk_spm_encode(s, text, sizeof text - 1, count, &plain);
-        if (status == PK_OK) status = pk_spm_sample(s, text, sizeof text - 1, 0.1f, 1, count, &drawn);
+        if (status == PK_OK)
+            status = pk_spm_sample(s, text, sizeof text - 1, 0.1f, 1, count, &drawn);
         if (status == PK_OK) status = pk_spm_pieces(s, &out);
         if (status == PK_OK) status = pk_spm_decode(s, name, NULL, 4, &out);
         pk_spm_close(s);
