@@ -226,12 +226,12 @@ static void minutes_end_it(void **state) {
     pk_train_report last;
     (void)state;
     toy_recipe(&text, "minutes.yml",
-               "output: minutes\ntrain.updates: 0\ntrain.minutes: 0.005\ntrain.cooldown: "
+               "output: minutes\ntrain.updates: 0\ntrain.minutes: 0.02\ntrain.cooldown: "
                "0.5\n" SHORT_TRAINING);
     ASSERT_OK(toy_run(&text, "minutes.yml", false, 0, NULL, &last));
     assert_true(last.done && last.update > 1);
-    assert_true(last.seconds >= 0.3 && last.seconds < 10);
-    assert_true(last.rate < 0.003 * 0.2); /* it has cooled down */
+    assert_true(last.seconds >= 1.2 && last.seconds < 60); /* one update may take long */
+    assert_true(last.rate < 0.003 * 0.2);                  /* it has cooled down */
 }
 
 /* gradients that are not finite change nothing, and do not go on for ever */
