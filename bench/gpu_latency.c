@@ -1,7 +1,7 @@
 /* gpu_latency.c - how long a sentence of 28 tokens takes, on networks with random weights.
  *
- *   gpu_latency BACKEND TYPE [--quick] [--shape 12-1] [--strategy greedy] [--batch 256] [--workers
- * 2]
+ *   gpu_latency BACKEND TYPE [--quick] [--shape 12-1] [--strategy greedy] [--batch 256]
+ *               [--workers 2]
  *
  * BACKEND: cuda, cpu; TYPE: f16, bf16, i8, f32; several workers share a batch and one GPU.
  * Width 512, feed-forward 2048, 8 heads, 32,000 tokens; the end symbol is never output, so all

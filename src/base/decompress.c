@@ -41,9 +41,10 @@ static void *take(void *opaque, size_t n, size_t each) {
     return pk_memory_take(n, each, &block) == PK_OK ? block : NULL;
 }
 static void *take_for_zlib(void *opaque, uInt n, uInt each) { return take(opaque, n, each); }
-static void  give(void *opaque, void *block) {
-     (void)opaque;
-     pk_memory_give(block);
+
+static void give(void *opaque, void *block) {
+    (void)opaque;
+    pk_memory_give(block);
 }
 
 /* ---- plain ---- */

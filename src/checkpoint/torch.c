@@ -189,8 +189,8 @@ static pk_status read_zip(reader *r, pk_stored *out) {
     return read_state_dict(r, top, out);
 }
 
-/* ---- The form before PyTorch 1.6: magic number, version, system, state dict, keys, storages ----
- */
+/* ---- The form before PyTorch 1.6 ----
+ * Magic number, version, system, state dict, keys, storages. */
 
 static pk_status next_pickle(reader *r, size_t *at, const pk_pickle_value **out) {
     size_t used = 0;

@@ -2,10 +2,11 @@
  *
  * 16 output rows at a time form a panel; inside it the columns run slowest, so that one vector load
  * brings the same column(s) of 16 outputs, and one sequential sweep reads the whole matrix:
+ *
  *   F32, F16:  (ceil(rows / 16), cols, 16)
- *   I8:        (ceil(rows / 16), ceil(cols / 4), 16, 4)     four columns side by side, for dot
- * products Rows and columns beyond the end are zero. The same layout serves every instruction set.
- */
+ *   I8:        (ceil(rows / 16), ceil(cols / 4), 16, 4)   four columns side by side: dot products
+ *
+ * Rows and columns beyond the end are zero. The same layout serves every instruction set. */
 #ifndef PK_TENSOR_PANEL_H
 #define PK_TENSOR_PANEL_H
 #include "tensor/backend.h"

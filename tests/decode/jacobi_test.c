@@ -6,9 +6,10 @@
 #include "decode/guess.h"
 
 static uint32_t random_state;
-static int32_t  any(int32_t below) {
-     random_state = oracle_mix(random_state + 0x9E3779B9u);
-     return (int32_t)(random_state % (uint32_t)below);
+
+static int32_t any(int32_t below) {
+    random_state = oracle_mix(random_state + 0x9E3779B9u);
+    return (int32_t)(random_state % (uint32_t)below);
 }
 
 static void expect_same(const oracle_result *want, const oracle_result *got, const pk_source *src,

@@ -32,9 +32,10 @@ typedef struct setting {
 } setting;
 
 static uint64_t seed;
-static float    uniform(void) {
-       seed = seed * 6364136223846793005u + 1442695040888963407u;
-       return (float)(int32_t)(seed >> 32) * 0x1p-31f;
+
+static float uniform(void) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (float)(int32_t)(seed >> 32) * 0x1p-31f;
 }
 static int32_t below(int32_t n) { return (int32_t)((uniform() + 1) * 0.5f * (float)n) % n; }
 

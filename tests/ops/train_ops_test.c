@@ -21,12 +21,13 @@ static pk_backend open_backend(const char *isa, int32_t threads) {
 }
 
 typedef void each_backend(pk_backend *b, int32_t threads, void *context);
-static void  on_every_backend(each_backend *call, void *context) {
-     for (int32_t i = 0; pk_isa_available(i); i++) {
-         for (int32_t threads = 1; threads <= 3; threads++) {
-             pk_backend b = open_backend(pk_isa_available(i)->name, threads);
-             call(&b, threads, context);
-             pk_backend_close(&b);
+
+static void on_every_backend(each_backend *call, void *context) {
+    for (int32_t i = 0; pk_isa_available(i); i++) {
+        for (int32_t threads = 1; threads <= 3; threads++) {
+            pk_backend b = open_backend(pk_isa_available(i)->name, threads);
+            call(&b, threads, context);
+            pk_backend_close(&b);
         }
     }
 }

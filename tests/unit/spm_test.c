@@ -43,11 +43,12 @@ void *_Znwm(size_t n) {
     return (char *)block + HEAD;
 }
 void *_Znam(size_t n) { return _Znwm(n); }
-void  _ZdlPv(void *block) {
-     if (!block) return;
+
+void _ZdlPv(void *block) {
+    if (!block) return;
     size_t *head = (size_t *)((char *)block - HEAD);
-     atomic_fetch_sub(&new_alive, *head);
-     free(head);
+    atomic_fetch_sub(&new_alive, *head);
+    free(head);
 }
 void _ZdlPvm(void *block, size_t n) {
     (void)n;

@@ -73,8 +73,8 @@ typedef struct pk_cpu_kernels {
                   const float *position);
     /* rounds n numbers to F16 */
     void (*narrow)(uint16_t *out, const float *x, int32_t n);
-    /* puts logits (n) of tokens first_token .. into the list, in the order (score falling, id
-     * rising) */
+    /* puts logits (n) of tokens first_token .. into the list, highest score first; of equal
+     * scores the lower id comes first */
     void (*best)(pk_best *best, const float *logits, int32_t n, int32_t first_token);
     /* the largest logit and the sum of exp(logit - largest) */
     void (*exp_sum)(const float *logits, int32_t n, float *most, float *sum);

@@ -9,8 +9,9 @@ typedef __m512i vi;
 INLINE __mmask16 first_lanes(int32_t n) { return (__mmask16)((1u << n) - 1); }
 INLINE vf        vf_load(const float *p) { return _mm512_loadu_ps(p); }
 INLINE void      vf_store(float *p, vf v) { _mm512_storeu_ps(p, v); }
-INLINE vf        vf_load_part(const float *p, int32_t n) {
-           return _mm512_maskz_loadu_ps(first_lanes(n), p);
+
+INLINE vf vf_load_part(const float *p, int32_t n) {
+    return _mm512_maskz_loadu_ps(first_lanes(n), p);
 }
 INLINE void vf_store_part(float *p, vf v, int32_t n) {
     _mm512_mask_storeu_ps(p, first_lanes(n), v);
@@ -37,8 +38,9 @@ INLINE vf       vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); } /*
 INLINE vi       vf_nearest(vf a) { return _mm512_cvtps_epi32(a); }
 INLINE vf       vf_of(vi a) { return _mm512_cvtepi32_ps(a); }
 INLINE uint32_t vf_at_least(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
-INLINE vf       vf_where_less(vf a, vf b, vf yes, vf no) {
-          return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), no, yes);
+
+INLINE vf vf_where_less(vf a, vf b, vf yes, vf no) {
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), no, yes);
 }
 INLINE vf vf_power_of_2(vi n) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(n, _mm512_set1_epi32(127)), 23));
@@ -52,8 +54,9 @@ INLINE vi      vi_all(int32_t x) { return _mm512_set1_epi32(x); }
 INLINE vi      vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
 INLINE vi      vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
 INLINE int32_t vi_sum(vi a) { return _mm512_reduce_add_epi32(a); }
-INLINE void    vi_narrow(int8_t *p, vi v) {
-       _mm_storeu_si128((__m128i *)(void *)p, _mm512_cvtsepi32_epi8(v));
+
+INLINE void vi_narrow(int8_t *p, vi v) {
+    _mm_storeu_si128((__m128i *)(void *)p, _mm512_cvtsepi32_epi8(v));
 }
 
 INLINE vf add_pairs(vf a, vf b) { /* per 128 bits: a0+a2 b0+b2 a1+a3 b1+b3 */

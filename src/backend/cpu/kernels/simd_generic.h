@@ -25,16 +25,18 @@ INLINE vf vf_load(const float *p) {
 }
 INLINE void vf_store(float *p, vf v) { memcpy(p, &v, sizeof v); }
 INLINE vf   vf_all(float x) { EACH_PART(vf, ((float4){ x, x, x, x })); }
-INLINE vf   vf_load_part(const float *p, int32_t n) {
-      vf v = vf_all(0);
-      memcpy(&v, p, (size_t)n * sizeof *p);
-      return v;
+
+INLINE vf vf_load_part(const float *p, int32_t n) {
+    vf v = vf_all(0);
+    memcpy(&v, p, (size_t)n * sizeof *p);
+    return v;
 }
 INLINE void vf_store_part(float *p, vf v, int32_t n) { memcpy(p, &v, (size_t)n * sizeof *p); }
-INLINE vf   vf_first(vf v, int32_t n, float fill) {
-      float lanes[16];
-      vf_store(lanes, v);
-      for (int i = n; i < 16; i++) lanes[i] = fill;
+
+INLINE vf vf_first(vf v, int32_t n, float fill) {
+    float lanes[16];
+    vf_store(lanes, v);
+    for (int i = n; i < 16; i++) lanes[i] = fill;
     return vf_load(lanes);
 }
 INLINE float4 widen(const uint16_t *p) {

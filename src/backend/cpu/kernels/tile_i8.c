@@ -26,24 +26,27 @@ INLINE vi     add_products(vi sum, quads w, inputs x) { return _mm512_dpbusd_epi
 typedef vi      quads;
 typedef __m256i inputs;
 INLINE quads    load_quads(const int8_t *w) { return vi_load((const int32_t *)(const void *)w); }
-INLINE __m256i  dot_quads(__m256i w, __m256i x) {
-     /* |w| <= 128 and |x| <= 127: a pair of products fits 16 bits */
+
+INLINE __m256i dot_quads(__m256i w, __m256i x) {
+    /* |w| <= 128 and |x| <= 127: a pair of products fits 16 bits */
     const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w));
     return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
 }
 INLINE inputs load_inputs(const int8_t *x) { return _mm256_set1_epi32(four_bytes(x)); }
-INLINE vi     add_products(vi sum, quads w, inputs x) {
-        return (vi){ _mm256_add_epi32(sum.lo, dot_quads(w.lo, x)),
-                     _mm256_add_epi32(sum.hi, dot_quads(w.hi, x)) };
+
+INLINE vi add_products(vi sum, quads w, inputs x) {
+    return (vi){ _mm256_add_epi32(sum.lo, dot_quads(w.lo, x)),
+                 _mm256_add_epi32(sum.hi, dot_quads(w.hi, x)) };
 }
 #else
 typedef const int8_t *quads, *inputs;
 INLINE quads          load_quads(const int8_t *w) { return w; }
 INLINE inputs         load_inputs(const int8_t *x) { return x; }
-INLINE vi             add_products(vi sum, quads w, inputs x) {
-                int32_t lanes[16];
-                vi_store(lanes, sum);
-                for (int lane = 0; lane < 16; lane++, w += 4)
+
+INLINE vi add_products(vi sum, quads w, inputs x) {
+    int32_t lanes[16];
+    vi_store(lanes, sum);
+    for (int lane = 0; lane < 16; lane++, w += 4)
         lanes[lane] += w[0] * x[0] + w[1] * x[1] + w[2] * x[2] + w[3] * x[3];
     return vi_load(lanes);
 }
