@@ -40,8 +40,8 @@ enum { PK_CHOICE_AUTO = -1 };
 /* An enum and its words from one list:  #define PK_X_MAP(X) X(PK_X_ONE, "one") X(PK_X_TWO, "two")
  * typedef enum pk_x { PK_X_MAP(PK_CHOICE_CONSTANT) } pk_x;
  * const char *const pk_x_names[] = { PK_X_MAP(PK_CHOICE_WORD) NULL }; */
-#define PK_CHOICE_CONSTANT(constant, word) constant,
-#define PK_CHOICE_WORD(constant, word)     word,
+#define PK_CHOICE_CONSTANT(constant, word, ...) constant,
+#define PK_CHOICE_WORD(constant, word, ...)     word,
 
 /* ---- one option; option_value.c ---- */
 

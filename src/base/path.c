@@ -1,6 +1,7 @@
-/* path.c - names of files in folders. */
+/* path.c - folders, and names of files in them. */
 #include "base/path.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,4 +21,22 @@ bool pk_path_has(const char *folder, const char *name) {
     struct stat info;
     const int   n = snprintf(path, sizeof path, "%s/%s", folder, name);
     return n > 0 && n < (int)sizeof path && stat(path, &info) == 0;
+}
+
+pk_status pk_path_make_folder(const char *path) {
+    struct stat info;
+    char       *copy;
+    PK_TRY(pk_memory_copy_text(path, strlen(path), &copy));
+    int failed = *path ? 0 : ENOENT;
+    for (char *at = copy + 1; !failed && at[-1]; at++) {
+        const char was = *at;
+        if (was && was != '/') continue;
+        *at = '\0'; /* the path so far */
+        failed = mkdir(copy, 0777) == 0 || errno == EEXIST ? 0 : errno;
+        *at = was;
+    }
+    pk_memory_give(copy);
+    if (!failed && (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))) failed = ENOTDIR;
+    if (failed) PK_FAIL(PK_IO, "%s: cannot make this folder: %s", path, strerror(failed));
+    return PK_OK;
 }

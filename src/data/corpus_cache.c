@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/path.h"
 
 const char pk_corpus_magic[8] = "PKCORPUS";
 
@@ -60,24 +61,6 @@ static pk_status find_path(const pk_corpus_request *q, uint64_t key, char **path
     const pk_status status = pk_buffer_take(&text, path, NULL);
     pk_buffer_free(&text);
     return status;
-}
-
-static pk_status make_folder(const char *path) {
-    char *copy;
-    PK_TRY(pk_memory_copy_text(path, strlen(path), &copy));
-    int result = 0;
-    for (char *at = copy + 1; result == 0 && at[-1]; at++) {
-        const char was = *at;
-        if (was && was != '/') continue;
-        *at = '\0'; /* the path so far */
-        result = mkdir(copy, 0777) == 0 || errno == EEXIST ? 0 : errno;
-        *at = was;
-    }
-    pk_memory_give(copy);
-    struct stat info;
-    if (result == 0 && (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))) result = ENOTDIR;
-    if (result) PK_FAIL(PK_IO, "%s: cannot make this folder: %s", path, strerror(result));
-    return PK_OK;
 }
 
 /* ---- opening ---- */
@@ -156,7 +139,7 @@ static pk_status lock_folder(const pk_corpus_request *q, int folder) {
 
 /* One process makes the file while others that want it wait (ranks on one machine). */
 static pk_status make_and_open(const pk_corpus_request *q, uint64_t key, pk_corpus *c) {
-    PK_TRY(make_folder(q->cache));
+    PK_TRY(pk_path_make_folder(q->cache));
     const int folder = open(q->cache, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     pk_status status = folder >= 0 ? lock_folder(q, folder) : PK_OK;
     if (status == PK_OK) status = open_existing(q, key, c);

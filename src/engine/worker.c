@@ -61,6 +61,14 @@ enum {
     VISIBLE = 16 << 20      /* slots listed in a pass, 64 MB: far more than usual sentences see */
 };
 
+/* Room for the lists of a pass: for all asks there can be, but no more than VISIBLE, unless one
+ * sentence alone may need more. */
+static int32_t visible_slots(int64_t one_sentence, int64_t all) {
+    int64_t n = all < VISIBLE ? all : VISIBLE;
+    if (n < one_sentence) n = one_sentence;
+    return n < INT32_MAX ? (int32_t)n : INT32_MAX;
+}
+
 /* Memory is planned for usual sentences and for one worst case; more than that waits its turn. */
 static pk_session_limits plan_session(const pk_worker_options *o, const pk_config *c,
                                       pk_strategy_limits usual, pk_strategy_limits worst,
@@ -79,8 +87,7 @@ static pk_session_limits plan_session(const pk_worker_options *o, const pk_confi
     const int32_t listed = 2 * (c->max_target + c->n_suppressed) + 6;
     m.listed = larger(worst.asks * listed,
                       m.asks * (2 * c->n_suppressed + 6) + o->batch * worst.rows * listed);
-    const int64_t alone = (int64_t)worst.asks * m.path; /* one sentence fits in any case */
-    m.visible = alone < VISIBLE ? VISIBLE : alone < INT32_MAX ? (int32_t)alone : INT32_MAX;
+    m.visible = visible_slots((int64_t)worst.asks * m.path, (int64_t)m.asks * m.path);
     return m;
 }
 

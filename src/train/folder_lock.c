@@ -7,12 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/path.h"
 
 /* Over NFS Linux turns flock() into a lock of the server, which other machines see too; other
  * systems keep it to the machine, and some file systems have none. Training goes on without. */
@@ -30,12 +30,10 @@ static pk_status lock(const char *folder, int fd, bool *held) {
 }
 
 pk_status pk_folder_lock(const char *folder, int *fd) {
-    const size_t n = strlen(folder) + sizeof "/lock";
-    char        *path;
-    bool         held = false;
+    char *path;
+    bool  held = false;
     *fd = -1;
-    PK_TRY(PK_TAKE(&path, n));
-    snprintf(path, n, "%s/lock", folder);
+    PK_TRY(pk_path_in(folder, "lock", &path));
     const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     pk_status status = file < 0 ? pk_fail_with(PK_IO, "%s: cannot write: %s", path, strerror(errno))
                                 : lock(folder, file, &held);

@@ -1,16 +1,15 @@
 /* trainer_open.c - everything a training needs, taken before its first update: data, device,
  * weights, memory, and the place where an earlier run left off. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/list.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/option_struct.h"
+#include "base/path.h"
 #include "recipe/recipe_parts.h"
 #include "task/task_list.h"
 #include "tensor/panel.h"
@@ -208,22 +207,6 @@ static pk_status open_pass(pk_trainer *t) {
 
 /* ---- where we are ---- */
 
-static pk_status make_folder(const char *path) {
-    char *copy;
-    PK_TRY(pk_memory_copy_text(path, strlen(path), &copy));
-    int failed = 0;
-    for (char *at = copy + 1; !failed && *at; at++) {
-        if (*at != '/') continue;
-        *at = '\0';
-        failed = mkdir(copy, 0777) != 0 && errno != EEXIST;
-        *at = '/';
-    }
-    failed = failed || (mkdir(copy, 0777) != 0 && errno != EEXIST);
-    pk_memory_give(copy);
-    if (failed) PK_FAIL(PK_IO, "%s: cannot make this folder: %s", path, strerror(errno));
-    return PK_OK;
-}
-
 /* counters of the device as they were; sums of all ranks are with the first */
 static pk_status restore(pk_trainer *t) {
     const pk_standing *s = &t->standing;
@@ -280,7 +263,7 @@ static pk_status open_parts(pk_trainer *t) {
     PK_TRY(pk_task_parse(t->recipe.task, &t->task, &t->task_options));
     PK_TRY(open_start(t));
     PK_TRY(pk_ranks_open(&t->ranks));
-    PK_TRY(make_folder(t->recipe.output));
+    PK_TRY(pk_path_make_folder(t->recipe.output));
     if (t->ranks.rank == 0) PK_TRY(pk_folder_lock(t->recipe.output, &t->lock));
     PK_TRY(open_device(t));
     PK_TRY(open_text_in_turn(t));
