@@ -70,6 +70,12 @@ PK_API void        pk_free(void *memory);       /* what a function below says is
 #define PK_MOST_RESAMPLES            1000000
 #define PK_DEFAULT_EVAL_SEED         12345
 
+/* ---- Files: no output may be one of the files that are read for it: PK_ARGUMENT ---- */
+/* Writes a whole file as all functions below do. A regular file is written beside and renamed over
+   what was there, whose mode is kept, and symbolic links are followed; a pipe or a device is
+   written in place. What was there stays when this fails. */
+PK_API pk_status   pk_file_write(const char *path, const void *data, size_t size);
+
 /* ---- Model: weights, vocabulary and configuration; read-only, shareable ---- */
 typedef struct pk_model pk_model;
 typedef struct pk_model_options {
@@ -77,8 +83,9 @@ typedef struct pk_model_options {
     const char *type;                           /* compute in "f32" or "i8", on a GPU also "f16" or
                                                    "bf16"; default: as stored */
 } pk_model_options;
-/* path: a .pronk file (mapped), the output folder of a training (its model.pronk), or a Hugging Face
-   folder (MarianMT or mBART-50) as downloaded */
+/* path: a .pronk file (mapped: replace it by rename, never in place; calls fail with PK_IO once it was
+   written to), the output folder of a training (its model.pronk), or a Hugging Face folder (MarianMT or
+   mBART-50) as downloaded */
 PK_API pk_status pk_model_open(const char *path, const pk_model_options *opt, pk_model **out);
 PK_API void      pk_model_close(pk_model *m);
 PK_API pk_status pk_model_describe(const pk_model *m, char **json);     /* caller frees with pk_free */

@@ -5,6 +5,7 @@
 
 #include "align/align_output.h"
 #include "align/align_train.h"
+#include "base/file_writer.h"
 #include "base/memory.h"
 
 enum { ITERATIONS = 5, MOST_ITERATIONS = 1000, MOST_THREADS = 1024, TABLE_BLOCK = 1 << 20 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "align/align_model.h"
+#include "base/file_writer.h"
 #include "base/hash.h"
 
 enum { VERSION = 1, MOST_PARTS = 15, ALIGNMENT = 8 };

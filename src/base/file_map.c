@@ -1,90 +1,65 @@
-/* file_map.c - mmap for reading; temporary file, fsync and rename for writing. */
+/* file_map.c - mmap for reading, and whether what was mapped is still what the file holds. */
 #include "base/file_map.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/memory.h"
+/* Asked before it is opened, since opening a pipe waits for its writer and opening a device may do
+ * anything; asked again behind, as it may have become another meanwhile. */
+static pk_status open_regular(const char *path, int *fd, struct stat *about) {
+    *fd = -1;
+    if (stat(path, about) != 0) PK_FAIL(PK_IO, "%s: %s", path, strerror(errno));
+    if (S_ISREG(about->st_mode)) {
+        *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (*fd < 0) PK_FAIL(PK_IO, "%s: %s", path, strerror(errno));
+        if (fstat(*fd, about) == 0 && S_ISREG(about->st_mode)) return PK_OK;
+        close(*fd);
+    }
+    PK_FAIL(PK_IO, "%s: not a regular file", path);
+}
 
 pk_status pk_file_map_open(const char *path, pk_file_map *out) {
-    struct stat info;
+    struct stat about;
+    int         fd;
     *out = (pk_file_map){ 0 };
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) PK_FAIL(PK_IO, "%s: %s", path, strerror(errno));
-    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    PK_TRY(open_regular(path, &fd, &about));
+    if (about.st_size == 0) {
         close(fd);
-        PK_FAIL(PK_IO, "%s: not a regular file", path);
+        return PK_OK;
     }
-    void *data = NULL;
-    if (info.st_size > 0) data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    const int why = errno;
-    close(fd);
-    if (data == MAP_FAILED) PK_FAIL(PK_IO, "%s: cannot map: %s", path, strerror(why));
-    *out = (pk_file_map){ data, (size_t)info.st_size };
+    void *data = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED) {
+        const int why = errno;
+        close(fd);
+        PK_FAIL(PK_IO, "%s: cannot map: %s", path, strerror(why));
+    }
+    *out = (pk_file_map){ .data = data,
+                          .size = (size_t)about.st_size,
+                          .fd = fd,
+                          .device = (uint64_t)about.st_dev,
+                          .inode = (uint64_t)about.st_ino,
+                          .changed = about.st_mtim };
     return PK_OK;
 }
 
 void pk_file_map_close(pk_file_map *map) {
-    if (map->data) munmap((void *)map->data, map->size);
+    if (map->data) {
+        munmap((void *)map->data, map->size);
+        close(map->fd);
+    }
     *map = (pk_file_map){ 0 };
 }
 
-pk_status pk_file_writer_open(const char *path, pk_file_writer *out) {
-    const size_t n = strlen(path);
-    *out = (pk_file_writer){ .fd = -1 };
-    PK_TRY(pk_memory_copy_text(path, n, &out->path));
-    pk_status status = PK_TAKE(&out->temporary, n + 32);
-    if (status == PK_OK) {
-        snprintf(out->temporary, n + 32, "%s.%ld.part", path, (long)getpid());
-        out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        if (out->fd < 0)
-            status = pk_fail_with(PK_IO, "%s: cannot write: %s", path, strerror(errno));
-    }
-    if (status != PK_OK) pk_file_writer_abandon(out);
-    return status;
-}
-
-void pk_file_writer_add(pk_file_writer *w, const void *bytes, size_t n) {
-    const char *from = bytes;
-    while (n && w->status == PK_OK) {
-        const ssize_t done = write(w->fd, from, n);
-        if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) {
-            w->status = PK_IO;
-            pk_fail_with(PK_IO, "%s: cannot write: %s", w->path,
-                         strerror(done < 0 ? errno : ENOSPC));
-            return;
-        }
-        from += done;
-        n -= (size_t)done;
-        w->size += (size_t)done;
-    }
-}
-
-pk_status pk_file_writer_finish(pk_file_writer *w) {
-    if (w->status == PK_OK && (fsync(w->fd) != 0 || close(w->fd) != 0))
-        w->status = PK_IO;
-    else if (w->status != PK_OK)
-        close(w->fd);
-    w->fd = -1;
-    if (w->status == PK_OK && rename(w->temporary, w->path) != 0) w->status = PK_IO;
-    if (w->status == PK_IO && errno)
-        pk_fail_with(PK_IO, "%s: cannot write: %s", w->path, strerror(errno));
-    const pk_status status = w->status;
-    if (status == PK_OK) w->temporary[0] = '\0';
-    pk_file_writer_abandon(w);
-    return status;
-}
-
-void pk_file_writer_abandon(pk_file_writer *w) {
-    if (w->fd >= 0) close(w->fd);
-    if (w->temporary && w->temporary[0]) unlink(w->temporary);
-    pk_memory_give(w->temporary);
-    pk_memory_give(w->path);
-    *w = (pk_file_writer){ .fd = -1 };
+/* A program that closes all descriptors, as daemons do, closed ours too: then nothing is known. */
+bool pk_file_map_is_as_opened(const pk_file_map *map) {
+    struct stat now;
+    if (!map->data || fstat(map->fd, &now) != 0 || (uint64_t)now.st_dev != map->device ||
+        (uint64_t)now.st_ino != map->inode)
+        return true;
+    return (uint64_t)now.st_size == map->size && now.st_mtim.tv_sec == map->changed.tv_sec &&
+           now.st_mtim.tv_nsec == map->changed.tv_nsec;
 }

@@ -1,26 +1,26 @@
-/* file_map.h - whole files: mapped for reading, replaced atomically for writing. */
+/* file_map.h - whole files, mapped for reading.
+ *
+ * What is mapped changes when the file is written in place, and a page that is cut off can no
+ * longer be read at all (SIGBUS). Whoever keeps a mapping asks now and then whether the file is
+ * still the one that was opened; one that was replaced by rename is, as the mapping is of the old. */
 #ifndef PK_BASE_FILE_MAP_H
 #define PK_BASE_FILE_MAP_H
+#include <stdbool.h>
+#include <time.h>
+
 #include "base/status.h"
 
 typedef struct pk_file_map {
     const unsigned char *data; /* NULL when the file is empty */
     size_t               size;
+    int                  fd; /* of what is mapped, where there is data */
+    uint64_t             device, inode;
+    struct timespec      changed; /* when the file was last written to */
 } pk_file_map;
 
+/* regular files only; never waits for the writer of a pipe */
 pk_status pk_file_map_open(const char *path, pk_file_map *out);
 void      pk_file_map_close(pk_file_map *map); /* accepts a zeroed map */
-
-/* A file that appears under its name only when it is whole and on disk: writes go to a neighbour,
- * finish() syncs and renames it, abandon() removes it. The first failure sticks until finish(). */
-typedef struct pk_file_writer {
-    int       fd;
-    char     *path, *temporary;
-    size_t    size; /* bytes written so far */
-    pk_status status;
-} pk_file_writer;
-pk_status pk_file_writer_open(const char *path, pk_file_writer *out);
-void      pk_file_writer_add(pk_file_writer *w, const void *bytes, size_t n);
-pk_status pk_file_writer_finish(pk_file_writer *w);
-void      pk_file_writer_abandon(pk_file_writer *w); /* after finish: does nothing */
+/* false: written to or cut off since it was opened */
+bool pk_file_map_is_as_opened(const pk_file_map *map);
 #endif

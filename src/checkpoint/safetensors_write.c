@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/file_writer.h"
 #include "base/memory.h"
 #include "checkpoint/json.h"
 #include "checkpoint/stored_list.h"

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/file_writer.h"
 #include "base/text_reader.h"
 #include "data/corpus_cache.h"
 

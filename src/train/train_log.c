@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/file_map.h"
+#include "base/file_writer.h"
 #include "base/memory.h"
 #include "base/path.h"
 #include "checkpoint/json.h"

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/file_map.h"
+#include "base/file_writer.h"
 #include "base/memory.h"
 
 /* ---- what is due ---- */

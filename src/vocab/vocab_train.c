@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/file_map.h"
+#include "base/file_writer.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/option_struct.h"
