@@ -92,6 +92,8 @@ PK_API pk_status pk_model_describe(const pk_model *m, char **json);     /* calle
 /* the names of tokens, as pieces; "?" when there is no such token; owned by the model */
 PK_API const char *pk_model_target_token(const pk_model *m, int32_t id);
 PK_API const char *pk_model_source_token(const pk_model *m, int32_t id);
+/* 1: the file of this device and inode (stat(2)) is one that the model was read from */
+PK_API int32_t   pk_model_reads(const pk_model *m, uint64_t device, uint64_t inode);
 typedef struct pk_convert_options {
     size_t      size;
     const char *type;                           /* store as "f32", "f16" or "i8"; default: as found */

@@ -5,6 +5,7 @@
 
 #include "align/align_output.h"
 #include "align/align_train.h"
+#include "base/file_id.h"
 #include "base/file_writer.h"
 #include "base/memory.h"
 
@@ -160,15 +161,30 @@ static pk_status check(job *j) {
     return PK_OK;
 }
 
+/* PK_ARGUMENT where a file that is written is one that is read */
+static pk_status check_outputs(const job *j) {
+    const char *const read[] = { j->o.source, j->o.target, j->o.vocab, j->o.load };
+    pk_file_ids       inputs = { 0 };
+    pk_status         status = PK_OK;
+    for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+        if (status == PK_OK && read[i]) status = pk_file_ids_add(&inputs, read[i]);
+    if (status == PK_OK && j->o.save) status = pk_file_ids_refuse(&inputs, j->o.save);
+    if (status == PK_OK && j->o.table) status = pk_file_ids_refuse(&inputs, j->o.table);
+    pk_file_ids_free(&inputs);
+    return status;
+}
+
 static pk_status run(job *j) {
     PK_TRY(check(j));
+    PK_TRY(check_outputs(j));
     if (j->o.load)
         PK_TRY(pk_align_model_open(j->o.load, &j->model));
     else
         PK_TRY(train(j));
     if (j->o.save) PK_TRY(pk_align_model_save(&j->model, j->o.save));
     if (j->o.table) PK_TRY(write_table(j));
-    return write_links(j);
+    PK_TRY(write_links(j));
+    return pk_align_model_check_file(&j->model);
 }
 
 pk_status pk_align(const pk_align_options *opt, pk_align_report *out) {

@@ -196,6 +196,12 @@ pk_status pk_align_model_read(const void *data, size_t size, pk_align_model *out
     return status;
 }
 
+pk_status pk_align_model_check_file(const pk_align_model *m) {
+    if (pk_file_map_is_as_opened(&m->map)) return PK_OK;
+    PK_FAIL(PK_IO, "the file of the aligner's model was written to while it was in use: open it "
+                   "again, and replace models by rename");
+}
+
 pk_status pk_align_model_open(const char *path, pk_align_model *out) {
     pk_file_map map;
     *out = (pk_align_model){ 0 };

@@ -30,6 +30,9 @@ pk_status pk_align_model_open(const char *path, pk_align_model *out);
 /* the same from bytes that stay where they are; 8-byte aligned */
 pk_status pk_align_model_read(const void *data, size_t size, pk_align_model *out);
 
+/* PK_IO where the file that is mapped was written to since it was opened */
+pk_status pk_align_model_check_file(const pk_align_model *m);
+
 /* how to align: symmetrised by a method, or in one direction */
 typedef struct pk_align_use {
     pk_align_method method;

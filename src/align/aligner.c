@@ -35,11 +35,13 @@ void pk_aligner_close(pk_aligner *a) {
 pk_status pk_aligner_align(pk_aligner *a, pk_text source, pk_text target, const char **links) {
     if (!a || !links) PK_FAIL(PK_ARGUMENT, "pk_aligner_align: give an aligner and where to put links");
     *links = NULL;
+    PK_TRY(pk_align_model_check_file(&a->model));
     PK_TRY(pk_align_text_pair(&a->model, a->use, (const pk_text[2]){ source, target }, &a->worker));
     pk_buffer_clear(&a->worker.text);
     pk_buffer_add(&a->worker.text, "", 0);
     pk_align_links_print(&a->worker.links, &a->worker.text);
     PK_TRY(pk_buffer_status(&a->worker.text));
+    PK_TRY(pk_align_model_check_file(&a->model));
     *links = a->worker.text.data;
     return PK_OK;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file_id.h"
 #include "base/memory.h"
 #include "base/option_struct.h"
 #include "base/text_reader.h"
@@ -105,11 +106,26 @@ static pk_status check_counts(distilling *d) {
     return PK_OK;
 }
 
-static pk_status open_source(distilling *d, chunk *c, const char *path) {
+/* PK_ARGUMENT where the output is one of the files that are read */
+static pk_status check_output(const distilling *d, const pk_model *m, const char *target) {
+    const pk_model *const *more = d->how.ensemble;
+    pk_file_ids            inputs = { 0 };
+    pk_file_id             id;
+    if (!pk_file_id_of(target, &id)) return PK_OK;
+    bool read = pk_model_reads(m, id.device, id.inode);
+    for (size_t i = 0; i < d->how.n_ensemble; i++)
+        read |= pk_model_reads(more[i], id.device, id.inode);
+    if (read) PK_FAIL(PK_ARGUMENT, "%s is also a model: write to another file", target);
+    pk_status status = pk_file_ids_add(&inputs, d->source_path);
+    if (status == PK_OK && d->o.reference) status = pk_file_ids_add(&inputs, d->o.reference);
+    if (status == PK_OK) status = pk_file_ids_refuse(&inputs, target);
+    pk_file_ids_free(&inputs);
+    return status;
+}
+
+/* what the output has already is not read again */
+static pk_status pass_over(distilling *d, chunk *c, const char *path) {
     uint64_t skipped;
-    PK_TRY(pk_text_reader_open(path, &c->reader));
-    if (pk_line_output_is(&d->output, path))
-        PK_FAIL(PK_ARGUMENT, "%s is also the input: write to another file", path);
     PK_TRY(skip(c->reader, d->output.lines, &skipped));
     if (skipped < d->output.lines)
         PK_FAIL(PK_FORMAT,
@@ -131,11 +147,15 @@ static pk_status choose_how(distilling *d) {
 static pk_status open_all(distilling *d, const pk_model *m, const char *target) {
     if (d->o.reference && d->how.n_best < 2)
         PK_FAIL(PK_ARGUMENT, "a reference chooses among several hypotheses: ask for 2 or more");
+    PK_TRY(check_output(d, m, target));
     PK_TRY(check_counts(d));
     PK_TRY(pk_translator_open(m, &d->how, &d->translator));
+    PK_TRY(pk_text_reader_open(d->source_path, &d->source.reader));
+    if (d->o.reference) PK_TRY(pk_text_reader_open(d->o.reference, &d->reference.reader));
     PK_TRY(pk_line_output_open(&d->output, target, d->o.resume));
-    PK_TRY(open_source(d, &d->source, d->source_path));
-    if (d->o.reference) PK_TRY(open_source(d, &d->reference, d->o.reference));
+    PK_TRY(pass_over(d, &d->source, d->source_path));
+    if (d->o.reference) PK_TRY(pass_over(d, &d->reference, d->o.reference));
+    PK_TRY(pk_line_output_begin(&d->output));
     d->report.lines = d->report.resumed = d->output.lines;
     return PK_OK;
 }

@@ -11,10 +11,9 @@ enum { BLOCK = 1 << 16 };
 
 /* Lines that are whole, and the bytes they take. A line holds no NUL: where there is one, the disk
  * never got what was written there. */
-static pk_status find_end(pk_line_output *o, off_t *end) {
+static pk_status find_end(pk_line_output *o) {
     char  block[BLOCK];
     off_t at = 0;
-    *end = 0;
     for (;;) {
         const ssize_t n = pread(o->file, block, sizeof block, at);
         if (n < 0 && errno == EINTR) continue;
@@ -22,7 +21,7 @@ static pk_status find_end(pk_line_output *o, off_t *end) {
         for (ssize_t i = 0; i < n; i++) {
             if (block[i] == 0) return PK_OK;
             if (block[i] != '\n') continue;
-            *end = at + i + 1;
+            o->end = at + i + 1;
             o->lines++;
         }
         if (n == 0) return PK_OK;
@@ -30,35 +29,33 @@ static pk_status find_end(pk_line_output *o, off_t *end) {
     }
 }
 
-static pk_status go_on(pk_line_output *o) {
-    off_t end;
-    PK_TRY(find_end(o, &end));
-    if (ftruncate(o->file, end) || lseek(o->file, end, SEEK_SET) != end)
-        PK_FAIL(PK_IO, "%s: cannot go on with it: %s", o->path, strerror(errno));
-    return PK_OK;
+/* a pipe is opened for writing alone: who could also read it would never see that nobody does */
+static int open_file(const char *path) {
+    struct stat about;
+    const bool  plain = stat(path, &about) != 0 || S_ISREG(about.st_mode);
+    return open(path, plain ? O_RDWR | O_CREAT | O_CLOEXEC : O_WRONLY | O_CLOEXEC, 0666);
 }
 
 pk_status pk_line_output_open(pk_line_output *o, const char *path, bool resume) {
     struct stat about;
     *o = (pk_line_output){ .path = path };
-    o->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    o->file = open_file(path);
     if (o->file < 0 || fstat(o->file, &about))
         PK_FAIL(PK_IO, "%s: cannot write: %s", path, strerror(errno));
-    if (!S_ISREG(about.st_mode)) {
-        if (resume) PK_FAIL(PK_ARGUMENT, "%s is no plain file: it cannot be gone on with", path);
-        return PK_OK;
-    }
-    if (about.st_size == 0) return PK_OK;
+    o->plain = S_ISREG(about.st_mode);
+    if (!o->plain && resume)
+        PK_FAIL(PK_ARGUMENT, "%s is no plain file: it cannot be gone on with", path);
+    if (!o->plain || about.st_size == 0) return PK_OK;
     if (!resume)
         PK_FAIL(PK_ARGUMENT, "%s is there already: go on with it (resume) or remove it first",
                 path);
-    return go_on(o);
+    return find_end(o);
 }
 
-bool pk_line_output_is(const pk_line_output *o, const char *path) {
-    struct stat a, b;
-    return o->file >= 0 && !fstat(o->file, &a) && !stat(path, &b) && S_ISREG(a.st_mode) &&
-           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+pk_status pk_line_output_begin(pk_line_output *o) {
+    if (o->plain && (ftruncate(o->file, o->end) || lseek(o->file, o->end, SEEK_SET) != o->end))
+        PK_FAIL(PK_IO, "%s: cannot go on with it: %s", o->path, strerror(errno));
+    return PK_OK;
 }
 
 pk_status pk_line_output_add(pk_line_output *o, const pk_buffer *whole_lines) {

@@ -64,8 +64,10 @@ pk_status pk_model_open(const char *path, const pk_model_options *opt, pk_model 
     PK_TRY(parse_type(o.type, false, &type));
     PK_TRY(PK_TAKE(&m, 1));
     m->asked_type = type;
-    pk_status status = pk_model_data_open(path, type_to_open(type), &m->data);
+    pk_status status = pk_memory_copy_text(path, strlen(path), &m->path);
+    if (status == PK_OK) status = pk_model_data_open(path, type_to_open(type), &m->data);
     if (status == PK_OK) status = open_vocab(m);
+    if (status == PK_OK) status = pk_model_check_file(m);
     if (status != PK_OK) {
         pk_model_close(m);
         return status;
@@ -78,7 +80,18 @@ void pk_model_close(pk_model *m) {
     if (!m) return;
     pk_vocab_close(m->vocab);
     pk_model_data_close(&m->data);
+    pk_memory_give(m->path);
     pk_memory_give(m);
+}
+
+pk_status pk_model_check_file(const pk_model *m) {
+    const pk_status status = pk_model_data_check_file(&m->data);
+    if (status != PK_OK) pk_fail_context("%s", m->path);
+    return status;
+}
+
+int32_t pk_model_reads(const pk_model *m, uint64_t device, uint64_t inode) {
+    return m && pk_file_ids_have(&m->data.files, (pk_file_id){ device, inode });
 }
 
 pk_status pk_model_convert(const char *from, const char *to, const pk_convert_options *opt) {
@@ -89,7 +102,8 @@ pk_status pk_model_convert(const char *from, const char *to, const pk_convert_op
     if (!from || !to) PK_FAIL(PK_ARGUMENT, "convert needs a model and a file to write");
     PK_TRY(parse_type(o.type, true, &type));
     PK_TRY(pk_model_data_open(from, type, &data));
-    const pk_status status = pk_model_data_save(&data, to);
+    pk_status status = pk_file_ids_refuse(&data.files, to);
+    if (status == PK_OK) status = pk_model_data_save(&data, to);
     pk_model_data_close(&data);
     return status;
 }

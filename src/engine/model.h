@@ -9,8 +9,12 @@
 struct pk_model {
     pk_model_data data;
     pk_vocab     *vocab;
+    char         *path;       /* as it was opened, for messages */
     int           asked_type; /* what to compute with, a pk_dtype; -1: as stored */
 };
+
+/* PK_IO where a file that is mapped was written to since the model was opened */
+pk_status pk_model_check_file(const pk_model *m);
 
 /* Tokens that say which languages are meant; -1: none needed. */
 typedef struct pk_language {

@@ -16,6 +16,8 @@
 
 struct pk_translator {
     const pk_model *model; /* the first, where there are several */
+    const pk_model *member[PK_MOST_NETWORKS];
+    size_t          n_members;
     pk_ensemble     all;
     pk_reader       reader;
     pk_plan         plan, scoring;
@@ -137,6 +139,13 @@ static pk_status open_workers(pk_translator *t, const pk_translator_options *o) 
     return PK_OK;
 }
 
+/* Weights are used where they are mapped. Asked before a call, it saves the work; asked behind, it
+ * keeps what was computed from a file that changed meanwhile from being taken for a translation. */
+static pk_status check_files(const pk_translator *t) {
+    for (size_t i = 0; i < t->n_members; i++) PK_TRY(pk_model_check_file(t->member[i]));
+    return PK_OK;
+}
+
 static pk_status open_parts(pk_translator *t, const pk_translator_options *o) {
     PK_TRY(check_options(o));
     t->n_best = or_default(o->n_best, 1);
@@ -148,7 +157,10 @@ static pk_status open_parts(pk_translator *t, const pk_translator_options *o) {
     PK_TRY(pk_splitter_open(t->reader.language.source_code, &t->reader.splitter));
     PK_TRY(pk_splitter_open(t->reader.language.target_code, &t->reader.target_splitter));
     PK_TRY(open_strategy(t, o));
-    return open_workers(t, o);
+    PK_TRY(open_workers(t, o));
+    t->member[t->n_members++] = t->model;
+    for (size_t i = 0; i < o->n_ensemble; i++) t->member[t->n_members++] = o->ensemble[i];
+    return check_files(t);
 }
 
 pk_status pk_translator_open(const pk_model *m, const pk_translator_options *opt,
@@ -307,10 +319,12 @@ static pk_status serve(pk_translator *t, const pk_text *text, const pk_text *tar
     pk_call_options o;
     pk_status       status;
     PK_READ_OPTIONS(pk_call_options, opt, &o);
+    PK_GOTO(check_files(t));
     PK_GOTO(read_all(&k, text, &o, target));
     PK_GOTO(sort_jobs(&k));
     PK_GOTO(decode_all(&k, plan, &o));
     PK_GOTO(render_all(&k, plan, out));
+    PK_GOTO(check_files(t));
 done:
     for (size_t i = 0; k.document && i < n; i++) pk_document_free(&k.document[i]);
     pk_memory_give(k.document);

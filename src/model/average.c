@@ -170,6 +170,11 @@ static pk_status average(averaging *a, const char *to) {
     PK_TRY(list_weights(a));
     PK_TRY(pk_network_walk(&a->out->network, average_weight, a));
     pk_network_share(&a->out->network);
+    for (size_t i = 0; i < a->n; i++) {
+        const pk_status status = pk_model_data_check_file(&a->model[i]);
+        if (status != PK_OK) pk_fail_context("%s", a->name[i]);
+        PK_TRY(status);
+    }
     return pk_model_data_save(a->out, to);
 }
 

@@ -25,6 +25,11 @@ pk_status pk_hf_path(const pk_hf_folder *f, const char *name, char path[PK_HF_PA
     return PK_OK;
 }
 
+pk_status pk_hf_file(const pk_hf_folder *f, const char *name, char path[PK_HF_PATH]) {
+    PK_TRY(pk_hf_path(f, name, path));
+    return pk_file_ids_add(f->files, path);
+}
+
 bool pk_hf_has(const pk_hf_folder *f, const char *name) { return pk_path_has(f->path, name); }
 
 /* Looking for a tensor is needing it: what nobody looked for is unexpected in the end. */
@@ -81,7 +86,7 @@ static pk_status open_shard(pk_hf_folder *f, const char *name) {
     if (f->n_shards == PK_HF_MAX_SHARDS)
         PK_FAIL(PK_UNSUPPORTED, "%s: more than %d checkpoint files", f->path, PK_HF_MAX_SHARDS);
     if (strchr(name, '/')) PK_FAIL(PK_FORMAT, "%s: a checkpoint file in another folder", f->path);
-    PK_TRY(pk_hf_path(f, name, path));
+    PK_TRY(pk_hf_file(f, name, path));
     pk_stored *s = &f->shard[f->n_shards];
     if (dot && strcmp(dot, ".bin") == 0)
         PK_TRY(pk_torch_open(path, s));
@@ -119,7 +124,7 @@ static pk_status open_mapped(pk_hf_folder *f, const json_t *index) {
 static pk_status open_index(pk_hf_folder *f, const char *name) {
     char    path[PK_HF_PATH];
     json_t *index;
-    PK_TRY(pk_hf_path(f, name, path));
+    PK_TRY(pk_hf_file(f, name, path));
     PK_TRY(pk_json_open(path, &index));
     const pk_status status = open_mapped(f, index);
     json_decref(index);
@@ -140,7 +145,7 @@ static pk_status open_checkpoint(pk_hf_folder *f) {
 static pk_status open_json(const pk_hf_folder *f, const char *name, bool needed, json_t **out) {
     char path[PK_HF_PATH];
     if (!needed && !pk_hf_has(f, name)) return PK_OK;
-    PK_TRY(pk_hf_path(f, name, path));
+    PK_TRY(pk_hf_file(f, name, path));
     return pk_json_open(path, out);
 }
 
@@ -235,6 +240,7 @@ static pk_status open_model(const char *path, int type, pk_model_data *out) {
     *out = (pk_model_data){ 0 };
     PK_TRY(PK_TAKE(&f, 1));
     f->path = path;
+    f->files = &out->files;
     const pk_status status = import(f, type, out);
     close_folder(f);
     pk_memory_give(f);

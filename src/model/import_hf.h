@@ -13,6 +13,7 @@ enum { PK_HF_SOURCE, PK_HF_TARGET, PK_HF_OUTPUT, PK_HF_TABLES };
 
 typedef struct pk_hf_folder {
     const char             *path;
+    pk_file_ids            *files;                   /* those that were read */
     json_t                 *config;                  /* config.json */
     json_t                 *generation;              /* generation_config.json, or NULL */
     json_t                 *tokenizer;               /* tokenizer_config.json, or NULL */
@@ -27,6 +28,8 @@ typedef struct pk_hf_folder {
 
 /* "folder/name"; fails when too long */
 pk_status pk_hf_path(const pk_hf_folder *f, const char *name, char path[PK_HF_PATH]);
+/* the same of a file that is about to be read */
+pk_status pk_hf_file(const pk_hf_folder *f, const char *name, char path[PK_HF_PATH]);
 bool      pk_hf_has(const pk_hf_folder *f, const char *name);
 /* NULL when the checkpoint has no such tensor; else marks it as used */
 const pk_stored_tensor *pk_hf_find(pk_hf_folder *f, const char *name);

@@ -62,7 +62,7 @@ static pk_status read_tokens(const pk_hf_folder *f, const char *file, pk_model_d
                              pk_blob *out) {
     char    path[PK_HF_PATH];
     json_t *object;
-    PK_TRY(pk_hf_path(f, file, path));
+    PK_TRY(pk_hf_file(f, file, path));
     PK_TRY(pk_json_open(path, &object));
     const pk_status status = list_tokens(object, m, out);
     json_decref(object);

@@ -92,6 +92,7 @@ static pk_status copy_spm(pk_model_data *m, const pk_file_map *map, pk_blob *out
 
 pk_status pk_model_data_read_spm(pk_model_data *m, const char *path, pk_blob *out) {
     pk_file_map map;
+    PK_TRY(pk_file_ids_add(&m->files, path));
     PK_TRY(pk_file_map_open(path, &map));
     const pk_status status = copy_spm(m, &map, out);
     pk_file_map_close(&map);
@@ -192,6 +193,12 @@ pk_status pk_model_data_convert(pk_model_data *m, int type) {
     return PK_OK;
 }
 
+pk_status pk_model_data_check_file(const pk_model_data *m) {
+    if (pk_file_map_is_as_opened(&m->stored.map)) return PK_OK;
+    PK_FAIL(PK_IO, "the file was written to while the model was in use: open it again, and "
+                   "replace models by rename");
+}
+
 /* Also for a half-opened model: everything is NULL until it is there. */
 void pk_model_data_close(pk_model_data *m) {
     for (size_t i = 0; i < m->n_blocks; i++) pk_memory_give(m->block[i]);
@@ -199,5 +206,6 @@ void pk_model_data_close(pk_model_data *m) {
     pk_memory_give(m->provenance);
     pk_network_free(&m->network);
     pk_stored_close(&m->stored);
+    pk_file_ids_free(&m->files);
     *m = (pk_model_data){ 0 };
 }

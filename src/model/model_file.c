@@ -136,6 +136,7 @@ static pk_status read_metadata(const json_t *metadata, pk_model_data *m) {
 static pk_status read_file(const char *path, pk_model_data *m) {
     json_t *metadata;
     binding b = { .m = m };
+    PK_TRY(pk_file_ids_add(&m->files, path));
     PK_TRY(pk_safetensors_open(path, &m->stored));
     if (!m->stored.metadata)
         PK_FAIL(PK_FORMAT, "not a Pronk model: convert its folder first (pronk convert)");
@@ -160,6 +161,7 @@ static pk_status open_file(const char *path, int type, pk_model_data *out) {
     *out = (pk_model_data){ 0 };
     pk_status status = read_file(path, out);
     if (status == PK_OK) status = pk_model_data_convert(out, type);
+    if (status == PK_OK) status = pk_model_data_check_file(out);
     if (status == PK_OK) return PK_OK;
     if (strncmp(pk_last_error(), path, strlen(path)) != 0) pk_fail_context("%s", path);
     pk_model_data_close(out);

@@ -2,6 +2,7 @@
  * knows. Weights are views into the mapping, or blocks of our own after a conversion. */
 #ifndef PK_MODEL_MODEL_FILE_H
 #define PK_MODEL_MODEL_FILE_H
+#include "base/file_id.h"
 #include "checkpoint/stored.h"
 #include "model/network.h"
 
@@ -11,14 +12,15 @@ typedef struct pk_blob {
 } pk_blob;
 
 typedef struct pk_model_data {
-    pk_network network;
-    pk_dtype   type;                         /* of the matrices */
-    pk_blob    source_spm, target_spm;       /* target: size 0 when the same as the source */
-    pk_blob    source_tokens, target_tokens; /* NUL-terminated names, see vocab/vocab.h */
-    char      *provenance;                   /* JSON object: where it came from */
-    pk_stored  stored;                       /* what is mapped */
-    void     **block;                        /* what was taken instead of mapped */
-    size_t     n_blocks, block_room;
+    pk_network  network;
+    pk_dtype    type;                         /* of the matrices */
+    pk_blob     source_spm, target_spm;       /* target: size 0 when the same as the source */
+    pk_blob     source_tokens, target_tokens; /* NUL-terminated names, see vocab/vocab.h */
+    char       *provenance;                   /* JSON object: where it came from */
+    pk_stored   stored;                       /* what is mapped */
+    void      **block;                        /* what was taken instead of mapped */
+    size_t      n_blocks, block_room;
+    pk_file_ids files; /* that it was read from: no output may be one of them */
 } pk_model_data;
 
 /* type: PK_F32, PK_F16 or PK_I8 converts the matrices to that; -1 leaves them as stored. F16 counts
@@ -26,6 +28,8 @@ typedef struct pk_model_data {
  * anyway. */
 pk_status pk_model_data_open(const char *path, int type, pk_model_data *out);
 void      pk_model_data_close(pk_model_data *m);
+/* PK_IO where the file that is mapped was written to since it was opened */
+pk_status pk_model_data_check_file(const pk_model_data *m);
 /* writes a .pronk file */
 pk_status pk_model_data_save(const pk_model_data *m, const char *path);
 

@@ -75,6 +75,7 @@ static pk_status open_checkpoint(const char *path, pk_stored *file, pk_model_dat
         status = fill_model(&r, file, m);
         pk_recipe_free(&r);
     }
+    if (status == PK_OK) status = pk_file_ids_add(&m->files, path);
     if (status != PK_OK && strncmp(pk_last_error(), path, strlen(path)) != 0)
         pk_fail_context("%s", path);
     return status;
@@ -123,6 +124,8 @@ pk_status pk_model_average(const char *const *paths, size_t n, const char *out, 
     for (size_t i = 0; i < n; i++) PK_NEED(paths[i]);
     PK_TRY(parse_type(type, &stored));
     pk_status status = open_all(paths, &o);
+    for (size_t i = 0; status == PK_OK && i < n; i++)
+        status = pk_file_ids_refuse(&o.model[i].files, out);
     if (status == PK_OK)
         status = pk_model_data_average(o.model, paths, n,
                                        stored < 0 ? o.model[0].type : (pk_dtype)stored, out);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/file_map.h"
+#include "base/file_id.h"
 #include "base/file_writer.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -103,6 +103,16 @@ static pk_status train(lines *l, const pk_spm_train_options *settings) {
     return status;
 }
 
+static pk_status check_output(const pk_vocab_train_options *o) {
+    pk_file_ids inputs = { 0 };
+    pk_status   status = PK_OK;
+    for (size_t i = 0; status == PK_OK && i < o->n_inputs; i++)
+        status = pk_file_ids_add(&inputs, o->inputs[i]);
+    if (status == PK_OK) status = pk_file_ids_refuse(&inputs, o->output);
+    pk_file_ids_free(&inputs);
+    return status;
+}
+
 static pk_status check_options(const pk_vocab_train_options *o) {
     if (o->n_inputs == 0) PK_FAIL(PK_ARGUMENT, "no text to learn a vocabulary from: give inputs");
     for (size_t i = 0; i < o->n_inputs; i++) { /* they are read twice */
@@ -112,6 +122,7 @@ static pk_status check_options(const pk_vocab_train_options *o) {
         if (!S_ISREG(info.st_mode)) PK_FAIL(PK_IO, "%s: not a regular file", o->inputs[i]);
     }
     if (!o->output || !o->output[0]) PK_FAIL(PK_ARGUMENT, "say where the vocabulary goes: output");
+    PK_TRY(check_output(o));
     if (o->vocab_size < PK_LEAST_VOCAB || o->vocab_size > PK_MOST_VOCAB)
         PK_FAIL(PK_ARGUMENT, "a vocabulary of %d pieces: give %d to %d", o->vocab_size,
                 PK_LEAST_VOCAB, PK_MOST_VOCAB);

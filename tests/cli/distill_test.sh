@@ -112,7 +112,7 @@ cmp -s "$dir/fourth" "$dir/chosen" && ok "the hypothesis most like the reference
 
 refused "output is there already" 2 "is there already" -m $A -i "$dir/src" -o "$dir/whole" $fast
 check "and was not touched" "$lines" "$(wc -l <"$dir/whole")"
-refused "output is the input" 2 "also the input" -m $A -i "$dir/short" -o "$dir/short" --resume
+refused "output is the input" 2 "also an input" -m $A -i "$dir/short" -o "$dir/short" --resume
 refused "output of other work" 1 "not the beginning" -m $A -i "$dir/short" -o "$dir/whole" --resume $fast
 refused "no such source" 1 "nowhere" -m $A -i "$dir/nowhere" -o "$dir/x"
 refused "no folder to write to" 1 "cannot write" -m $A -i "$dir/short" -o "$dir/no/x"

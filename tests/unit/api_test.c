@@ -16,7 +16,7 @@
     X(pk_version)                                                                                  \
     X(pk_status_text) X(pk_last_error) X(pk_free) X(pk_model_open) X(pk_model_close)               \
         X(pk_model_describe) X(pk_model_target_token) X(pk_model_source_token) X(pk_model_convert) \
-        X(pk_file_write)                                                                           \
+        X(pk_file_write) X(pk_model_reads)                                                         \
             X(pk_translator_open) X(pk_translator_close) X(pk_translate) X(pk_score)               \
                 X(pk_result_free) X(pk_result_count) X(pk_result_text) X(pk_result_score)          \
                     X(pk_result_hypotheses) X(pk_result_hypothesis) X(pk_translator_stats)         \
@@ -132,6 +132,11 @@ static void try_pk_file_write(fixture *f) {
     ASSERT_STATUS(PK_ARGUMENT, pk_file_write(NULL, "", 0));
     ASSERT_STATUS(PK_ARGUMENT, pk_file_write("", "", 0));
     ASSERT_STATUS(PK_ARGUMENT, pk_file_write("nowhere", NULL, 1));
+}
+
+static void try_pk_model_reads(fixture *f) {
+    assert_int_equal(pk_model_reads(NULL, 0, 0), 0);
+    assert_int_equal(pk_model_reads(f->model, 0, 0), 0);
 }
 
 static void try_pk_model_convert(fixture *f) {
