@@ -91,7 +91,7 @@ static pk_status open_log(pk_train_log *l, const char *folder, int64_t update) {
     l->file = -1;
     l->present = -1;
     PK_TRY(pk_path_in(folder, PK_TRAINING_LOG, &l->path));
-    PK_TRY(pk_path_in(folder, "plot.svg", &l->plot));
+    PK_TRY(pk_path_in(folder, PK_TRAIN_PLOT, &l->plot));
     l->file = open(l->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (l->file < 0) PK_FAIL(PK_IO, "%s: cannot write: %s", l->path, strerror(errno));
     return go_on(l, update);

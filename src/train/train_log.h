@@ -9,6 +9,8 @@
 #include "base/buffer.h"
 #include "base/status.h"
 
+#define PK_TRAIN_PLOT "plot.svg"
+
 typedef struct pk_train_log pk_train_log;
 /* folder must be there. update: of the checkpoint to go on from; lines of later updates are cut
  * off, and so is a last line that was not finished. 0: begins anew. */

@@ -121,7 +121,9 @@ pk_status pk_trainer_write_model(pk_trainer *t, const char *name, pk_dtype type)
     pk_model_data m;
     char         *path;
     PK_TRY(pk_trainer_path(t, name, &path));
-    pk_status status = pk_parameters_model(&t->p, &t->start, true, type, &m);
+    pk_status status = pk_model_data_check_file(&t->start); /* its vocabulary is mapped */
+    if (status != PK_OK) pk_fail_context("%s", t->recipe.init);
+    if (status == PK_OK) status = pk_parameters_model(&t->p, &t->start, true, type, &m);
     if (status == PK_OK) {
         status = write_provenance(t, &m);
         if (status == PK_OK) status = pk_model_data_save(&m, path);

@@ -42,7 +42,7 @@ static pk_status copy_best(const pk_trainer *t) {
     char          *from = NULL, *to = NULL;
     pk_file_map    map = { 0 };
     pk_file_writer w;
-    pk_status      status = pk_trainer_path(t, "best.pronk", &from);
+    pk_status      status = pk_trainer_path(t, PK_BEST_MODEL, &from);
     if (status == PK_OK) status = pk_trainer_path(t, PK_TRAINED_MODEL, &to);
     if (status == PK_OK) status = pk_file_map_open(from, &map);
     if (status == PK_OK) status = pk_file_writer_open(to, &w);

@@ -9,6 +9,8 @@
 #include "train/train_log.h"
 #include "train/train_pass.h"
 
+#define PK_BEST_MODEL "best.pronk" /* by validation */
+
 struct pk_trainer {
     pk_recipe          recipe;
     pk_trainer_options opt;
@@ -58,6 +60,8 @@ uint64_t pk_trainer_key(const pk_trainer *t, int64_t update, int64_t part, int w
 pk_status pk_trainer_validate(pk_trainer *t);
 /* trained_model.c: the model as it is, in a file of the output folder, with its provenance */
 pk_status pk_trainer_write_model(pk_trainer *t, const char *name, pk_dtype type);
+/* trainer_outputs.c: PK_ARGUMENT where a file that will be written is one that is read */
+pk_status pk_trainer_check_outputs(const pk_trainer *t, const char *recipe);
 /* OUTPUT/name; given back with pk_memory_give */
 pk_status pk_trainer_path(const pk_trainer *t, const char *name, char **out);
 pk_dtype  pk_trainer_save_type(const pk_trainer *t);

@@ -257,11 +257,12 @@ static void describe(pk_trainer *t) {
                     bytes_taken(t) / (1 << 20));
 }
 
-static pk_status open_parts(pk_trainer *t) {
+static pk_status open_parts(pk_trainer *t, const char *recipe) {
     PK_TRY(pk_recipe_check(&t->recipe));
     t->schedule = pk_schedule_of(&t->recipe);
     PK_TRY(pk_task_parse(t->recipe.task, &t->task, &t->task_options));
     PK_TRY(open_start(t));
+    PK_TRY(pk_trainer_check_outputs(t, recipe));
     PK_TRY(pk_ranks_open(&t->ranks));
     PK_TRY(pk_path_make_folder(t->recipe.output));
     if (t->ranks.rank == 0) PK_TRY(pk_folder_lock(t->recipe.output, &t->lock));
@@ -291,7 +292,7 @@ pk_status pk_trainer_open(const char *recipe, const pk_trainer_options *opt, pk_
     t->lock = -1;
     t->opt = o;
     pk_status status = pk_recipe_read(recipe, t->opt.set, t->opt.n_set, &t->recipe);
-    if (status == PK_OK) status = open_parts(t);
+    if (status == PK_OK) status = open_parts(t, recipe);
     t->failed = status != PK_OK;
     if (t->failed)
         pk_trainer_close(t);

@@ -201,5 +201,5 @@ pk_status pk_trainer_validate(pk_trainer *t) {
     s->best = score;
     s->best_update = s->update;
     if (t->ranks.rank != 0) return PK_OK;
-    return pk_trainer_write_model(t, "best.pronk", pk_trainer_save_type(t));
+    return pk_trainer_write_model(t, PK_BEST_MODEL, pk_trainer_save_type(t));
 }
