@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "inputs.h"
 #include "progress.h"
 
 typedef struct aligning {
@@ -60,7 +61,7 @@ static int show(void *user, const char *what, double share, const pk_align_repor
 
 /* the output is opened when there is something to write: what fails before leaves no file */
 static int open_output(aligning *a) {
-    if (!a->opened) a->failed = pk_writer_open(a->c, a->c->output, NULL, &a->output) != 0;
+    if (!a->opened) a->failed = pk_writer_open(a->c, a->c->output, &a->output) != 0;
     a->opened = true;
     return a->failed;
 }
@@ -120,6 +121,12 @@ int pk_cli_align(pk_cli *c) {
     if (c->pharaoh && (!c->symmetrise || !c->operand.n))
         return pk_cli_usage(c, "--pharaoh needs --symmetrise METHOD and two files of links, -i "
                                "FORWARD REVERSE");
+    pk_inputs_add_path(c, input_path(c->input));
+    if (c->operand.n) pk_inputs_add_path(c, input_path(c->operand.item[0]));
+    pk_inputs_add_path(c, c->vocab);
+    pk_inputs_add_path(c, c->load);
+    int code = pk_inputs_refuse(c, c->output);
+    if (code) return code;
     pk_progress_begin(&a.progress, c, NULL);
     if (c->pharaoh)
         status = pk_align_symmetrise_files(input_path(c->input), input_path(c->operand.item[0]),
@@ -127,7 +134,7 @@ int pk_cli_align(pk_cli *c) {
     else
         status = align(&a, &report);
     pk_progress_end(&a.progress);
-    const int code = finish(&a, status);
+    code = finish(&a, status);
     if (code == 0) say_result(c, &report);
     return code;
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inputs.h"
 #include "lines.h"
 #include "progress.h"
 
@@ -188,6 +189,7 @@ static int run_cases(void *user) {
 static int try_cases(void *user) {
     job *j = user;
     int  code = load_model(j);
+    if (!code) code = pk_inputs_refuse(j->c, NULL);
     for (size_t i = 0; i < j->b.n && !code; i++) {
         pk_translator *translator = NULL;
         code = pk_cli_open_translator(j->c, j->model, j->b.cases[i].decode, &translator);

@@ -36,6 +36,7 @@ typedef struct pk_cli {
     const char               *symmetrise, *vocab, *load, *save, *lexical_table; /* align */
     int64_t                   iterations;
     bool                      reverse, pharaoh;
+    struct pk_cli_opened     *opened; /* what is read, see inputs.h; NULL: nobody asks */
 } pk_cli;
 
 /* one line on stderr, "pronk VERB: ..."; the value is the exit code to return */

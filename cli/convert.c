@@ -11,6 +11,7 @@ int pk_cli_convert(pk_cli *c) {
         return pk_cli_fail(c, "cannot write %s: it is a folder; name a file, model.pronk say", to);
     pk_status status = pk_model_convert(from, to, PK_OPTIONS(pk_convert_options, .type = c->type));
     if (status != PK_OK) return pk_cli_fail_status(c, status);
-    if (!stat(to, &about)) pk_cli_warn(c, "%s: %.1f MB", to, (double)about.st_size / 1e6);
+    if (!stat(to, &about) && S_ISREG(about.st_mode))
+        pk_cli_warn(c, "%s: %.1f MB", to, (double)about.st_size / 1e6);
     return PK_EXIT_OK;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inputs.h"
 #include "lines.h"
 
 enum { N_METRICS = 3 };
@@ -143,6 +144,7 @@ int pk_cli_eval(pk_cli *c) {
     memset(j.scores, 0, j.n * sizeof *j.scores);
     for (size_t i = 0; i < j.n; i++) j.system[i] = (pk_line_reader){ .file = -1 };
     int code = read_all(&j);
+    if (!code) code = pk_inputs_refuse(c, NULL);
     if (!code) code = evaluate(&j);
     for (size_t i = 0; i < j.n && !code; i++) c->json ? print_json(&j, i) : print_text(&j, i);
     free_all(&j);

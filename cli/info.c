@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "inputs.h"
 #include "table.h"
 
 /* a value as people write it; the caller frees */
@@ -74,8 +74,9 @@ int pk_cli_info(pk_cli *c) {
     c->model = c->operand.item[0];
     int code = pk_cli_open_model(c, &model);
     if (code) return code;
-    pk_status status = pk_model_describe(model, &text);
-    code = status == PK_OK ? print_description(c, text) : pk_cli_fail_status(c, status);
+    code = pk_inputs_refuse(c, NULL);
+    pk_status status = code ? PK_OK : pk_model_describe(model, &text);
+    if (!code) code = status == PK_OK ? print_description(c, text) : pk_cli_fail_status(c, status);
     pk_free(text);
     pk_model_close(model);
     return code;

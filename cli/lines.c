@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "inputs.h"
+
 enum {
     READ_BYTES = 1 << 16,
     FLUSH_BYTES = 1 << 16,
@@ -32,6 +34,7 @@ int pk_lines_open(const pk_cli *c, const char *path, pk_line_reader *out) {
     if (S_ISDIR(about.st_mode))
         return pk_cli_fail(c, "cannot read %s: it is a folder, not a file", out->name);
     if (S_ISREG(about.st_mode)) out->file_bytes = (uint64_t)about.st_size;
+    pk_inputs_add_file(c, &about);
     return 0;
 }
 
@@ -136,33 +139,22 @@ int pk_lines_take(const pk_cli *c, pk_line_reader *r, size_t most) {
     return next(c, r, most, SIZE_MAX, true);
 }
 
-/* both are the same plain file */
-static bool same_file(int a, int b) {
-    struct stat x, y;
-    return !fstat(a, &x) && !fstat(b, &y) && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
-           x.st_ino == y.st_ino;
-}
-
-int pk_writer_open(const pk_cli *c, const char *path, const pk_line_reader *input,
-                   pk_line_writer *out) {
-    bool standard = is_standard(path);
-    *out = (pk_line_writer){ .name = standard ? "standard output" : path };
+int pk_writer_open(const pk_cli *c, const char *path, pk_line_writer *out) {
+    bool        standard = is_standard(path);
+    struct stat about;
+    *out = (pk_line_writer){ .name = standard ? "standard output" : path, .file = -1 };
+    int code = pk_inputs_refuse(c, path);
+    if (code) return code;
     out->file = standard ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (out->file < 0) return pk_cli_fail(c, "cannot write %s: %s", out->name, strerror(errno));
-    if (input && same_file(input->file, out->file)) {
-        int code = pk_cli_fail(c, "%s is also the input: write to another file", out->name);
-        if (!standard) close(out->file);
-        return code;
-    }
-    /* emptied only now, when it is known not to be the input */
-    struct stat about;
-    bool        plain = !standard && !fstat(out->file, &about) && S_ISREG(about.st_mode);
-    if (plain && ftruncate(out->file, 0)) {
-        int code = pk_cli_fail(c, "cannot write %s: %s", out->name, strerror(errno));
-        close(out->file);
-        return code;
-    }
+    out->fresh = !standard && !fstat(out->file, &about) && S_ISREG(about.st_mode);
     return 0;
+}
+
+int pk_writer_open_whole(const pk_cli *c, const char *path, pk_line_writer *out) {
+    if (is_standard(path)) return pk_writer_open(c, path, out);
+    *out = (pk_line_writer){ .name = path, .file = -1 };
+    return pk_inputs_refuse(c, path);
 }
 
 void pk_writer_add(pk_line_writer *w, const char *bytes, size_t n) {
@@ -191,6 +183,11 @@ static int write_failed(const pk_cli *c, const pk_line_writer *w) {
 }
 
 int pk_writer_flush(const pk_cli *c, pk_line_writer *w) {
+    if (w->fresh && ftruncate(w->file, 0)) {
+        w->size = 0;
+        return write_failed(c, w);
+    }
+    w->fresh = false;
     for (size_t done = 0; done < w->size;) {
         ssize_t put = write(w->file, w->data + done, w->size - done);
         if (put < 0 && errno == EINTR) continue;
@@ -205,7 +202,11 @@ int pk_writer_flush(const pk_cli *c, pk_line_writer *w) {
 }
 
 int pk_writer_close(const pk_cli *c, pk_line_writer *w, int code) {
-    if (!code) code = pk_writer_flush(c, w);
+    if (!code && w->file >= 0) code = pk_writer_flush(c, w);
+    if (!code && w->file < 0 && w->name) {
+        pk_status status = pk_file_write(w->name, w->data, w->size);
+        if (status != PK_OK) code = pk_cli_fail_status(c, status);
+    }
     if (w->file >= 0 && close(w->file) && !code) code = write_failed(c, w);
     free(w->data);
     *w = (pk_line_writer){ .file = -1 };

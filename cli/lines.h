@@ -2,7 +2,8 @@
  *
  * A reader gives chunks of whole lines: as many as the limits allow, fewer when no more input is
  * waiting, so that whoever writes slowly gets answers at once. Line ends are kept apart from the
- * text. A writer says at close, and not before, that everything arrived. */
+ * text. A writer says at close, and not before, that everything arrived. What is opened here for
+ * reading is known to be an input (inputs.h). */
 #ifndef PK_CLI_LINES_H
 #define PK_CLI_LINES_H
 #include "cli.h"
@@ -34,14 +35,17 @@ bool pk_lines_count(const pk_line_reader *r, uint64_t *lines);
 
 typedef struct pk_line_writer {
     const char *name;
-    int         file;
+    int         file;  /* -1: a whole file, written when it is closed */
+    bool        fresh; /* a plain file whose old lines are still there */
     char       *data;
     size_t      size, room;
 } pk_line_writer;
 
-/* path NULL or "-": standard output. Refuses to write over the file that `input` reads. */
-int  pk_writer_open(const pk_cli *c, const char *path, const pk_line_reader *input,
-                    pk_line_writer *out);
+/* Path NULL or "-": standard output. Refuses a file that was opened for reading. What the file held
+ * goes when the first line comes, or at the end: a verb that fails before has changed nothing. */
+int pk_writer_open(const pk_cli *c, const char *path, pk_line_writer *out);
+/* the same for what is one thing and not lines: kept in memory, and written when all went well */
+int  pk_writer_open_whole(const pk_cli *c, const char *path, pk_line_writer *out);
 void pk_writer_add(pk_line_writer *w, const char *bytes, size_t n);
 void pk_writer_print(pk_line_writer *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

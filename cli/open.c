@@ -2,12 +2,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cli.h"
+#include "inputs.h"
 
 int pk_cli_open_model(const pk_cli *c, pk_model **model) {
     pk_model_options options = { .size = sizeof options, .type = c->type };
     pk_status        status = pk_model_open(c->model, &options, model);
-    return status == PK_OK ? 0 : pk_cli_fail_status(c, status);
+    if (status != PK_OK) return pk_cli_fail_status(c, status);
+    pk_inputs_add_model(c, *model);
+    return 0;
 }
 
 int pk_cli_open_models(const pk_cli *c, pk_cli_models *out) {
@@ -17,6 +19,7 @@ int pk_cli_open_models(const pk_cli *c, pk_cli_models *out) {
         out->model = pk_cli_grow(out->model, i + 1, sizeof *out->model);
         pk_status status = pk_model_open(c->models.item[i], &options, &out->model[i]);
         if (status != PK_OK) return pk_cli_fail_status(c, status);
+        pk_inputs_add_model(c, out->model[i]);
         out->n++;
     }
     return 0;

@@ -3,10 +3,14 @@
  * Exit codes: 0 done, 1 failed while running, 2 wrong command line. All that is said about failure
  * goes to standard error, one line each, beginning with the program and the verb. */
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "inputs.h"
 #include "options_table.h"
 
 /* "pronk VERB: ..." without a line end */
@@ -97,9 +101,40 @@ static int run_verb(pk_cli *c, const char *name, int n, char *const *argument) {
     return PK_EXIT_OK;
 }
 
+/* A standard descriptor that is closed would be given to the next file that is opened, and what is
+ * meant for people would end up there. Each gets a device that fails where it is used. */
+static bool fill_descriptors(void) {
+    static const int wrong_way[] = { O_WRONLY, O_RDONLY, O_RDONLY };
+    for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+        if (fcntl(i, F_GETFD) < 0 && open("/dev/null", wrong_way[i]) != i) return false;
+    return true;
+}
+
+/* A model is used where it is mapped: when somebody cuts its file off, or its disk fails, there is
+ * nothing to go on with. Anything else that raises this signal is a mistake of ours. */
+static void end_on_bus_error(int signal, siginfo_t *about, void *context) {
+    static const char text[] = "pronk: a file that is in use was cut off, or cannot be read any "
+                               "more; replace models by rename\n";
+    (void)context;
+    if (about->si_code == BUS_ADRERR) {
+        if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(PK_EXIT_FAILED);
+        _exit(PK_EXIT_FAILED);
+    }
+    raise(signal); /* acts as usual when the handler is left */
+}
+
+static void watch_bus_errors(void) {
+    struct sigaction act = { .sa_sigaction = end_on_bus_error,
+                             .sa_flags = (int)(SA_SIGINFO | SA_RESETHAND) };
+    sigaction(SIGBUS, &act, NULL);
+}
+
 int main(int n, char **argument) {
-    pk_cli c = { 0 };
-    int    code;
+    pk_cli_opened opened = { 0 };
+    pk_cli        c = { .opened = &opened };
+    int           code;
+    if (!fill_descriptors()) return PK_EXIT_FAILED;
+    watch_bus_errors();
     if (n < 2) {
         pk_cli_print_help(stderr, &pk_cli_program);
         return PK_EXIT_USAGE;
@@ -113,5 +148,6 @@ int main(int n, char **argument) {
         code = errno == EPIPE ? PK_EXIT_FAILED
                               : pk_cli_fail(&c, "writing to standard output: %s", strerror(errno));
     pk_cli_free(&c);
+    pk_inputs_free(&opened);
     return code;
 }

@@ -65,7 +65,7 @@ int pk_cli_score(pk_cli *c) {
     int code = read_all(&j);
     if (!code) code = pk_cli_open_models(c, &j.models);
     if (!code) code = pk_cli_open_ensemble(c, &j.models, NULL, &j.translator);
-    if (!code) code = pk_writer_open(c, c->output, &j.source, &j.output);
+    if (!code) code = pk_writer_open(c, c->output, &j.output);
     if (!code) code = run(&j);
     code = pk_writer_close(c, &j.output, code);
     if (j.translator) pk_cli_warn_stats(c, j.translator);

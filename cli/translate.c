@@ -39,7 +39,7 @@ static int open_all(job *j) {
     if (!code) code = check_counts(j);
     if (!code) code = pk_cli_open_models(c, &j->models);
     if (!code) code = pk_cli_open_ensemble(c, &j->models, c->decode, &j->translator);
-    if (!code) code = pk_writer_open(c, c->output, &j->input, &j->output);
+    if (!code) code = pk_writer_open(c, c->output, &j->output);
     return code;
 }
 

@@ -54,7 +54,7 @@ static int open_all(job *j) {
     if (!c->decode) c->decode = "jacobi";
     if (!code) code = pk_cli_open_model(c, &j->model);
     if (!code) code = pk_cli_open_translator(c, j->model, c->decode, &j->translator);
-    if (!code) code = pk_writer_open(c, c->output, &j->input, &j->output);
+    if (!code) code = pk_writer_open_whole(c, c->output, &j->output);
     return code;
 }
 

@@ -5,6 +5,7 @@
 #include "../../cli/bench.c"
 #include "../../cli/bench_process.c"
 #include "../../cli/bench_report.c"
+#include "../../cli/inputs.c"
 #include "../../cli/lines.c"
 #include "../../cli/progress.c"
 #include "../../cli/table.c"

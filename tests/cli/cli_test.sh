@@ -266,7 +266,7 @@ translation_trouble() {
     refused "full disk" 1 "cannot write" $t -o /dev/full
     refused "folder that is not there" 1 "cannot write" $t -o "$dir/none/x"
     cp "$dir/in" "$dir/same"
-    refused "output over the input" 1 "also the input" $t -i "$dir/same" -o "$dir/same"
+    refused "output over the input" 1 "also an input" $t -i "$dir/same" -o "$dir/same"
     cmp -s "$dir/in" "$dir/same" && ok "the input is still there" || bad "the input" "is gone"
     refused "missing model leaves the output alone" 1 "" translate -m "$dir/none" -o "$dir/same"
     cmp -s "$dir/in" "$dir/same" && ok "the output is still there" || bad "the output" "is gone"

@@ -3,9 +3,15 @@
 
 #include <signal.h>
 
+#include "../../cli/inputs.c"
 #include "../../cli/lines.c"
 
-static const pk_cli nobody;
+int pk_cli_fail_status(const pk_cli *c, pk_status status) {
+    return (void)status, pk_cli_fail(c, "%s", pk_last_error());
+}
+
+static pk_cli_opened opened;
+static const pk_cli  nobody = { .opened = &opened };
 
 /* a reader on a pipe that holds the bytes; *writer is its other end */
 static void from_pipe(pk_line_reader *r, const char *bytes, size_t n, int *writer) {
@@ -74,6 +80,7 @@ static void slow_input_is_given_out_at_once(void **state) {
 
 /* a file of n lines "number\n", written under build or /tmp and removed by the caller */
 static void make_file(char *path, size_t n) {
+    opened.n = 0; /* files of other tests are gone, and their inodes are free again */
     strcpy(path, "/tmp/pronk_lines_XXXXXX");
     FILE *file = fdopen(mkstemp(path), "w");
     assert_non_null(file);
@@ -158,8 +165,8 @@ static void writing_over_the_input_is_refused(void **state) {
     (void)state;
     make_file(path, 3);
     assert_int_equal(pk_lines_open(&nobody, path, &r), 0);
-    assert_int_equal(pk_writer_open(&nobody, path, &r, &w), PK_EXIT_FAILED);
-    assert_non_null(strstr(message, "is also the input"));
+    assert_int_equal(pk_writer_open(&nobody, path, &w), PK_EXIT_FAILED);
+    assert_non_null(strstr(message, "is also an input"));
     assert_int_equal(pk_lines_next(&nobody, &r), 0);
     assert_int_equal(r.n, 3); /* and it was not emptied */
     pk_lines_close(&r);
@@ -172,7 +179,7 @@ static void what_is_written_arrives(void **state) {
     pk_line_writer w;
     (void)state;
     make_file(path, 100); /* longer than what replaces it */
-    assert_int_equal(pk_writer_open(&nobody, path, NULL, &w), 0);
+    assert_int_equal(pk_writer_open(&nobody, path, &w), 0);
     pk_writer_add(&w, "one", 3);
     pk_writer_print(&w, " %.2f\n", 2.5);
     assert_int_equal(pk_writer_flush(&nobody, &w), 0);
@@ -187,11 +194,55 @@ static void what_is_written_arrives(void **state) {
     unlink(path);
 }
 
+static size_t size_of(const char *path) {
+    struct stat about;
+    assert_int_equal(stat(path, &about), 0);
+    return (size_t)about.st_size;
+}
+
+/* a verb that fails before its first line leaves the file as it was */
+static void what_was_there_stays_until_a_line_comes(void **state) {
+    char           path[64];
+    pk_line_writer w;
+    (void)state;
+    make_file(path, 10);
+    assert_int_equal(pk_writer_open(&nobody, path, &w), 0);
+    pk_writer_add(&w, "x", 1);
+    assert_int_equal(pk_writer_close(&nobody, &w, PK_EXIT_FAILED), PK_EXIT_FAILED);
+    assert_int_equal(size_of(path), 20);
+    assert_int_equal(pk_writer_open(&nobody, path, &w), 0);
+    assert_int_equal(pk_writer_close(&nobody, &w, 0), 0); /* no lines are an answer too */
+    assert_int_equal(size_of(path), 0);
+    unlink(path);
+}
+
+static void a_whole_file_is_written_at_the_end_or_not_at_all(void **state) {
+    char           path[64];
+    pk_line_reader r;
+    pk_line_writer w;
+    (void)state;
+    make_file(path, 10);
+    for (int code = PK_EXIT_FAILED; code >= 0; code--) {
+        assert_int_equal(pk_writer_open_whole(&nobody, path, &w), 0);
+        pk_writer_add(&w, "page", 4);
+        assert_int_equal(size_of(path), 20);
+        assert_int_equal(pk_writer_close(&nobody, &w, code), code);
+        assert_int_equal(size_of(path), code ? 20 : 4);
+    }
+    assert_int_equal(pk_lines_open(&nobody, path, &r), 0);
+    assert_int_equal(pk_writer_open_whole(&nobody, path, &w), PK_EXIT_FAILED);
+    pk_lines_close(&r);
+    assert_int_equal(pk_writer_open_whole(&nobody, "/nonexistent/file", &w), 0);
+    assert_int_equal(pk_writer_close(&nobody, &w, 0), PK_EXIT_FAILED);
+    assert_non_null(strstr(message, "cannot write"));
+    unlink(path);
+}
+
 static void a_full_disk_is_reported_once(void **state) {
     pk_line_writer w;
     (void)state;
     if (access("/dev/full", W_OK)) skip();
-    assert_int_equal(pk_writer_open(&nobody, "/dev/full", NULL, &w), 0);
+    assert_int_equal(pk_writer_open(&nobody, "/dev/full", &w), 0);
     pk_writer_add(&w, "lost", 4);
     assert_int_equal(pk_writer_flush(&nobody, &w), PK_EXIT_FAILED);
     assert_non_null(strstr(message, "cannot write /dev/full"));
@@ -224,8 +275,12 @@ int main(void) {
         cmocka_unit_test(files_that_cannot_be_read),
         cmocka_unit_test(writing_over_the_input_is_refused),
         cmocka_unit_test(what_is_written_arrives),
+        cmocka_unit_test(what_was_there_stays_until_a_line_comes),
+        cmocka_unit_test(a_whole_file_is_written_at_the_end_or_not_at_all),
         cmocka_unit_test(a_full_disk_is_reported_once),
         cmocka_unit_test(a_closed_pipe_is_quiet),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    pk_inputs_free(&opened);
+    return failed;
 }

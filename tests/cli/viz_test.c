@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "../../cli/inputs.c"
 #include "../../cli/lines.c"
 #include "../../cli/viz.c"
 #include "../../cli/viz_html.c"

@@ -1,0 +1,57 @@
+/* inputs.c - the files that were opened for reading, against the one that is to be written. */
+#include "inputs.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* a terminal or a socket may be both */
+static bool can_be_lost(const struct stat *about) {
+    return !S_ISCHR(about->st_mode) && !S_ISSOCK(about->st_mode);
+}
+
+void pk_inputs_add_file(const pk_cli *c, const struct stat *about) {
+    pk_cli_opened *o = c->opened;
+    if (!o || !can_be_lost(about)) return;
+    o->file = pk_cli_grow(o->file, o->n + 1, sizeof *o->file);
+    o->file[o->n].device = (uint64_t)about->st_dev;
+    o->file[o->n++].inode = (uint64_t)about->st_ino;
+}
+
+void pk_inputs_add_path(const pk_cli *c, const char *path) {
+    struct stat about;
+    if (path && !stat(path, &about)) pk_inputs_add_file(c, &about);
+}
+
+void pk_inputs_add_model(const pk_cli *c, const pk_model *model) {
+    pk_cli_opened *o = c->opened;
+    if (!o) return;
+    o->model = pk_cli_grow(o->model, o->n_models + 1, sizeof *o->model);
+    o->model[o->n_models++] = model;
+}
+
+static bool was_opened(const pk_cli_opened *o, uint64_t device, uint64_t inode) {
+    for (size_t i = 0; i < o->n; i++)
+        if (o->file[i].device == device && o->file[i].inode == inode) return true;
+    for (size_t i = 0; i < o->n_models; i++)
+        if (pk_model_reads(o->model[i], device, inode)) return true;
+    return false;
+}
+
+int pk_inputs_refuse(const pk_cli *c, const char *path) {
+    const bool  standard = !path || !strcmp(path, "-");
+    struct stat about;
+    if (!c->opened || (standard ? fstat(STDOUT_FILENO, &about) : stat(path, &about)) ||
+        !can_be_lost(&about) ||
+        !was_opened(c->opened, (uint64_t)about.st_dev, (uint64_t)about.st_ino))
+        return 0;
+    return pk_cli_fail(c, "%s is also an input: write to another file",
+                       standard ? "standard output" : path);
+}
+
+void pk_inputs_free(pk_cli_opened *opened) {
+    free(opened->file);
+    free(opened->model);
+    *opened = (pk_cli_opened){ 0 };
+}
