@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "tensor/drop.h"
 
 enum { OF_PAIRS = 1, OF_BATCHES = 2, OF_CORPORA = 16 }; /* what is shuffled: for the keys */
 enum { WINDOW_BATCHES = 100, WINDOWS_AT_LEAST = 8 };
@@ -21,7 +20,7 @@ uint64_t pk_batch_plan_key(uint64_t seed, uint64_t what, uint64_t i) {
 
 /* below n, for the i-th choice */
 static size_t choose(uint64_t key, size_t i, size_t n) {
-    return (size_t)((pk_drop_bits(key, i) >> 32) * n >> 32);
+    return (size_t)((pk_mix(key + i * PK_GOLDEN) >> 32) * n >> 32);
 }
 
 #define SHUFFLE(type, list, n, key)                 \

@@ -15,7 +15,7 @@
 #include <unicode/uloc.h>
 #include <unicode/uscript.h>
 
-#include "tensor/drop.h"
+#include "base/hash.h"
 #include "text/utf8.h"
 
 typedef struct stop_words {
