@@ -65,6 +65,7 @@ static int note_latency(void *user, size_t done, size_t in_all) {
     size_t  left = done < in_all ? in_all - done : 0; /* a line may have become several */
     size_t  end = left < r->most_latency ? r->most_latency - left : 0;
     double  now = pk_cli_seconds() - r->call_began;
+    if (!in_all) return 0; /* lines are still being read */
     while (r->n_latency < end) r->latency[r->n_latency++] = now;
     return 0;
 }

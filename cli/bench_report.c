@@ -60,9 +60,9 @@ void pk_bench_print_table(const pk_bench *b) {
     pk_table    table = { .columns = b->n + 1 };
     const char *latency = b->c->batch == 1 ? "call of one line" : "since the call";
     char        name[64];
-    printf("%zu lines, %d thread%s, batch %lld, %lld run%s%s; this machine reads %.1f GB/s\n\n",
-           b->lines, b->threads, b->threads == 1 ? "" : "s", (long long)b->c->batch,
-           (long long)b->c->repeat, b->c->repeat == 1 ? "" : "s",
+    printf("%zu line%s, %d thread%s, batch %lld, %lld run%s%s; this machine reads %.1f GB/s\n\n",
+           b->lines, b->lines == 1 ? "" : "s", b->threads, b->threads == 1 ? "" : "s",
+           (long long)b->c->batch, (long long)b->c->repeat, b->c->repeat == 1 ? "" : "s",
            b->c->interleave ? ", interleaved" : "", b->bandwidth / 1e9);
     ROW("", "%s", k->decode);
     if (b->c->drafts.n) ROW("draft", "%s", k->draft && *k->draft ? k->draft : "none");

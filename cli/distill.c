@@ -4,34 +4,23 @@
  * what became of lines that have no translation. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "progress.h"
 
 typedef struct state {
     const pk_cli *c;
-    bool          shown;
-    double        begin, last; /* seconds */
+    pk_progress   progress;
 } state;
 
-/* how long the rest takes if it goes as fast */
-static void draw_left(const pk_distill_report *r, double rate) {
-    double left = rate > 0 && r->all > r->lines ? (double)(r->all - r->lines) / rate : 0;
-    fprintf(stderr, " of %" PRIu64 ", %.0f %%, %d:%02d:%02d left", r->all,
-            100 * (double)r->lines / (double)r->all, (int)(left / 3600), (int)(left / 60) % 60,
-            (int)left % 60);
-}
-
+/* time left supposes that the rest goes as fast */
 static int draw(void *user, const pk_distill_report *r) {
     state *s = user;
-    double now = pk_cli_seconds(), elapsed = now - s->begin;
-    if (!s->shown || now - s->last < 0.2) return 0;
+    double elapsed = pk_cli_seconds() - s->progress.begin;
     double rate = elapsed > 0 ? (double)(r->lines - r->resumed) / elapsed : 0;
-    fprintf(stderr, "\r%" PRIu64 " lines", r->lines);
-    if (r->all) draw_left(r, rate);
-    fprintf(stderr, ", %.1f lines/s\033[K", rate);
-    fflush(stderr);
-    s->last = now;
+    double share = r->all ? (double)r->lines / (double)r->all : -1;
+    double left = rate > 0 && r->all > r->lines ? (double)(r->all - r->lines) / rate : -1;
+    pk_progress_show(&s->progress, share, left, "%" PRIu64 " line%s, %.1f lines/s", r->lines,
+                     r->lines == 1 ? "" : "s", rate);
     return 0;
 }
 
@@ -39,11 +28,11 @@ static void warn(const pk_cli *c, uint64_t n, const char *what) {
     if (n) pk_cli_warn(c, "warning: %" PRIu64 " line%s %s", n, n == 1 ? "" : "s", what);
 }
 
-static void tell(const state *s, const pk_distill_report *r) {
-    if (s->shown) fputs("\r\033[K", stderr);
+static void report(state *s, const pk_distill_report *r) {
+    pk_progress_end(&s->progress);
     if (r->resumed)
-        pk_cli_warn(s->c, "%" PRIu64 " lines were there already, %" PRIu64 " are new", r->resumed,
-                    r->lines - r->resumed);
+        pk_cli_warn(s->c, "%" PRIu64 " line%s there already, %" PRIu64 " new", r->resumed,
+                    r->resumed == 1 ? " was" : "s were", r->lines - r->resumed);
     warn(s->c, r->empty, "of the source blank: left empty");
     warn(s->c, r->too_long, "of the source too long for the model: left empty");
     warn(s->c, r->untranslated, "to which the model had nothing to say: left empty");
@@ -51,10 +40,9 @@ static void tell(const state *s, const pk_distill_report *r) {
 }
 
 int pk_cli_distill(pk_cli *c) {
-    state             s = { .c = c, .begin = pk_cli_seconds() };
+    state             s = { .c = c };
     pk_cli_models     models;
-    pk_distill_report report;
-    s.shown = !c->quiet && isatty(STDERR_FILENO);
+    pk_distill_report counts;
     if (c->n_best && !c->reference)
         return pk_cli_usage(c, "--n-best needs --reference: without it the best is written");
     if (c->reference && !c->n_best) c->n_best = 4;
@@ -62,14 +50,15 @@ int pk_cli_distill(pk_cli *c) {
     if (!code) {
         pk_translator_options how =
             pk_cli_translator_options(c, &models, c->decode ? c->decode : "beam:size=4");
+        pk_progress_begin_alone(&s.progress, c);
         pk_distill_options options = { .size = sizeof options,
                                        .translator = &how,
                                        .reference = c->reference,
                                        .resume = c->resume,
                                        .progress = draw,
                                        .user = &s };
-        pk_status status = pk_distill(models.model[0], c->input, c->output, &options, &report);
-        tell(&s, &report);
+        pk_status status = pk_distill(models.model[0], c->input, c->output, &options, &counts);
+        report(&s, &counts);
         if (status != PK_OK) code = pk_cli_fail_status(c, status);
     }
     pk_cli_close_models(&models);

@@ -40,8 +40,8 @@ static int read_system(job *j, size_t i) {
     int             code = pk_lines_open(j->c, j->name[i], r);
     if (!code) code = pk_lines_take(j->c, r, SIZE_MAX);
     if (!code && r->n != j->reference.n)
-        code = pk_cli_fail(j->c, "%s has %zu lines and %s has %zu: there must be one for each",
-                           r->name, r->n, j->reference.name, j->reference.n);
+        code = pk_cli_fail(j->c, "%s has %zu line%s and %s has %zu: there must be one for each",
+                           r->name, r->n, r->n == 1 ? "" : "s", j->reference.name, j->reference.n);
     return code;
 }
 

@@ -51,10 +51,21 @@ static void add_rows(pk_table *table, const char *above, json_t *object) {
     }
 }
 
+/* what the file keeps as numbers, by name; the library names the first two itself */
+static void name_choices(json_t *description) {
+    static const char *const stopping[] = { "no", "yes", "never" };
+    json_t                  *config = json_object_get(description, "config");
+    const json_int_t         n = json_integer_value(json_object_get(config, "early_stopping"));
+    json_object_set(config, "family", json_object_get(description, "family"));
+    json_object_set(config, "act", json_object_get(description, "activation"));
+    if (n >= 0 && n < 3) json_object_set_new(config, "early_stopping", json_string(stopping[n]));
+}
+
 static int print_description(const pk_cli *c, const char *text) {
     json_error_t error;
     json_t      *description = json_loads(text, 0, &error);
     if (!description) return pk_cli_fail(c, "the model's description is not JSON: %s", error.text);
+    name_choices(description);
     if (c->json) {
         json_dumpf(description, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
         putchar('\n');
@@ -71,7 +82,9 @@ static int print_description(const pk_cli *c, const char *text) {
 int pk_cli_info(pk_cli *c) {
     pk_model *model = NULL;
     char     *text = NULL;
-    c->model = c->operand.item[0];
+    if (!c->operand.n) c->own_model = pk_cli_default_model();
+    c->model = c->operand.n ? c->operand.item[0] : c->own_model;
+    if (!c->model) return pk_cli_usage(c, "no model: name one, pronk info MODEL");
     int code = pk_cli_open_model(c, &model);
     if (code) return code;
     code = pk_inputs_refuse(c, NULL);

@@ -173,6 +173,15 @@ static int use_default(parser *p, const pk_cli_option *o) {
     return set(p, o, p->c->own_model);
 }
 
+/* a file where none is taken was meant as input */
+static int unexpected(parser *p, const char *operand) {
+    for (const pk_cli_option *o = p->verb->options; o->name; o++)
+        if (!strcmp(o->name, "input"))
+            return pk_cli_usage(p->c, "unexpected argument '%s'; to read a file: -i %s", operand,
+                                operand);
+    return pk_cli_usage(p->c, "unexpected argument '%s'", operand);
+}
+
 /* what can only be said at the end: options and operands that are missing or too many */
 static int check(parser *p) {
     size_t n = p->c->operand.n;
@@ -183,9 +192,7 @@ static int check(parser *p) {
     }
     if (n < p->verb->least)
         return pk_cli_usage(p->c, "not enough arguments: it takes %s", p->verb->operands);
-    if (n > p->verb->most)
-        return pk_cli_usage(p->c, "unexpected argument '%s'", p->c->operand.item[p->verb->most]);
-    return 0;
+    return n > p->verb->most ? unexpected(p, p->c->operand.item[p->verb->most]) : 0;
 }
 
 /* numbers only: what is not given else stays NULL, false or empty */

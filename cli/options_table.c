@@ -102,7 +102,8 @@ static const pk_cli_option translate_options[] = {
     FLAG("no-split", 0, no_split,
          "take each line as one sentence instead of looking for sentences"),
     TEXT("prefix", 0, "FILE", prefix, NULL,
-         "a line for each line of input: its translation begins so; may be empty"),
+         "a line for each line of input: its translation begins so, sentence by sentence where there are "
+         "several; may be empty"),
     TEXT("draft", 0, "FILE", draft, NULL,
          "a line for each line of input: a guess at its translation, for strategies that check guesses"),
     MAX_INPUT_OPTION,
@@ -328,10 +329,11 @@ const pk_cli_verb pk_cli_verbs[] = {
       "Writes weights, configuration and vocabulary of a Hugging Face folder as one safetensors "
       "file, which is mapped when opened and translates exactly as the folder does.",
       "pronk convert opus-mt-en-de en-de.pronk --type i8" },
-    { "info", "MODEL", 1, 1, pk_cli_info, info_options, PK_CLI_NO_LIST,
+    { "info", "[MODEL]", 0, 1, pk_cli_info, info_options, PK_CLI_NO_LIST,
       "describe a model",
-      "Prints what a model is: its network, languages, vocabulary and where it came from.",
-      "pronk info en-de.pronk" },
+      "Prints what a model is: its network, languages, vocabulary and where it came from. "
+      "Without MODEL it is the one that is used where none is named, " OWN_MODEL ".",
+      "pronk info en-de.pronk\npronk info" },
     { "score", "", 0, 0, pk_cli_score, score_options, PK_CLI_NO_LIST,
       "give the log-probability of translations",
       "Prints one natural logarithm a line: the probability that the model gives to the whole "

@@ -3,6 +3,7 @@
 #include "progress.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,15 +26,35 @@ const char *pk_cli_duration(double seconds, char *text) {
     return text;
 }
 
+/* The line is cleared before a signal ends the program, as it would have. */
+static void clear_and_end(int number) {
+    static const char clear[] = "\r\033[K";
+    if (write(STDERR_FILENO, clear, sizeof clear - 1) < 0) { /* nobody is left to see it */
+    }
+    raise(number); /* as by default: SA_RESETHAND */
+}
+
+/* only what would end the program: what is ignored or handled stays so */
+static void watch(bool on) {
+    static const int list[] = { SIGINT, SIGTERM, SIGHUP };
+    struct sigaction now, then = { .sa_handler = on ? clear_and_end : SIG_DFL };
+    then.sa_flags = on ? (int)SA_RESETHAND : 0;
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (!sigaction(list[i], NULL, &now) && now.sa_handler == (on ? SIG_DFL : clear_and_end))
+            sigaction(list[i], &then, NULL);
+}
+
 void pk_progress_begin(pk_progress *p, const pk_cli *c, const pk_line_reader *input) {
     bool to_file = c->output && strcmp(c->output, "-");
     *p = (pk_progress){ .input = input, .begin = pk_cli_seconds() };
     p->shown = !c->quiet && isatty(STDERR_FILENO) && (to_file || !isatty(STDOUT_FILENO));
+    if (p->shown) watch(true);
 }
 
 void pk_progress_begin_alone(pk_progress *p, const pk_cli *c) {
     *p = (pk_progress){ .begin = pk_cli_seconds() };
     p->shown = !c->quiet && isatty(STDERR_FILENO);
+    if (p->shown) watch(true);
 }
 
 /* share: 0 to 1; returns how many columns it took */
@@ -82,7 +103,8 @@ static void draw(pk_progress *p, double share) {
 }
 
 int pk_progress_report(void *user, size_t sentences_done, size_t sentences_in_all) {
-    draw(user, sentences_in_all ? (double)sentences_done / (double)sentences_in_all : 0);
+    if (!sentences_in_all) return pk_progress_show(user, 0, -1, "reading"), 0;
+    draw(user, (double)sentences_done / (double)sentences_in_all);
     return 0;
 }
 
@@ -100,5 +122,6 @@ void pk_progress_clear(pk_progress *p) {
 
 void pk_progress_end(pk_progress *p) {
     pk_progress_clear(p);
+    if (p->shown) watch(false);
     p->shown = false;
 }

@@ -26,8 +26,9 @@ static int read_all(job *j) {
     if (!code) code = pk_lines_take(c, &j->source, SIZE_MAX);
     if (!code) code = pk_lines_take(c, &j->target, SIZE_MAX);
     if (!code && j->source.n != j->target.n)
-        code = pk_cli_fail(c, "%s has %zu lines and %s has %zu: there must be one for each",
-                           j->source.name, j->source.n, j->target.name, j->target.n);
+        code = pk_cli_fail(c, "%s has %zu line%s and %s has %zu: there must be one for each",
+                           j->source.name, j->source.n, j->source.n == 1 ? "" : "s", j->target.name,
+                           j->target.n);
     return code;
 }
 
@@ -50,8 +51,8 @@ static int run(job *j) {
     for (size_t at = 0; at < j->source.n; at += PK_CHUNK_LINES) {
         size_t     left = j->source.n - at, n = left < PK_CHUNK_LINES ? left : PK_CHUNK_LINES;
         pk_result *result = NULL;
-        pk_status  status =
-            pk_score(j->translator, j->source.line + at, j->target.line + at, n, NULL, &result);
+        pk_status  status = pk_score(j->translator, j->source.line + at, j->target.line + at, n,
+                                     PK_OPTIONS(pk_call_options, .number = at + 1), &result);
         int code = status == PK_OK ? write_scores(j, result) : pk_cli_fail_status(j->c, status);
         pk_result_free(result);
         if (code) return code;

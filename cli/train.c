@@ -108,31 +108,32 @@ static int preparing(void *user, const char *what, double share) {
     return t->watched ? t->stopped : stop_asked(t);
 }
 
-/* text of several lines, to standard output */
+/* text of several lines; standard output is for data, and training writes none */
 static void say_text(training *t, const char *text) {
     if (t->c->quiet || !text || !*text) return;
     pk_progress_clear(&t->progress);
-    printf("%s%s", text, text[strlen(text) - 1] == '\n' ? "" : "\n");
-    fflush(stdout);
+    fprintf(stderr, "%s%s", text, text[strlen(text) - 1] == '\n' ? "" : "\n");
 }
 
 static void say_log(const pk_train_report *r) {
     char left[24];
-    printf("update %" PRId64 "  epoch %.2f  loss %.4f  accuracy %.1f %%  gradient %.3f  rate %.2e  "
-           "%.0f tokens/s",
-           r->update, r->epoch, r->loss, 100 * r->accuracy, r->gradient, r->rate,
-           r->tokens_per_second);
-    if (r->skipped) printf("  %" PRId64 " skipped", r->skipped);
-    if (r->seconds_left > 0) printf("  %s left", pk_cli_duration(r->seconds_left, left));
-    putchar('\n');
+    fprintf(stderr,
+            "update %" PRId64
+            "  epoch %.2f  loss %.4f  accuracy %.1f %%  gradient %.3f  rate %.2e  "
+            "%.0f tokens/s",
+            r->update, r->epoch, r->loss, 100 * r->accuracy, r->gradient, r->rate,
+            r->tokens_per_second);
+    if (r->skipped) fprintf(stderr, "  %" PRId64 " skipped", r->skipped);
+    if (r->seconds_left > 0) fprintf(stderr, "  %s left", pk_cli_duration(r->seconds_left, left));
+    fputc('\n', stderr);
 }
 
 static void say_validation(const pk_train_report *r) {
-    printf("update %" PRId64 "  epoch %.2f  validation: loss %.4f", r->update, r->epoch,
-           r->valid_loss);
-    if (isfinite(r->valid_bleu)) printf("  BLEU %.2f", r->valid_bleu);
-    if (isfinite(r->valid_chrf)) printf("  chrF %.2f", r->valid_chrf);
-    putchar('\n');
+    fprintf(stderr, "update %" PRId64 "  epoch %.2f  validation: loss %.4f", r->update, r->epoch,
+            r->valid_loss);
+    if (isfinite(r->valid_bleu)) fprintf(stderr, "  BLEU %.2f", r->valid_bleu);
+    if (isfinite(r->valid_chrf)) fprintf(stderr, "  chrF %.2f", r->valid_chrf);
+    fputc('\n', stderr);
 }
 
 static void show(training *t, const pk_train_report *r) {
@@ -150,7 +151,6 @@ static void show(training *t, const pk_train_report *r) {
     pk_progress_clear(&t->progress);
     if (line) say_log(r);
     if (r->validated) say_validation(r);
-    fflush(stdout);
 }
 
 /* ---- The run ---- */
@@ -189,8 +189,9 @@ static int run(training *t) {
     pk_progress_end(&t->progress);
     char time[24];
     if (!t->c->quiet)
-        printf("done: %" PRId64 " updates in %s; the model is %s/model.pronk\n", r.update,
-               pk_cli_duration(r.seconds, time), pk_trainer_output(t->trainer));
+        fprintf(stderr, "done: %" PRId64 " update%s in %s; the model is %s/model.pronk\n", r.update,
+                r.update == 1 ? "" : "s", pk_cli_duration(r.seconds, time),
+                pk_trainer_output(t->trainer));
     return PK_EXIT_OK;
 }
 

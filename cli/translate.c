@@ -25,8 +25,8 @@ static int check_counts(job *j) {
     for (int i = 0; i < 2; i++)
         if (readers[i]->file >= 0 && pk_lines_count(readers[i], &beside) && beside != n)
             return pk_cli_fail(
-                j->c, "%s has %" PRIu64 " lines, the input %" PRIu64 ": they must be as many",
-                readers[i]->name, beside, n);
+                j->c, "%s has %" PRIu64 " line%s, the input %" PRIu64 ": they must be as many",
+                readers[i]->name, beside, beside == 1 ? "" : "s", n);
     return 0;
 }
 
@@ -120,7 +120,8 @@ static int translate_chunk(job *j) {
                                 .prefix = j->c->prefix ? j->prefix.line : NULL,
                                 .draft = j->c->draft ? j->draft.line : NULL,
                                 .progress = pk_progress_report,
-                                .user = &j->progress };
+                                .user = &j->progress,
+                                .number = (size_t)(j->input.lines - j->input.n) + 1 };
     pk_status status = pk_translate(j->translator, j->input.line, j->input.n, &options, &result);
     int       code = status == PK_OK ? write_chunk(j, result) : pk_cli_fail_status(j->c, status);
     pk_result_free(result);

@@ -155,7 +155,8 @@ typedef struct pk_call_options {
                                                    Strategies that check guesses get done sooner with it */
     /* called after every pass for each sentence in it, by one thread at a time; for visualisers */
     void         (*trace)(void *user, const pk_trace_pass *pass);
-    /* called now and then from the calling thread; a value other than 0 cancels the call */
+    /* called now and then from the calling thread; a value other than 0 cancels the call. While texts are
+       still being read, which takes long only for long texts, sentences_in_all is 0 */
     int          (*progress)(void *user, size_t sentences_done, size_t sentences_in_all);
     void          *user;
     size_t         number;                      /* of the first text, for messages such as "text 7: ...";

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,13 +21,19 @@ pk_status pk_fail_with(pk_status code, const char *format, ...) {
     return code;
 }
 
+/* "PATH: why", "PATH/file: why" and "PATH, line 7: why" say PATH already */
+static bool begins_with(const char *text, const char *context) {
+    const size_t n = strlen(context);
+    return strncmp(text, context, n) == 0 && text[n] && strchr(":/,", text[n]);
+}
+
 void pk_fail_context(const char *format, ...) {
     char    text[LINE];
     va_list args;
     va_start(args, format);
     int n = vsnprintf(text, LINE, format, args);
     va_end(args);
-    if (n < 0 || n >= LINE - 3) return;
+    if (n < 0 || n >= LINE - 3 || begins_with(last_error, text)) return;
     snprintf(text + n, (size_t)(LINE - n), ": %.*s", LINE - n - 3, last_error);
     memcpy(last_error, text, LINE);
 }

@@ -7,7 +7,7 @@
 /* stores the text, returns code */
 pk_status pk_fail_with(pk_status code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* puts "prefix: " before the last failure's text: who was doing what when it happened */
+/* puts "prefix: " before the last failure's text, unless it begins so: what was being worked on */
 void pk_fail_context(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #define PK_FAIL(code, ...) return pk_fail_with(code, __VA_ARGS__)

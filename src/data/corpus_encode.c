@@ -57,9 +57,9 @@ static pk_status misaligned(encoder *e) {
             PK_TRY(pk_text_reader_next(e->reader[side], &line, &size));
             e->lines[side] += line != NULL;
         } while (line);
-    PK_FAIL(PK_FORMAT, "%s has %llu lines but %s has %llu: line by line they must belong together",
-            e->q->source, (unsigned long long)e->lines[0], e->q->target,
-            (unsigned long long)e->lines[1]);
+    PK_FAIL(PK_FORMAT, "%s has %llu line%s but %s has %llu: line by line they must belong together",
+            e->q->source, (unsigned long long)e->lines[0], e->lines[0] == 1 ? "" : "s",
+            e->q->target, (unsigned long long)e->lines[1]);
 }
 
 static pk_status check_end(encoder *e) {

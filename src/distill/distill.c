@@ -100,8 +100,8 @@ static pk_status check_counts(distilling *d) {
     if (!d->o.reference) return PK_OK;
     PK_TRY(count_lines(d->o.reference, &beside));
     if (beside && d->report.all && beside != d->report.all)
-        PK_FAIL(PK_FORMAT, "%s has %llu lines and %s has %llu: there must be one for each",
-                d->o.reference, (unsigned long long)beside, d->source_path,
+        PK_FAIL(PK_FORMAT, "%s has %llu line%s and %s has %llu: there must be one for each",
+                d->o.reference, (unsigned long long)beside, beside == 1 ? "" : "s", d->source_path,
                 (unsigned long long)d->report.all);
     return PK_OK;
 }
@@ -128,10 +128,11 @@ static pk_status pass_over(distilling *d, chunk *c, const char *path) {
     uint64_t skipped;
     PK_TRY(skip(c->reader, d->output.lines, &skipped));
     if (skipped < d->output.lines)
-        PK_FAIL(PK_FORMAT,
-                "%s has %llu lines, more than the %llu of %s: it is not the beginning of this work",
-                d->output.path, (unsigned long long)d->output.lines, (unsigned long long)skipped,
-                path);
+        PK_FAIL(
+            PK_FORMAT,
+            "%s has %llu line%s, more than the %llu of %s: it is not the beginning of this work",
+            d->output.path, (unsigned long long)d->output.lines, d->output.lines == 1 ? "" : "s",
+            (unsigned long long)skipped, path);
     return PK_OK;
 }
 

@@ -68,6 +68,7 @@ static pk_status add_sentence(pk_document *d, const pk_reader *r, pk_piece p, pk
     for (bool first = true; p.size; first = false) {
         size_t bytes;
         PK_TRY(fitting_start(r, d->text + p.begin, p.size, &bytes));
+        if (r->alive) PK_TRY(r->alive(r->user));
         if (first && bytes < p.size) d->n_wrapped++;
         const size_t content = content_size(d->text + p.begin, bytes);
         if (content) PK_TRY(add_piece(out, (pk_piece){ p.begin, content, true, !first }));

@@ -27,6 +27,8 @@ typedef struct pk_reader { /* what reading needs to know */
     int32_t         max_source; /* tokens of one job */
     bool            one_sentence;
     bool            skip_long; /* a text with a sentence that is too long has no jobs */
+    pk_status (*alive)(void *user); /* called as a long text is read, to stop or go on; or NULL */
+    void *user;
 } pk_reader;
 
 pk_status pk_document_read(pk_document *d, const pk_reader *r, pk_text text);

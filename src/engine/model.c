@@ -69,6 +69,7 @@ pk_status pk_model_open(const char *path, const pk_model_options *opt, pk_model 
     if (status == PK_OK) status = open_vocab(m);
     if (status == PK_OK) status = pk_model_check_file(m);
     if (status != PK_OK) {
+        pk_fail_context("%s", path);
         pk_model_close(m);
         return status;
     }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/option_struct.h"
 #include "engine/devices.h"
 #include "engine/document.h"
@@ -200,7 +201,19 @@ typedef struct call {
     pk_document   *document;
     size_t         n, n_jobs;
     pk_job       **queue; /* all jobs, longest first */
+    pk_call_options o;
+    double          reported; /* when reading was last reported, by the clock */
 } call;
+
+/* a sign of life while texts are read; one that is read at once needs none */
+static pk_status report_reading(void *user) {
+    call        *k = user;
+    const double now = pk_clock_now(), every = 0.1;
+    if (!k->o.progress || now - k->reported < every) return PK_OK;
+    k->reported = now;
+    if (k->o.progress(k->o.user, 0, 0)) PK_FAIL(PK_CANCELLED, "cancelled by the caller");
+    return PK_OK;
+}
 
 /* texts: those of the call, or NULL where there are none */
 static pk_status check_text(const pk_text *texts, size_t i, const char *what) {
@@ -209,16 +222,19 @@ static pk_status check_text(const pk_text *texts, size_t i, const char *what) {
     return PK_OK;
 }
 
-static pk_status read_one(call *k, size_t i, const pk_text *text, const pk_call_options *o,
-                          const pk_text *target) {
-    pk_translator *t = k->t;
-    pk_document   *d = &k->document[i];
-    pk_reader      r = t->reader;
+static pk_status read_one(call *k, size_t i, const pk_text *text, const pk_text *target) {
+    const pk_call_options *o = &k->o;
+    pk_translator         *t = k->t;
+    pk_document           *d = &k->document[i];
+    pk_reader              r = t->reader;
+    r.alive = report_reading;
+    r.user = k;
     if (target) r.one_sentence = true;
     PK_TRY(check_text(text, i, "text"));
     PK_TRY(check_text(o->prefix, i, "prefix"));
     PK_TRY(check_text(o->draft, i, "draft"));
     PK_TRY(check_text(target, i, "target"));
+    PK_TRY(report_reading(k));
     PK_TRY(pk_document_read(d, &r, text[i]));
     if (o->prefix) PK_TRY(pk_document_set_prefix(d, &r, o->prefix[i]));
     if (o->draft) PK_TRY(pk_document_set_draft(d, &r, o->draft[i]));
@@ -232,13 +248,14 @@ static pk_status read_one(call *k, size_t i, const pk_text *text, const pk_call_
     return PK_OK;
 }
 
-static pk_status read_all(call *k, const pk_text *text, const pk_call_options *o,
-                          const pk_text *target) {
+static pk_status read_all(call *k, const pk_text *text, const pk_text *target) {
+    const size_t number = k->o.number;
     PK_TRY(PK_TAKE(&k->document, k->n));
+    k->reported = pk_clock_now();
     for (size_t i = 0; i < k->n; i++) {
-        const pk_status status = read_one(k, i, text, o, target);
-        if (status != PK_OK && (o->number || k->n > 1))
-            pk_fail_context("text %zu", (o->number ? o->number : 1) + i);
+        const pk_status status = read_one(k, i, text, target);
+        if (status != PK_OK && status != PK_CANCELLED && (number || k->n > 1))
+            pk_fail_context("text %zu", (number ? number : 1) + i);
         PK_TRY(status);
     }
     return PK_OK;
@@ -277,7 +294,8 @@ static void *help(void *arg) {
 
 /* the calling thread is worker 0; the others run beside it. One that cannot start is done without.
  */
-static pk_status decode_all(call *k, const pk_plan *plan, const pk_call_options *o) {
+static pk_status decode_all(call *k, const pk_plan *plan) {
+    const pk_call_options *o = &k->o;
     pk_translator *t = k->t;
     pk_queue       q = { .job = k->queue,
                          .n = k->n_jobs,
@@ -316,13 +334,12 @@ static pk_status serve(pk_translator *t, const pk_text *text, const pk_text *tar
                        const pk_call_options *opt, pk_result **out) {
     call            k = { .t = t, .n = n };
     const pk_plan  *plan = target ? &t->scoring : &t->plan;
-    pk_call_options o;
     pk_status       status;
-    PK_READ_OPTIONS(pk_call_options, opt, &o);
+    PK_READ_OPTIONS(pk_call_options, opt, &k.o);
     PK_GOTO(check_files(t));
-    PK_GOTO(read_all(&k, text, &o, target));
+    PK_GOTO(read_all(&k, text, target));
     PK_GOTO(sort_jobs(&k));
-    PK_GOTO(decode_all(&k, plan, &o));
+    PK_GOTO(decode_all(&k, plan));
     PK_GOTO(render_all(&k, plan, out));
     PK_GOTO(check_files(t));
 done:

@@ -143,8 +143,8 @@ static pk_status score_translations(pk_trainer *t, const char *path, const lines
     pk_result     *r = NULL;
     pk_eval_scores scores;
     if (source->n != target->n)
-        PK_FAIL(PK_FORMAT, "valid.source has %zu lines and valid.target has %zu", source->n,
-                target->n);
+        PK_FAIL(PK_FORMAT, "valid.source has %zu line%s and valid.target has %zu", source->n,
+                source->n == 1 ? "" : "s", target->n);
     PK_TRY(translate(t, path, source, &r));
     const pk_status status = evaluate(r, target, &scores);
     pk_result_free(r);

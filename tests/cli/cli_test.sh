@@ -132,7 +132,7 @@ wrong_command_lines() {
     refused "no such type" 2 "f32|f16|bf16|i8" translate -m x --type f64
     refused "unexpected operand" 2 "unexpected argument" translate -m x y
     refused "convert with one name" 2 "FOLDER MODEL" convert x
-    refused "info without a model" 2 "MODEL" info
+    refused "info without a model" 2 "no model" info
     refused "help of an unknown verb" 2 "no verb" help frobnicate
     refused "eval without a reference" 2 "no reference" eval x
     refused "eval, standard input twice" 2 "only one" eval -r - -
@@ -159,7 +159,7 @@ missing_files() {
     refused "score: line counts differ" 1 "has 2 lines" score -m "$MODEL" -i "$dir/two" -r "$dir/one"
     refused "eval: missing reference" 1 "$no" eval -r "$no" "$dir/two"
     refused "eval: missing hypothesis" 1 "$no" eval -r "$dir/two" "$no"
-    refused "eval: line counts differ" 1 "has 1 lines" eval -r "$dir/two" "$dir/two" "$dir/one"
+    refused "eval: line counts differ" 1 "has 1 line and" eval -r "$dir/two" "$dir/two" "$dir/one"
     refused "eval: empty reference" 1 "is empty" eval -r /dev/null "$dir/two"
 }
 

@@ -113,10 +113,10 @@ a_training() {
     training one train.updates=40 valid.every=20
     run "${arguments[@]}"
     worked "a training"
-    grep -q "2700 pairs read" "$dir/out" && ok "says what was read" || bad "says what was read" "$(head -3 "$dir/out")"
-    [ "$(grep -c '^update [0-9]* .*tokens/s' "$dir/out")" = 8 ] && ok "a line for each line of the log" ||
-        bad "a line for each line of the log" "$(grep -c '^update' "$dir/out")"
-    [ "$(grep -c 'validation: loss .* BLEU .* chrF' "$dir/out")" = 2 ] && ok "validations" || bad "validations" "$(tail -3 "$dir/out")"
+    grep -q "2700 pairs read" "$dir/err" && ok "says what was read" || bad "says what was read" "$(head -3 "$dir/err")"
+    [ "$(grep -c '^update [0-9]* .*tokens/s' "$dir/err")" = 8 ] && ok "a line for each line of the log" ||
+        bad "a line for each line of the log" "$(grep -c '^update' "$dir/err")"
+    [ "$(grep -c 'validation: loss .* BLEU .* chrF' "$dir/err")" = 2 ] && ok "validations" || bad "validations" "$(tail -3 "$dir/err")"
     losses "$dir/one/log.jsonl" >"$dir/losses" 2>"$dir/why" && [ "$(wc -l <"$dir/losses")" = 8 ] && ok "log.jsonl" ||
         bad "log.jsonl" "$(tail -1 "$dir/why")"
     python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$dir/one/plot.svg" 2>"$dir/why" && ok "plot.svg" ||

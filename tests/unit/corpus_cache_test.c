@@ -159,7 +159,7 @@ static void test_bad_text_files(void **state) {
     assert_refused(&q, PK_FORMAT, "has 3 lines but");
     assert_refused(&q, PK_FORMAT, "/f has 2");
     q = request_of(write_text("e", "1\n"), write_text("f", "1\n2\n3\n"));
-    assert_refused(&q, PK_FORMAT, "/e has 1 lines but");
+    assert_refused(&q, PK_FORMAT, "/e has 1 line but");
     assert_refused(&q, PK_FORMAT, "/f has 3");
     q = request_of(write_text("e", "1\n"), write_text("f", ""));
     assert_refused(&q, PK_FORMAT, "/f is empty");

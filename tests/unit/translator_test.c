@@ -206,6 +206,44 @@ static void space_around_sentences_is_kept(void **state) {
     pk_model_close(m);
 }
 
+static char *translated(pk_translator *t, const char *text) {
+    pk_result    *r;
+    const pk_text source = text_of(text);
+    ASSERT_OK(pk_translate(t, &source, 1, NULL, &r));
+    char *out = strdup(pk_result_text(r, 0));
+    pk_result_free(r);
+    return out;
+}
+
+/* kept: all white space that is not inside a sentence; inside, a run of it is one space */
+static void space_between_sentences_is_kept_and_inside_is_the_models(void **state) {
+    static const char *const between[] = {
+        "  ",   "\t",           " \t \t",   "\xc2\xa0 ", "\xe3\x80\x80 ",
+        "\r\n", "\xe2\x80\xa8", "\xc2\x85", "\n\n \n"
+    };
+    (void)state;
+    pk_model      *m = open_model("f32");
+    pk_translator *t;
+    ASSERT_OK(pk_translator_open(m, NULL, &t));
+    char *first = translated(t, "The cat sees."), *second = translated(t, "A dog.");
+    for (size_t i = 0; i < sizeof between / sizeof *between; i++) {
+        char text[64], expected[1024];
+        snprintf(text, sizeof text, "%sThe cat sees.%sA dog.%s", between[i], between[i],
+                 between[i]);
+        snprintf(expected, sizeof expected, "%s%s%s%s%s", between[i], first, between[i], second,
+                 between[i]);
+        char *found = translated(t, text);
+        assert_string_equal(found, expected);
+        free(found);
+    }
+    char *one = translated(t, "The cat sees a dog."),
+         *more = translated(t, "The  cat   sees a    dog.");
+    assert_string_equal(one, more);
+    free(one), free(more), free(first), free(second);
+    pk_translator_close(t);
+    pk_model_close(m);
+}
+
 /* a sentence far beyond the model's limit is cut, counted and translated whole */
 static void long_sentences_are_wrapped_not_cut_off(void **state) {
     (void)state;
@@ -305,6 +343,37 @@ static void a_call_can_be_cancelled_and_the_next_one_works(void **state) {
     pk_result_free(r);
     pk_translator_close(t);
     pk_model_close(m);
+}
+
+static int stop_while_reading(void *user, size_t done, size_t all) {
+    (void)done;
+    ++*(int *)user;
+    return all == 0;
+}
+
+/* a text that takes long to read is reported, and can be cancelled, before the first sentence */
+static void reading_is_reported_and_can_be_cancelled(void **state) {
+    (void)state;
+    enum { LONG = 2000000 };
+    pk_model      *m = open_model("f32");
+    pk_translator *t;
+    pk_result     *r;
+    pk_stats       stats;
+    int            calls = 0;
+    char          *text = malloc(LONG);
+    memset(text, 'x', LONG);
+    ASSERT_OK(pk_translator_open(m, NULL, &t));
+    ASSERT_STATUS(
+        PK_CANCELLED,
+        pk_translate(t, &(pk_text){ text, LONG }, 1,
+                     PK_OPTIONS(pk_call_options, .progress = stop_while_reading, .user = &calls),
+                     &r));
+    assert_int_equal(calls, 1);
+    pk_translator_stats(t, &stats);
+    assert_int_equal(stats.passes, 0);
+    pk_translator_close(t);
+    pk_model_close(m);
+    free(text);
 }
 
 static void a_prefix_is_kept(void **state) {
@@ -500,10 +569,12 @@ int main(void) {
         cmocka_unit_test(little_memory_changes_nothing),
         cmocka_unit_test(ref_and_cpu_agree),
         cmocka_unit_test(space_around_sentences_is_kept),
+        cmocka_unit_test(space_between_sentences_is_kept_and_inside_is_the_models),
         cmocka_unit_test(long_sentences_are_wrapped_not_cut_off),
         cmocka_unit_test(invalid_utf8_is_repaired_and_counted),
         cmocka_unit_test(scoring_agrees_with_search),
         cmocka_unit_test(a_call_can_be_cancelled_and_the_next_one_works),
+        cmocka_unit_test(reading_is_reported_and_can_be_cancelled),
         cmocka_unit_test(a_prefix_is_kept),
         cmocka_unit_test(a_prefix_belongs_to_sentences_one_by_one),
         cmocka_unit_test(a_prefix_with_too_many_sentences_is_refused),
