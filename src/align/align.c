@@ -150,7 +150,9 @@ static pk_status check(job *j) {
     if (o->reverse && o->symmetrise)
         PK_FAIL(PK_ARGUMENT, "reverse is one direction, symmetrise needs both: give one of them");
     if (o->symmetrise) PK_TRY(pk_align_method_find(o->symmetrise, &method));
-    if (o->load && o->vocab) PK_FAIL(PK_ARGUMENT, "a saved model has its own vocabulary: leave out vocab");
+    if (o->load && o->vocab)
+        PK_FAIL(PK_ARGUMENT, "a saved model has its own vocabulary: leave out vocab");
+    if (o->load && o->save) PK_FAIL(PK_ARGUMENT, "the model is saved already: leave out save");
     if (o->iterations < 0 || o->iterations > MOST_ITERATIONS)
         PK_FAIL(PK_ARGUMENT, "%d iterations: give 1 to %d", o->iterations, MOST_ITERATIONS);
     if (o->threads < 0 || o->threads > MOST_THREADS)
