@@ -56,9 +56,9 @@ static pk_status read_corpus(job *j) {
 }
 
 static pk_status train_direction(job *j, int direction) {
-    const pk_align_training t = { &j->corpus,        direction == PK_ALIGN_FORWARD ? 0 : 1,
-                                  j->o.iterations,   j->o.threads,
-                                  have_trained,      j };
+    const pk_align_training t = { &j->corpus,      direction == PK_ALIGN_FORWARD ? 0 : 1,
+                                  j->o.iterations, j->o.threads,
+                                  have_trained,    j };
     j->what = direction == PK_ALIGN_FORWARD ? "training, forward" : "training, reverse";
     PK_TRY(pk_align_train(&t, &j->model.table[direction]));
     j->model.has[direction] = true;
@@ -94,7 +94,8 @@ static pk_status train(job *j) {
 
 static void print_row(const job *j, int direction, uint32_t row, pk_buffer *text) {
     const pk_align_table *t = &j->model.table[direction];
-    const pk_align_words *given = &j->model.words[direction], *generated = &j->model.words[!direction];
+    const pk_align_words *given = &j->model.words[direction],
+                         *generated = &j->model.words[!direction];
     if (row == 0) pk_align_table_print_null(t, generated, text);
     pk_align_table_print_row(t, row, given, generated, text);
 }
@@ -127,8 +128,12 @@ static pk_status have_aligned(void *user, double share, const pk_align_report *c
 }
 
 static pk_status write_links(job *j) {
-    pk_align_output o = { .model = &j->model, .threads = j->o.threads, .write = j->o.write,
-                          .progress = have_aligned, .user = j->o.user, .progress_user = j,
+    pk_align_output o = { .model = &j->model,
+                          .threads = j->o.threads,
+                          .write = j->o.write,
+                          .progress = have_aligned,
+                          .user = j->o.user,
+                          .progress_user = j,
                           .report = &j->report };
     PK_TRY(pk_align_model_use(&j->model, j->o.symmetrise, j->o.reverse != 0, &o.use));
     j->what = "aligning";

@@ -152,8 +152,8 @@ static pk_status reorder(pk_align_word_builder *words, const frequency *order, u
     pk_status             status = PK_OK;
     for (size_t i = 0; i < words->n && order[i].count && status == PK_OK; i++) {
         const pk_text name = pk_align_words_name(&old, order[i].word);
-        status = pk_align_word_builder_add(&ordered, name.data, name.size,
-                                           &renumber[order[i].word]);
+        status =
+            pk_align_word_builder_add(&ordered, name.data, name.size, &renumber[order[i].word]);
     }
     pk_align_word_builder_free(status == PK_OK ? words : &ordered);
     if (status == PK_OK) *words = ordered;
@@ -215,7 +215,8 @@ void pk_align_corpus_free(pk_align_corpus *c) {
 size_t pk_align_corpus_bytes(const pk_align_corpus *c) {
     size_t bytes = 0;
     for (int i = 0; i < 2; i++)
-        bytes += c->n_tokens[i] * sizeof(uint32_t) + c->n * sizeof(size_t) + c->words[i].bytes.room +
+        bytes += c->n_tokens[i] * sizeof(uint32_t) + c->n * sizeof(size_t) +
+                 c->words[i].bytes.room +
                  (c->words[i].room + c->words[i].n_slots) * sizeof(uint32_t);
     return bytes;
 }

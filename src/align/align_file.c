@@ -123,8 +123,7 @@ static bool header_fits(const header *h, size_t size) {
 }
 
 /* sets the pointers; false when the parts do not fill the file exactly */
-static bool find_parts(const header *h, const unsigned char *data, size_t size,
-                       pk_align_model *m) {
+static bool find_parts(const header *h, const unsigned char *data, size_t size, pk_align_model *m) {
     part         list[MOST_PARTS];
     const size_t n = list_parts(h, m, list);
     size_t       at = sizeof *h;
@@ -155,8 +154,7 @@ static bool table_fits(const pk_align_table *t, uint64_t n_entries) {
     return true;
 }
 
-static bool take_model(const header *h, const unsigned char *data, size_t size,
-                       pk_align_model *m) {
+static bool take_model(const header *h, const unsigned char *data, size_t size, pk_align_model *m) {
     if (!header_fits(h, size) || !find_parts(h, data, size, m)) return false;
     m->method = (pk_align_method)h->method;
     m->spm_size = (size_t)h->spm_size;

@@ -62,10 +62,9 @@ pk_status pk_align_pair(const pk_align_model *m, pk_align_use use, const uint32_
     if (use.method == PK_ALIGN_ONE_WAY) {
         PK_TRY(align_direction(m, use.direction, token, n, w, &w->links));
     } else {
-        for (int d = 0; d < 2; d++)
-            PK_TRY(align_direction(m, d, token, n, w, &w->direction[d]));
-        PK_TRY(pk_align_symmetrise(&w->symmetriser, use.method, &w->direction[0],
-                                   &w->direction[1], &w->links));
+        for (int d = 0; d < 2; d++) PK_TRY(align_direction(m, d, token, n, w, &w->direction[d]));
+        PK_TRY(pk_align_symmetrise(&w->symmetriser, use.method, &w->direction[0], &w->direction[1],
+                                   &w->links));
     }
     w->n_links += w->links.n;
     return PK_OK;
@@ -97,8 +96,8 @@ pk_status pk_align_text_pair(const pk_align_model *m, pk_align_use use, const pk
     uint32_t n[2] = { 0, 0 };
     for (int side = 0; side < 2; side++) {
         w->n[side] = 0;
-        PK_TRY(pk_align_segment(m->spm, pair[side], add_word,
-                                &(adding){ &m->words[side], w, side }));
+        PK_TRY(
+            pk_align_segment(m->spm, pair[side], add_word, &(adding){ &m->words[side], w, side }));
     }
     const bool empty = !w->n[0] || !w->n[1];
     const bool too_long = w->n[0] > PK_ALIGN_MOST_WORDS || w->n[1] > PK_ALIGN_MOST_WORDS;

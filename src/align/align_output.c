@@ -1,5 +1,5 @@
-/* align_output.c - blocks of pairs are cut into tasks; each task leaves its lines in a buffer of its
- * own, and the buffers of a block are written one after the other. */
+/* align_output.c - blocks of pairs are cut into tasks; each task leaves its lines in a buffer of
+ * its own, and the buffers of a block are written one after the other. */
 #include "align/align_output.h"
 
 #include <math.h>

@@ -25,8 +25,8 @@ pk_status pk_align_method_find(const char *name, pk_align_method *out) {
         if (!strcmp(name, method_names[m])) return PK_OK;
     }
 #define METHOD_LIST(name, text) " " text
-    PK_FAIL(PK_ARGUMENT, "cannot symmetrise by \"%s\": give one of" PK_ALIGN_METHOD_MAP(METHOD_LIST),
-            name);
+    PK_FAIL(PK_ARGUMENT,
+            "cannot symmetrise by \"%s\": give one of" PK_ALIGN_METHOD_MAP(METHOD_LIST), name);
 }
 
 /* ---- the links of both directions, each once ---- */
@@ -131,7 +131,7 @@ static void add_final(pk_align_symmetriser *s, bool reverse, bool and) {
     for (size_t i = 0; i < s->n; i++) {
         pk_align_point *p = &s->point[i];
         const bool      a = s->has_link[0][p->source], b = s->has_link[1][p->target];
-        if (!(reverse ? p->reverse : p->forward) || p->chosen || (and ? a || b : a && b)) continue;
+        if (!(reverse ? p->reverse : p->forward) || p->chosen || (and? a || b : a && b)) continue;
         choose(s, p);
     }
 }
@@ -139,8 +139,7 @@ static void add_final(pk_align_symmetriser *s, bool reverse, bool and) {
 pk_status pk_align_symmetrise(pk_align_symmetriser *s, pk_align_method method,
                               const pk_align_links *forward, const pk_align_links *reverse,
                               pk_align_links *out) {
-    const bool final = method == PK_ALIGN_GROW_DIAG_FINAL ||
-                       method == PK_ALIGN_GROW_DIAG_FINAL_AND;
+    const bool final = method == PK_ALIGN_GROW_DIAG_FINAL || method == PK_ALIGN_GROW_DIAG_FINAL_AND;
     PK_TRY(collect(s, forward, reverse));
     for (size_t i = 0; i < s->n; i++)
         if (method == PK_ALIGN_UNION || (s->point[i].forward && s->point[i].reverse))

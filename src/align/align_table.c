@@ -53,9 +53,12 @@ static pk_status make_room(pk_align_scratch *s, size_t length) {
     return PK_OK;
 }
 
-/* the entry of the row that holds the word, by halving without branches that depend on data */
+/* The entry of the row that holds the word, by halving without branches that depend on data. No
+ * more than w entries can lie before that of word w, and frequent words have low numbers: most
+ * searches are short. */
 static float row_prob(const uint32_t *word, const float *prob, size_t n, uint32_t wanted) {
     const uint32_t *at = word;
+    if (n > wanted) n = (size_t)wanted + 1;
     if (n == 0) return PK_ALIGN_FLOOR;
     for (; n > 1; n -= n / 2) at += at[n / 2 - 1] < wanted ? n / 2 : 0;
     return *at == wanted ? prob[at - word] : PK_ALIGN_FLOOR;
@@ -139,7 +142,7 @@ static void print(pk_text given, const uint32_t *word, const float *prob, size_t
     double best = PK_ALIGN_FLOOR;
     for (size_t i = 0; i < n; i++) best = fmax(best, (double)prob[i]);
     for (size_t i = 0; i < n; i++) {
-        const double log_prob = log((double)prob[i]);
+        const double   log_prob = log((double)prob[i]);
         const uint32_t w = word ? word[i] : (uint32_t)i;
         if (log_prob >= log(best) + beam)
             print_entry(given, pk_align_words_name(generated, w), log_prob, out);

@@ -80,7 +80,7 @@ static pk_status count_lines(const char *path, uint64_t *lines) {
 }
 
 pk_status pk_align_check_lines(const char *const path[2]) {
-    uint64_t lines[2];
+    uint64_t    lines[2];
     struct stat about;
     for (int side = 0; side < 2; side++)
         if (stat(path[side], &about) == 0 && !S_ISREG(about.st_mode)) return PK_OK;

@@ -9,12 +9,11 @@
 #include "align/align_train.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "align/align_diagonal.h"
 #include "align/align_prune.h"
 #include "align/align_rows.h"
+#include "align/align_sizes.h"
 #include "align/align_threads.h"
 #include "base/memory.h"
 
@@ -39,15 +38,9 @@ typedef struct training {
     float                   *weight, *nulls; /* of each generated token: what a link's probability
                                                 is multiplied with to get its posterior; null's
                                                 posterior */
-    double                   tension;
-    /* lengths */
-    uint8_t        *occurs;
-    pk_align_curves curves;
-    pk_align_size  *size;
-    size_t          n_sizes, *size_start; /* its first normaliser [n_sizes + 1] */
-    uint32_t       *size_of;              /* of each pair */
-    float          *scale;                /* (1 - p_null) / normaliser, by size and position */
-    double         *partial;              /* of sizes or parts: sums to be added in order */
+    double         tension;
+    pk_align_sizes sizes;
+    double        *partial; /* of sizes or parts: sums to be added in order */
     /* pairs are shared out in ranges */
     size_t *range, n_ranges;
     cell  **cell; /* of each thread [generated words] */
@@ -60,89 +53,14 @@ static uint32_t length(const training *r, size_t pair, int side) {
     return pk_align_corpus_length(r->c, pair, side);
 }
 
-/* ---- lengths ---- */
-
-static int compare_sizes(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-static uint64_t size_key(const training *r, size_t pair) {
-    return (uint64_t)length(r, pair, r->generated) << 32 | length(r, pair, r->given);
-}
-
-/* keys: of all pairs, sorted */
-static pk_status list_sizes(training *r, const uint64_t *keys) {
-    size_t n = 0, start = 0;
-    for (size_t i = 0; i < r->c->n; i++) n += i == 0 || keys[i] != keys[i - 1];
-    PK_TRY(PK_TAKE(&r->size, n));
-    PK_TRY(PK_TAKE(&r->size_start, n + 1));
-    for (size_t i = 0; i < r->c->n; i++) {
-        if (i == 0 || keys[i] != keys[i - 1]) {
-            const pk_align_size size = { (uint32_t)(keys[i] >> 32), (uint32_t)keys[i], 0 };
-            r->size_start[r->n_sizes] = start;
-            r->size[r->n_sizes++] = size;
-            start += size.m;
-        }
-        r->size[r->n_sizes - 1].pairs++;
-    }
-    r->size_start[r->n_sizes] = start;
-    return PK_OK;
-}
-
-static uint32_t find_size(const training *r, uint64_t key) {
-    size_t at = 0;
-    for (size_t n = r->n_sizes; n > 1;) {
-        const pk_align_size *middle = &r->size[at + n / 2];
-        const bool           up = ((uint64_t)middle->m << 32 | middle->n) <= key;
-        at += up ? n / 2 : 0;
-        n = up ? n - n / 2 : n / 2;
-    }
-    return (uint32_t)at;
-}
-
-static pk_status find_sizes(training *r) {
-    uint64_t *keys;
-    uint32_t  longest = 0;
-    PK_TRY(PK_TAKE(&keys, r->c->n));
-    for (size_t i = 0; i < r->c->n; i++) {
-        keys[i] = size_key(r, i);
-        for (int side = 0; side < 2; side++)
-            if (length(r, i, side) > longest) longest = length(r, i, side);
-    }
-    qsort(keys, r->c->n, sizeof *keys, compare_sizes);
-    pk_status status = list_sizes(r, keys);
-    pk_memory_give(keys);
-    if (status == PK_OK) status = PK_TAKE(&r->size_of, r->c->n);
-    if (status == PK_OK) status = PK_TAKE(&r->occurs, (size_t)longest + 1);
-    for (size_t i = 0; i < r->c->n && status == PK_OK; i++) {
-        r->size_of[i] = find_size(r, size_key(r, i));
-        for (int side = 0; side < 2; side++) r->occurs[length(r, i, side)] = 1;
-    }
-    if (status == PK_OK) status = pk_align_curves_open(r->occurs, longest, &r->curves);
-    if (status == PK_OK) status = PK_TAKE(&r->scale, r->size_start[r->n_sizes]);
-    return status;
-}
-
-static pk_status set_scale(void *context, size_t task, int32_t worker) {
-    training            *r = context;
-    const pk_align_size *size = &r->size[task];
-    float               *scale = r->scale + r->size_start[task];
-    (void)worker;
-    for (uint32_t j = 1; j <= size->m; j++)
-        scale[j - 1] = (float)((1 - PK_ALIGN_NULL) /
-                               pk_align_normaliser(j, size->m, size->n, r->tension));
-    return PK_OK;
-}
-
 /* ---- memory ---- */
 
 static pk_status find_ranges(training *r) {
     const size_t wanted = (size_t)r->t->threads * RANGES_PER_THREAD;
     double       all = 0, done = 0;
     PK_TRY(PK_TAKE(&r->range, wanted + 1));
-    for (size_t i = 0; i < r->n_sizes; i++)
-        all += (double)r->size[i].pairs * r->size[i].m * r->size[i].n;
+    for (size_t i = 0; i < r->sizes.n; i++)
+        all += (double)r->sizes.size[i].pairs * r->sizes.size[i].m * r->sizes.size[i].n;
     for (size_t i = 0; i < r->c->n; i++) {
         done += (double)length(r, i, 0) * length(r, i, 1);
         if (done >= all * (double)(r->n_ranges + 1) / (double)wanted && r->n_ranges + 1 < wanted)
@@ -166,33 +84,29 @@ static pk_status open_all(training *r) {
     const size_t                tokens = r->c->n_tokens[r->generated];
     const size_t                words = r->c->words[r->generated].n;
     const pk_align_rows_request q = { r->c, r->given, r->t->threads, plan, r };
-    PK_TRY(find_sizes(r));
+    PK_TRY(pk_align_sizes_open(r->c, r->given, &r->sizes));
     PK_TRY(find_ranges(r));
     PK_TRY(pk_align_rows_open(&q, &r->rows));
     PK_TRY(PK_TAKE(&r->null, words));
     PK_TRY(PK_TAKE(&r->weight, tokens));
     PK_TRY(PK_TAKE(&r->nulls, tokens));
-    PK_TRY(PK_TAKE(&r->partial, r->n_sizes > r->rows.n_parts ? r->n_sizes : r->rows.n_parts));
+    PK_TRY(PK_TAKE(&r->partial, r->sizes.n > r->rows.n_parts ? r->sizes.n : r->rows.n_parts));
     PK_TRY(PK_TAKE(&r->cell, (size_t)r->t->threads));
     for (int32_t i = 0; i < r->t->threads; i++) PK_TRY(PK_TAKE(&r->cell[i], words));
     return PK_OK;
 }
 
-static void close_all(training *r) {
+/* all but the entries and null's probabilities: makes room for the table that is made of them */
+static void close_scratch(training *r) {
+    pk_memory_give(r->rows.occurrence);
+    r->rows.occurrence = NULL;
     for (int32_t i = 0; r->cell && i < r->t->threads; i++) pk_memory_give(r->cell[i]);
     pk_memory_give(r->cell);
     pk_memory_give(r->partial);
     pk_memory_give(r->nulls);
     pk_memory_give(r->weight);
-    pk_memory_give(r->null);
-    pk_align_rows_close(&r->rows);
     pk_memory_give(r->range);
-    pk_memory_give(r->scale);
-    pk_align_curves_close(&r->curves);
-    pk_memory_give(r->occurs);
-    pk_memory_give(r->size_of);
-    pk_memory_give(r->size_start);
-    pk_memory_give(r->size);
+    pk_align_sizes_close(&r->sizes);
 }
 
 /* from the calling thread alone */
@@ -214,7 +128,7 @@ static void add_probabilities(training *r, pk_align_occurrence o, const cell *ce
     const size_t           first = r->c->first[r->generated][o.pair];
     const uint32_t         m = length(r, o.pair, r->generated), n = length(r, o.pair, r->given);
     const uint32_t        *word = r->c->token[r->generated] + first;
-    const pk_align_curves *curves = &r->curves;
+    const pk_align_curves *curves = &r->sizes.curves;
     const float            rises = curves->rising[curves->start[n] + o.position];
     const float            falls = curves->falling[curves->start[n] + o.position];
     const float           *rising = curves->rising + curves->start[m] + 1;
@@ -240,7 +154,7 @@ static size_t find_occurrence(const pk_align_rows *rows, uint32_t row, size_t pa
 /* from sums to what the second sweep multiplies with */
 static void finish_pair(training *r, size_t pair) {
     const float    p_null = (float)PK_ALIGN_NULL;
-    const float   *scale = r->scale + r->size_start[r->size_of[pair]];
+    const float   *scale = pk_align_sizes_scale(&r->sizes, pair);
     const size_t   first = r->c->first[r->generated][pair];
     const uint32_t m = length(r, pair, r->generated);
     for (uint32_t j = 0; j < m; j++) {
@@ -266,7 +180,8 @@ static pk_status sum_range(void *context, size_t range, int32_t worker) {
         for (; o < rows->occurs[row + 1] && rows->occurrence[o].pair < end; o++)
             add_probabilities(r, rows->occurrence[o], cells);
         if (row % 1024 == 0)
-            PK_TRY(report(r, worker, ((double)range + (double)row / rows->n) / (double)r->n_ranges));
+            PK_TRY(
+                report(r, worker, ((double)range + (double)row / rows->n) / (double)r->n_ranges));
     }
     for (size_t pair = begin; pair < end; pair++) finish_pair(r, pair);
     return report(r, worker, (double)(range + 1) / (double)r->n_ranges);
@@ -302,7 +217,7 @@ static void count_occurrence(training *r, pk_align_occurrence o, cell *cells, do
     const size_t           first = r->c->first[r->generated][o.pair];
     const uint32_t         m = length(r, o.pair, r->generated), n = length(r, o.pair, r->given);
     const uint32_t        *word = r->c->token[r->generated] + first;
-    const pk_align_curves *curves = &r->curves;
+    const pk_align_curves *curves = &r->sizes.curves;
     const float            rises = curves->rising[curves->start[n] + o.position];
     const float            falls = curves->falling[curves->start[n] + o.position];
     const float           *rising = curves->rising + curves->start[m] + 1;
@@ -363,15 +278,14 @@ static pk_status update_tension(training *r) {
     const double words = (double)r->c->n_tokens[r->generated];
     double       distance = 0;
     for (size_t part = 0; part < r->rows.n_parts; part++) distance += r->partial[part];
-    return pk_align_tension_update(r->size, r->n_sizes, words, distance / words, r->t->threads,
-                                   r->partial, &r->tension);
+    return pk_align_tension_update(r->sizes.size, r->sizes.n, words, distance / words,
+                                   r->t->threads, r->partial, &r->tension);
 }
 
 static pk_status iterate(training *r, int32_t iteration) {
     const int32_t threads = r->t->threads;
     r->first_iteration = iteration == 0;
-    pk_align_curves_set(&r->curves, r->occurs, r->tension);
-    PK_TRY(pk_align_parallel(threads, r->n_sizes, set_scale, r));
+    PK_TRY(pk_align_sizes_set(&r->sizes, r->tension, threads));
     PK_TRY(pk_align_parallel(threads, r->n_ranges, sum_range, r));
     r->done++;
     PK_TRY(pk_align_parallel(threads, r->rows.n_parts, count_part, r));
@@ -381,14 +295,20 @@ static pk_status iterate(training *r, int32_t iteration) {
 }
 
 pk_status pk_align_train(const pk_align_training *t, pk_align_table *out) {
-    training r = { .t = t, .c = t->corpus, .given = t->given, .generated = !t->given,
-                   .tension = PK_ALIGN_TENSION, .steps = 2.0 * (t->iterations - 1) };
+    training r = { .t = t,
+                   .c = t->corpus,
+                   .given = t->given,
+                   .generated = !t->given,
+                   .tension = PK_ALIGN_TENSION,
+                   .steps = 2.0 * (t->iterations - 1) };
     *out = (pk_align_table){ 0 };
     pk_status status = open_all(&r);
     for (int32_t i = 0; i + 1 < t->iterations && status == PK_OK; i++) status = iterate(&r, i);
+    close_scratch(&r);
     if (status == PK_OK) status = pk_align_prune(&r.rows, r.null, r.c->words[r.generated].n, out);
     out->tension = r.tension;
     out->p_null = PK_ALIGN_NULL;
-    close_all(&r);
+    pk_memory_give(r.null);
+    pk_align_rows_close(&r.rows);
     return status;
 }

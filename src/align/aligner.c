@@ -33,7 +33,8 @@ void pk_aligner_close(pk_aligner *a) {
 }
 
 pk_status pk_aligner_align(pk_aligner *a, pk_text source, pk_text target, const char **links) {
-    if (!a || !links) PK_FAIL(PK_ARGUMENT, "pk_aligner_align: give an aligner and where to put links");
+    if (!a || !links)
+        PK_FAIL(PK_ARGUMENT, "pk_aligner_align: give an aligner and where to put links");
     *links = NULL;
     PK_TRY(pk_align_model_check_file(&a->model));
     PK_TRY(pk_align_text_pair(&a->model, a->use, (const pk_text[2]){ source, target }, &a->worker));
@@ -84,8 +85,8 @@ static pk_status symmetrise_all(joint *j) {
     for (bool ended = false;;) {
         PK_TRY(next_pair(j, &ended));
         if (ended) return flush(j);
-        PK_TRY(pk_align_symmetrise(&j->symmetriser, j->method, &j->links[0], &j->links[1],
-                                   &j->out));
+        PK_TRY(
+            pk_align_symmetrise(&j->symmetriser, j->method, &j->links[0], &j->links[1], &j->out));
         pk_align_links_print(&j->out, &j->text);
         pk_buffer_add(&j->text, "\n", 1);
         if (j->text.size >= FLUSH_BYTES) PK_TRY(flush(j));

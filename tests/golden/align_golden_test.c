@@ -169,10 +169,11 @@ static void test_reverse(void **state) {
 static void test_symmetrised(void **state) {
     char model[] = "/tmp/pronk_align_golden_XXXXXX";
     if (*state) assert_true(mkstemp(model) >= 0);
-    assert_aligned(*state, (pk_align_options){ .symmetrise = "union", .save = model }, "union", least);
+    assert_aligned(*state, (pk_align_options){ .symmetrise = "union", .save = model }, "union",
+                   least);
     for (int m = 0; m < N_METHODS; m++)
-        assert_aligned(*state, (pk_align_options){ .symmetrise = methods[m], .load = model }, methods[m],
-                       least);
+        assert_aligned(*state, (pk_align_options){ .symmetrise = methods[m], .load = model },
+                       methods[m], least);
     remove(model);
 }
 

@@ -1,5 +1,5 @@
-/* align_model_test.c - saved models: they align as the training did, words they do not know, pieces,
- * and files that are cut off, damaged or something else. */
+/* align_model_test.c - saved models: they align as the training did, words they do not know,
+ * pieces, and files that are cut off, damaged or something else. */
 #include "align/align_model.h"
 
 #include "align_help.h"
@@ -29,7 +29,9 @@ static void test_loaded_aligns_the_same(void **state) {
     (void)state;
     for (int i = 0; i < 4; i++) {
         const char            *pairs = made_up_pairs(400);
-        const pk_align_options o = { .source = pairs, .reverse = i == 1, .symmetrise = symmetrise[i] };
+        const pk_align_options o = { .source = pairs,
+                                     .reverse = i == 1,
+                                     .symmetrise = symmetrise[i] };
         const char            *model = save_model(o, "model", &trained);
         ASSERT_OK(align_to((pk_align_options){ .source = pairs, .load = model }, &r, &loaded));
         assert_string_equal(trained.data, loaded.data);
@@ -48,13 +50,14 @@ static void test_one_model_for_all(void **state) {
     const char *both =
         save_model((pk_align_options){ .source = pairs, .symmetrise = method }, "both", &lines);
     ASSERT_OK(align_to((pk_align_options){ .source = pairs, .reverse = 1 }, NULL, &alone));
-    ASSERT_OK(align_to((pk_align_options){ .source = pairs, .load = both, .reverse = 1 }, NULL,
-                       &lines));
+    ASSERT_OK(
+        align_to((pk_align_options){ .source = pairs, .load = both, .reverse = 1 }, NULL, &lines));
     assert_string_equal(lines.data, alone.data);
-    ASSERT_OK(align_to((pk_align_options){ .source = pairs, .symmetrise = "intersect" }, NULL,
-                       &alone));
-    ASSERT_OK(align_to((pk_align_options){ .source = pairs, .load = both, .symmetrise = "intersect" },
-                       NULL, &lines));
+    ASSERT_OK(
+        align_to((pk_align_options){ .source = pairs, .symmetrise = "intersect" }, NULL, &alone));
+    ASSERT_OK(
+        align_to((pk_align_options){ .source = pairs, .load = both, .symmetrise = "intersect" },
+                 NULL, &lines));
     assert_string_equal(lines.data, alone.data);
     pk_buffer_free(&lines);
     pk_buffer_free(&alone);
@@ -65,12 +68,13 @@ static void test_lacking_directions(void **state) {
     const char *pairs = made_up_pairs(20);
     (void)state;
     const char *forward = save_model((pk_align_options){ .source = pairs }, "forward", &lines);
-    ASSERT_STATUS(PK_ARGUMENT, align_to((pk_align_options){ .source = pairs, .load = forward,
-                                                            .reverse = 1 },
-                                        NULL, &lines));
-    ASSERT_STATUS(PK_ARGUMENT, align_to((pk_align_options){ .source = pairs, .load = forward,
-                                                            .symmetrise = method },
-                                        NULL, &lines));
+    ASSERT_STATUS(PK_ARGUMENT,
+                  align_to((pk_align_options){ .source = pairs, .load = forward, .reverse = 1 },
+                           NULL, &lines));
+    ASSERT_STATUS(
+        PK_ARGUMENT,
+        align_to((pk_align_options){ .source = pairs, .load = forward, .symmetrise = method }, NULL,
+                 &lines));
     assert_int_equal(lines.size, 0);
     pk_buffer_free(&lines);
 }
@@ -106,10 +110,12 @@ static void test_pieces(void **state) {
     pk_buffer   lines = { 0 }, loaded = { 0 };
     pk_aligner *a;
     (void)state;
-    const char *pairs = write_text("text", "the ship ||| the ship\nold ship ||| old ship\nthe sea ||| "
-                                           "the sea\nhere the old sea ||| here the old sea\n");
-    const char *model = save_model(
-        (pk_align_options){ .source = pairs, .vocab = "tests/data/vocab/source.spm" }, "pieces", &lines);
+    const char *pairs =
+        write_text("text", "the ship ||| the ship\nold ship ||| old ship\nthe sea ||| "
+                           "the sea\nhere the old sea ||| here the old sea\n");
+    const char *model =
+        save_model((pk_align_options){ .source = pairs, .vocab = "tests/data/vocab/source.spm" },
+                   "pieces", &lines);
     ASSERT_OK(align_to((pk_align_options){ .source = pairs, .load = model }, NULL, &loaded));
     assert_string_equal(lines.data, loaded.data);
     ASSERT_OK(pk_aligner_open(model, &a));
@@ -118,10 +124,13 @@ static void test_pieces(void **state) {
     assert_true(strlen(links) >= 7); /* two words or more */
     assert_memory_equal(links, "0-0 1-1", 7);
     pk_aligner_close(a);
-    ASSERT_STATUS(PK_FORMAT, align_to((pk_align_options){ .source = pairs, .vocab = pairs }, NULL, &lines));
-    ASSERT_STATUS(PK_ARGUMENT, align_to((pk_align_options){ .source = pairs, .load = model,
-                                                            .vocab = "tests/data/vocab/source.spm" },
-                                        NULL, &lines));
+    ASSERT_STATUS(PK_FORMAT,
+                  align_to((pk_align_options){ .source = pairs, .vocab = pairs }, NULL, &lines));
+    ASSERT_STATUS(PK_ARGUMENT,
+                  align_to((pk_align_options){ .source = pairs,
+                                               .load = model,
+                                               .vocab = "tests/data/vocab/source.spm" },
+                           NULL, &lines));
     pk_buffer_free(&lines);
     pk_buffer_free(&loaded);
 }
@@ -132,10 +141,10 @@ static unsigned char *model_bytes(size_t *size) {
     pk_buffer      lines = { 0 };
     pk_file_map    map;
     unsigned char *bytes;
-    ASSERT_OK(pk_file_map_open(save_model((pk_align_options){ .source = made_up_pairs(30),
-                                                              .symmetrise = "union" },
-                                          "whole", &lines),
-                               &map));
+    ASSERT_OK(pk_file_map_open(
+        save_model((pk_align_options){ .source = made_up_pairs(30), .symmetrise = "union" },
+                   "whole", &lines),
+        &map));
     ASSERT_OK(PK_TAKE(&bytes, map.size));
     memcpy(bytes, map.data, map.size);
     *size = map.size;
@@ -171,8 +180,9 @@ static void test_damaged(void **state) {
 }
 
 static void test_foreign(void **state) {
-    static const char *const paths[] = { "tests/data/vocab/source.spm", "tests/data/align/README.md",
-                                         "/dev/null", "/no/such/file", "tests" };
+    static const char *const paths[] = { "tests/data/vocab/source.spm",
+                                         "tests/data/align/README.md", "/dev/null", "/no/such/file",
+                                         "tests" };
     pk_aligner              *a;
     (void)state;
     for (int i = 0; i < 5; i++) {
@@ -194,7 +204,7 @@ static pk_status attempt(void *user) {
 }
 
 static void test_no_memory(void **state) {
-    pk_buffer   lines = { 0 };
+    pk_buffer lines = { 0 };
     (void)state;
     const char *model = save_model(
         (pk_align_options){ .source = made_up_pairs(30), .symmetrise = "union" }, "model", &lines);

@@ -74,9 +74,9 @@ static void test_no_links(void **state) {
 }
 
 static void test_as_atools(void **state) {
-    char   line[8192];
-    int    n = 0;
-    FILE  *file = fopen("tests/data/align/symmetrised.tsv", "r");
+    char  line[8192];
+    int   n = 0;
+    FILE *file = fopen("tests/data/align/symmetrised.tsv", "r");
     (void)state;
     assert_non_null(file);
     for (; fgets(line, sizeof line, file); n++) {
@@ -156,8 +156,9 @@ static void test_order_of_methods(void **state) {
 /* ---- what is refused ---- */
 
 static void test_bad_links(void **state) {
-    static const char *const bad[] = { "1", "1-", "-1", "a-b", "1-2,3-4", "1-2-3", "1 - 2",
-                                       "0-99999999999", "1048576-0", "1--2", "0x1-2" };
+    static const char *const bad[] = { "1",         "1-",    "-1",    "a-b",
+                                       "1-2,3-4",   "1-2-3", "1 - 2", "0-99999999999",
+                                       "1048576-0", "1--2",  "0x1-2" };
     pk_align_links           l = { 0 };
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -201,16 +202,11 @@ static void test_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_neighbours_need_a_free_word),
-        cmocka_unit_test(test_grows_backwards),
-        cmocka_unit_test(test_final_prefers_forward),
-        cmocka_unit_test(test_no_links),
-        cmocka_unit_test(test_as_atools),
-        cmocka_unit_test(test_order_of_methods),
-        cmocka_unit_test(test_bad_links),
-        cmocka_unit_test(test_methods),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_by_hand),          cmocka_unit_test(test_neighbours_need_a_free_word),
+        cmocka_unit_test(test_grows_backwards),  cmocka_unit_test(test_final_prefers_forward),
+        cmocka_unit_test(test_no_links),         cmocka_unit_test(test_as_atools),
+        cmocka_unit_test(test_order_of_methods), cmocka_unit_test(test_bad_links),
+        cmocka_unit_test(test_methods),          cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

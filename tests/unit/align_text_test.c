@@ -17,13 +17,18 @@ static void test_options(void **state) {
     const char *pairs = write_text("pairs", "a ||| b\n");
     assert_refused(PK_ARGUMENT, (pk_align_options){ .source = NULL }, "source");
     assert_refused(PK_ARGUMENT, (pk_align_options){ .source = pairs, .threads = -1 }, "threads");
-    assert_refused(PK_ARGUMENT, (pk_align_options){ .source = pairs, .iterations = -1 }, "iterations");
-    assert_refused(PK_ARGUMENT, (pk_align_options){ .source = pairs, .symmetrise = "all" }, "union");
+    assert_refused(PK_ARGUMENT, (pk_align_options){ .source = pairs, .iterations = -1 },
+                   "iterations");
+    assert_refused(PK_ARGUMENT, (pk_align_options){ .source = pairs, .symmetrise = "all" },
+                   "union");
     assert_refused(PK_ARGUMENT,
-                   (pk_align_options){ .source = pairs, .symmetrise = "union", .reverse = 1 }, "both");
+                   (pk_align_options){ .source = pairs, .symmetrise = "union", .reverse = 1 },
+                   "both");
     assert_refused(PK_IO, (pk_align_options){ .source = in_scratch("none") }, "none");
-    assert_refused(PK_IO, (pk_align_options){ .source = pairs, .save = "/no/folder/model" }, "/no/folder");
-    assert_refused(PK_IO, (pk_align_options){ .source = pairs, .table = "/no/folder/t" }, "/no/folder");
+    assert_refused(PK_IO, (pk_align_options){ .source = pairs, .save = "/no/folder/model" },
+                   "/no/folder");
+    assert_refused(PK_IO, (pk_align_options){ .source = pairs, .table = "/no/folder/t" },
+                   "/no/folder");
 }
 
 /* an older program's shorter options */
@@ -40,7 +45,8 @@ static void test_two_files_or_one(void **state) {
     pk_align_report r;
     (void)state;
     const char *pairs = write_text("pairs", "a b ||| x y\na|||b c ||| x ||| z\nb\t|||\ty\n");
-    const char *source = write_text("s", "a b\r\na|||b c\r\nb"), *target = write_text("t", "x y\nx ||| z\n y\n");
+    const char *source = write_text("s", "a b\r\na|||b c\r\nb"),
+               *target = write_text("t", "x y\nx ||| z\n y\n");
     ASSERT_OK(align_to((pk_align_options){ .source = pairs }, &r, &one));
     assert_int_equal(r.pairs, 3);
     assert_int_equal(r.words[0], 5);
@@ -118,13 +124,16 @@ static void test_no_bars(void **state) {
     (void)state;
     assert_refused(PK_FORMAT, (pk_align_options){ .source = write_text("p", "a ||| x\na||| x\n") },
                    "line 2 ");
-    assert_refused(PK_FORMAT, (pk_align_options){ .source = write_text("p", "a ||| x\n\n") }, "line 2 ");
-    assert_refused(PK_FORMAT, (pk_align_options){ .source = write_text("p", "a |||| x\n") }, "line 1 ");
+    assert_refused(PK_FORMAT, (pk_align_options){ .source = write_text("p", "a ||| x\n\n") },
+                   "line 2 ");
+    assert_refused(PK_FORMAT, (pk_align_options){ .source = write_text("p", "a |||| x\n") },
+                   "line 1 ");
 }
 
 static void test_nothing_to_learn(void **state) {
     (void)state;
-    assert_refused(PK_FORMAT, (pk_align_options){ .source = write_text("p", "") }, "nothing to learn");
+    assert_refused(PK_FORMAT, (pk_align_options){ .source = write_text("p", "") },
+                   "nothing to learn");
     assert_refused(PK_FORMAT, (pk_align_options){ .source = write_text("p", "a |||\n||| b\n") },
                    "nothing to learn");
 }
@@ -135,8 +144,8 @@ static void test_any_bytes(void **state) {
     pk_buffer         lines = { 0 };
     pk_align_report   r;
     (void)state;
-    ASSERT_OK(align_to((pk_align_options){ .source = write_file("bytes", bytes, sizeof bytes - 1) }, &r,
-                       &lines));
+    ASSERT_OK(align_to((pk_align_options){ .source = write_file("bytes", bytes, sizeof bytes - 1) },
+                       &r, &lines));
     assert_int_equal(r.words[0], 3);
     assert_int_equal(r.words[1], 3);
     pk_buffer_free(&lines);
@@ -149,8 +158,8 @@ static void test_table(void **state) {
     (void)state;
     const char *pairs = write_text("pairs", "a b ||| x y\na ||| x\na c ||| x z\n");
     const char *table = in_scratch("table");
-    ASSERT_OK(align_to((pk_align_options){ .source = pairs, .table = table, .symmetrise = "union" }, NULL,
-                       &lines));
+    ASSERT_OK(align_to((pk_align_options){ .source = pairs, .table = table, .symmetrise = "union" },
+                       NULL, &lines));
     ASSERT_OK(pk_file_map_open(table, &map));
     char *text = strndup((const char *)map.data, map.size), *second = strstr(text, "\n\n");
     assert_non_null(second);
@@ -164,11 +173,11 @@ static void test_table(void **state) {
     pk_buffer_free(&lines);
 }
 
-
 static void test_symmetrise_files(void **state) {
     pk_buffer lines = { 0 };
     (void)state;
-    const char *f = write_text("f", "0-0 1-1\n\n0-1\n"), *r = write_text("r", "0-0\n2-2\n0-1 1-0\n");
+    const char *f = write_text("f", "0-0 1-1\n\n0-1\n"),
+               *r = write_text("r", "0-0\n2-2\n0-1 1-0\n");
     ASSERT_OK(pk_align_symmetrise_files(f, r, "intersect", keep_lines, &lines));
     assert_string_equal(lines.data, "0-0\n\n0-1\n");
     pk_buffer_clear(&lines);
@@ -186,16 +195,11 @@ static void test_symmetrise_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_options),
-        cmocka_unit_test(test_shorter_options),
-        cmocka_unit_test(test_two_files_or_one),
-        cmocka_unit_test(test_empty_sides),
-        cmocka_unit_test(test_long_lines),
-        cmocka_unit_test(test_files_that_do_not_fit),
-        cmocka_unit_test(test_no_bars),
-        cmocka_unit_test(test_nothing_to_learn),
-        cmocka_unit_test(test_any_bytes),
-        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_options),          cmocka_unit_test(test_shorter_options),
+        cmocka_unit_test(test_two_files_or_one), cmocka_unit_test(test_empty_sides),
+        cmocka_unit_test(test_long_lines),       cmocka_unit_test(test_files_that_do_not_fit),
+        cmocka_unit_test(test_no_bars),          cmocka_unit_test(test_nothing_to_learn),
+        cmocka_unit_test(test_any_bytes),        cmocka_unit_test(test_table),
         cmocka_unit_test(test_symmetrise_files),
     };
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

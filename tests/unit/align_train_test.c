@@ -50,7 +50,7 @@ enum { WORDS = 32, PAIRS = 200, LENGTH = 32 };
 
 typedef struct plain {
     size_t   n;
-    uint32_t length[PAIRS][2], word[PAIRS][2][LENGTH]; /* given, generated */
+    uint32_t length[PAIRS][2], word[PAIRS][2][LENGTH];     /* given, generated */
     double   t[WORDS + 1][WORDS], count[WORDS + 1][WORDS]; /* row WORDS: null */
     bool     seen[WORDS + 1][WORDS];
     double   tension;
@@ -78,16 +78,16 @@ static double plain_counts(plain *p, bool first) {
             const uint32_t f = p->word[s][1][j - 1];
             double         prob[LENGTH + 1], sum = prob[0] = 0.08 * (first ? 1 : p->t[WORDS][f]);
             for (uint32_t i = 1; i <= p->length[s][0]; i++)
-                sum += prob[i] = plain_prior(p, s, i, j) *
-                                 (first ? 1 : p->t[p->word[s][0][i - 1]][f]);
+                sum += prob[i] =
+                    plain_prior(p, s, i, j) * (first ? 1 : p->t[p->word[s][0][i - 1]][f]);
             p->count[WORDS][f] += prob[0] / sum;
             p->seen[WORDS][f] = true;
             for (uint32_t i = 1; i <= p->length[s][0]; i++) {
                 const uint32_t e = p->word[s][0][i - 1];
                 p->count[e][f] += prob[i] / sum;
                 p->seen[e][f] = true;
-                distance += prob[i] / sum *
-                            fabs((double)i / p->length[s][0] - (j - 1.0) / p->length[s][1]);
+                distance +=
+                    prob[i] / sum * fabs((double)i / p->length[s][0] - (j - 1.0) / p->length[s][1]);
             }
         }
     return distance / words;
@@ -151,8 +151,7 @@ static void assert_same_table(const pk_align_table *t, const plain *p) {
     assert_true(fabs(t->tension - p->tension) < 1e-4);
     for (uint32_t f = 0; f < t->n_generated; f++) {
         assert_close((double)t->null[f], p->t[WORDS][f]);
-        for (uint32_t e = 0; e < t->n_given; e++)
-            assert_close((double)find(t, e, f), p->t[e][f]);
+        for (uint32_t e = 0; e < t->n_given; e++) assert_close((double)find(t, e, f), p->t[e][f]);
     }
     for (uint32_t e = 0; e < t->n_given; e++)
         for (uint64_t i = t->row[e] + 1; i < t->row[e + 1]; i++)
@@ -221,8 +220,9 @@ static void test_threads_change_nothing(void **state) {
     add_pairs(&text, 3000, 3);
     const char      *pairs = write_text("pairs", text.data), *save = in_scratch("one");
     const char      *save_many = in_scratch("many");
-    pk_align_options o = { .source = pairs, .symmetrise = "grow-diag-final-and", .save = save,
-                           .threads = 1 };
+    pk_align_options o = {
+        .source = pairs, .symmetrise = "grow-diag-final-and", .save = save, .threads = 1
+    };
     ASSERT_OK(align_to(o, &r1, &one));
     ASSERT_OK(pk_file_map_open(save, &f1));
     for (int i = 0; i < 3; i++) {
@@ -279,8 +279,8 @@ static pk_status attempt(void *user) {
 
 static void test_no_memory(void **state) {
     (void)state;
-    const char *path[] = { write_text("few", "a b ||| x y\na ||| x\n ||| z\n"),
-                           in_scratch("model"), in_scratch("table") };
+    const char *path[] = { write_text("few", "a b ||| x y\na ||| x\n ||| z\n"), in_scratch("model"),
+                           in_scratch("table") };
     assert_true(check_every_allocation(attempt, path) > 60);
 }
 
