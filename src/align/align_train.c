@@ -117,14 +117,15 @@ static pk_status report(training *r, int32_t worker, double share_of_sweep) {
 
 /* ---- first sweep: the probability of each generated word ---- */
 
-static void spread(const training *r, uint32_t row, cell *cells) {
+/* prob: of each generated word, nothing else: what is used at random should be small */
+static void spread_probs(const training *r, uint32_t row, float *prob) {
     const pk_align_rows *rows = &r->rows;
     for (uint64_t e = rows->entry[row]; e < rows->entry[row + 1]; e++)
-        cells[rows->word[e]] = (cell){ 0, r->first_iteration ? 1 : rows->prob[e] };
+        prob[rows->word[e]] = r->first_iteration ? 1 : rows->prob[e];
 }
 
 /* adds what one occurrence of a given word says about the words of its pair */
-static void add_probabilities(training *r, pk_align_occurrence o, const cell *cells) {
+static void add_probabilities(training *r, pk_align_occurrence o, const float *prob) {
     const size_t           first = r->c->first[r->generated][o.pair];
     const uint32_t         m = length(r, o.pair, r->generated), n = length(r, o.pair, r->given);
     const uint32_t        *word = r->c->token[r->generated] + first;
@@ -136,7 +137,7 @@ static void add_probabilities(training *r, pk_align_occurrence o, const cell *ce
     float                 *sum = r->weight + first;
     for (uint32_t j = 0; j < m; j++) {
         const float a = rises * falling[j], b = falls * rising[j];
-        sum[j] += cells[word[j]].prob * (a < b ? a : b);
+        sum[j] += prob[word[j]] * (a < b ? a : b);
     }
 }
 
@@ -170,15 +171,15 @@ static pk_status sum_range(void *context, size_t range, int32_t worker) {
     training            *r = context;
     const pk_align_rows *rows = &r->rows;
     const size_t         begin = r->range[range], end = r->range[range + 1];
-    cell                *cells = r->cell[worker];
+    float               *prob = (void *)r->cell[worker];
     const size_t        *first = r->c->first[r->generated];
     memset(r->weight + first[begin], 0, (first[end] - first[begin]) * sizeof *r->weight);
     for (uint32_t row = 0; row < rows->n; row++) {
         size_t o = find_occurrence(rows, row, begin);
         if (o == rows->occurs[row + 1] || rows->occurrence[o].pair >= end) continue;
-        spread(r, row, cells);
+        spread_probs(r, row, prob);
         for (; o < rows->occurs[row + 1] && rows->occurrence[o].pair < end; o++)
-            add_probabilities(r, rows->occurrence[o], cells);
+            add_probabilities(r, rows->occurrence[o], prob);
         if (row % 1024 == 0)
             PK_TRY(
                 report(r, worker, ((double)range + (double)row / rows->n) / (double)r->n_ranges));
@@ -211,6 +212,12 @@ static float variational(double count, double inverse_total, bool full) {
     if (full && x < 0.0144) return tiniest;
     const float prob = (float)(exp_digamma(x) * inverse_total);
     return prob > tiniest ? prob : tiniest;
+}
+
+static void spread_cells(const training *r, uint32_t row, cell *cells) {
+    const pk_align_rows *rows = &r->rows;
+    for (uint64_t e = rows->entry[row]; e < rows->entry[row + 1]; e++)
+        cells[rows->word[e]] = (cell){ 0, r->first_iteration ? 1 : rows->prob[e] };
 }
 
 static void count_occurrence(training *r, pk_align_occurrence o, cell *cells, double *distance) {
@@ -251,7 +258,7 @@ static pk_status count_part(void *context, size_t part, int32_t worker) {
     cell                *cells = r->cell[worker];
     r->partial[part] = 0;
     for (uint32_t row = rows->part[part]; row < rows->part[part + 1]; row++) {
-        spread(r, row, cells);
+        spread_cells(r, row, cells);
         for (size_t o = rows->occurs[row]; o < rows->occurs[row + 1]; o++)
             count_occurrence(r, rows->occurrence[o], cells, &r->partial[part]);
         update_row(r, row, cells);
@@ -268,8 +275,9 @@ static void update_null(training *r) {
     for (size_t i = 0; i < r->c->n_tokens[r->generated]; i++)
         cells[word[i]].count += (double)r->nulls[i];
     for (size_t w = 0; w < words; w++) total += cells[w].count + alpha;
+    const double inverse = 1 / exp_digamma(total);
     for (size_t w = 0; w < words; w++)
-        r->null[w] = variational(cells[w].count, 1 / exp_digamma(total), total >= 1);
+        r->null[w] = variational(cells[w].count, inverse, total >= 1);
 }
 
 /* ---- iterations ---- */
