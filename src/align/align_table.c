@@ -60,7 +60,10 @@ static float row_prob(const uint32_t *word, const float *prob, size_t n, uint32_
     const uint32_t *at = word;
     if (n > wanted) n = (size_t)wanted + 1;
     if (n == 0) return PK_ALIGN_FLOOR;
-    for (; n > 1; n -= n / 2) at += at[n / 2 - 1] < wanted ? n / 2 : 0;
+    for (size_t half; n > 1; n -= half) { /* a multiplication, as compilers like to branch on ?: */
+        half = n / 2;
+        at += half * (at[half - 1] < wanted);
+    }
     return *at == wanted ? prob[at - word] : PK_ALIGN_FLOOR;
 }
 
@@ -98,8 +101,8 @@ static void add_given(const pk_align_table *t, uint32_t given, uint32_t i, uint3
     const double   rising = s->rising[0][i], falling = s->falling[0][i];
     for (uint32_t j = 1; j <= m; j++) {
         const float  prob = row_prob(t->word + first, t->prob + first, size, generated[j - 1]);
-        const double near = fmin(rising * s->falling[1][j], falling * s->rising[1][j]);
-        const double p = (double)prob * near * s->scale[j];
+        const double a = rising * s->falling[1][j], b = falling * s->rising[1][j];
+        const double p = (double)prob * (a < b ? a : b) * s->scale[j];
         s->sum[j] += p;
         if (!is_better(t, s, p, prob, i, n, j, m)) continue;
         s->best[j] = p;
