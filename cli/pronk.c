@@ -117,7 +117,8 @@ static void end_on_bus_error(int signal, siginfo_t *about, void *context) {
                                "more; replace models by rename\n";
     (void)context;
     if (about->si_code == BUS_ADRERR) {
-        if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(PK_EXIT_FAILED);
+        const ssize_t put = write(STDERR_FILENO, text, sizeof text - 1);
+        (void)put;
         _exit(PK_EXIT_FAILED);
     }
     raise(signal); /* acts as usual when the handler is left */

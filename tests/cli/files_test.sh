@@ -22,7 +22,7 @@ check() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1" "expected '$2', found 
 
 # run ARGUMENT...: in $w, standard input from $w/line; leaves $dir/out, $dir/err and $code
 run() {
-    (cd "$w" && exec timeout 60 "$PRONK" "$@" <line >"$dir/out" 2>"$dir/err")
+    (cd "$w" && exec timeout -k 5 60 "$PRONK" "$@" <line >"$dir/out" 2>"$dir/err")
     code=$?
 }
 
@@ -387,7 +387,7 @@ training() {
 no_wait() {
     local name=$1
     shift
-    (cd "$w" && timeout 10 "$PRONK" "$@" <line >"$dir/out" 2>"$dir/err")
+    (cd "$w" && timeout -k 2 10 "$PRONK" "$@" <line >"$dir/out" 2>"$dir/err")
     code=$?
     if [ $code != 1 ] && [ $code != 2 ]; then bad "$name" "exit code $code: $(head -1 "$dir/err")"
     elif grep -qE "not a (regular file|model)" "$dir/err"; then ok "$name"
@@ -423,7 +423,7 @@ pipes_as_files() {
         no_wait "train --resume: a pipe as checkpoint" train r.yml --resume
         rm "$w"/trained/checkpoint-*
         mkfifo "$w/trained/log.jsonl"
-        (cd "$w" && timeout 20 "$PRONK" train r.yml -q <line >"$dir/out" 2>"$dir/err")
+        (cd "$w" && timeout -k 2 20 "$PRONK" train r.yml -q <line >"$dir/out" 2>"$dir/err")
         check "train: a pipe as log" 2 $?
     fi
     # text may come from a pipe
@@ -442,7 +442,7 @@ pipes_as_files() {
 # changed HOW COMMAND: a line, then COMMAND on $w/a.pronk, then another line; leaves $code, $answers
 changed() {
     arguments none
-    coproc STREAM { cd "$w" && exec timeout 60 "$PRONK" translate -m a.pronk -m hf 2>"$dir/err"; }
+    coproc STREAM { cd "$w" && exec timeout -k 5 60 "$PRONK" translate -m a.pronk -m hf 2>"$dir/err"; }
     local in=${STREAM[1]} out=${STREAM[0]} pid=$STREAM_PID answer
     answers=
     echo "the cat" >&"$in"
@@ -475,7 +475,7 @@ models_that_change() {
     for i in $(seq 1 4000); do cat "$w/en"; done >"$w/long"
     for after in 0.05 0.2 0.4; do
         cp "$dir/fixture/a.pronk" "$w/a.pronk"
-        (cd "$w" && exec timeout 60 "$PRONK" translate -m a.pronk -i long -o out --threads 2 2>"$dir/err") &
+        (cd "$w" && exec timeout -k 5 60 "$PRONK" translate -m a.pronk -i long -o out --threads 2 2>"$dir/err") &
         sleep $after
         : >"$w/a.pronk"
         wait $!
