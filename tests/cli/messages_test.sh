@@ -124,7 +124,7 @@ terminal() {
     [ -e $OWN ] || { skip "the terminal: $OWN is not there"; return; }
     head -c 400000 /dev/zero | tr '\0' a >"$dir/long" # takes a while to read, and longer to translate
     for signal in INT TERM; do
-        rm -f "$dir/pid"
+        rm -f "$dir/pid" "$dir/seen"
         script -qec "echo \$\$ >$dir/pid; exec env --default-signal=INT $PRONK translate -m $OWN -i $dir/long -o $dir/out" "$dir/seen" \
             >/dev/null </dev/null &
         local shell=$!
@@ -156,7 +156,9 @@ example_in_c() {
     [ -e $OWN ] || { skip "the example in C: $OWN is not there"; return; }
     command -v cc >/dev/null && command -v pkg-config >/dev/null || { skip "the example in C: no compiler"; return; }
     local build; build=$(dirname "$PRONK")
-    make -s install PREFIX="$dir/usr" BUILD="$build" >"$dir/log" 2>&1 || { bad "make install" "$(tail -3 "$dir/log")"; return; }
+    [ -e "$build/man/pronk.1" ] || { skip "the example in C: nothing to install, \`make man\` was not run"; return; }
+    # -o: what was built is installed, and nothing is built anew
+    make -s -o all -o man install PREFIX="$dir/usr" BUILD="$build" >"$dir/log" 2>&1 || { bad "make install" "$(tail -3 "$dir/log")"; return; }
     awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' README.md >"$dir/example.c"
     local line; line=$(grep '^cc example.c ' README.md)
     [ -n "$line" ] && ok "README has the compile line" || bad "README" "no line that compiles example.c"
