@@ -1,6 +1,5 @@
 /* align.c - pk_align(): pairs of sentences in, links out; by a model that is learned from these
  * pairs or was saved before. Read this first: it is the whole of `pronk align`. */
-#include <string.h>
 #include <unistd.h>
 
 #include "align/align_output.h"
@@ -8,6 +7,7 @@
 #include "base/file_id.h"
 #include "base/file_writer.h"
 #include "base/memory.h"
+#include "base/option_struct.h"
 
 enum { ITERATIONS = 5, MOST_ITERATIONS = 1000, MOST_THREADS = 1024, TABLE_BLOCK = 1 << 20 };
 
@@ -197,9 +197,8 @@ static pk_status run(job *j) {
 pk_status pk_align(const pk_align_options *opt, pk_align_report *out) {
     job j = { .what = "" };
     if (out) *out = (pk_align_report){ 0 };
-    if (!opt || opt->size < sizeof opt->size)
-        PK_FAIL(PK_ARGUMENT, "pk_align_options: set size (PK_OPTIONS does)");
-    memcpy(&j.o, opt, opt->size < sizeof j.o ? opt->size : sizeof j.o);
+    PK_NEED(opt);
+    PK_READ_OPTIONS(pk_align_options, opt, &j.o);
     const pk_status status = run(&j);
     pk_align_model_close(&j.model);
     pk_align_corpus_free(&j.corpus);

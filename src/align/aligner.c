@@ -36,6 +36,8 @@ pk_status pk_aligner_align(pk_aligner *a, pk_text source, pk_text target, const 
     if (!a || !links)
         PK_FAIL(PK_ARGUMENT, "pk_aligner_align: give an aligner and where to put links");
     *links = NULL;
+    if ((source.size && !source.data) || (target.size && !target.data))
+        PK_FAIL(PK_ARGUMENT, "pk_aligner_align: a text has bytes, but its data is NULL");
     PK_TRY(pk_align_model_check_file(&a->model));
     PK_TRY(pk_align_text_pair(&a->model, a->use, (const pk_text[2]){ source, target }, &a->worker));
     pk_buffer_clear(&a->worker.text);

@@ -9,22 +9,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MODEL "tests/data/models/marian-relu"
 
-#define FUNCTIONS(X)                                                                               \
-    X(pk_version)                                                                                  \
-    X(pk_status_text) X(pk_last_error) X(pk_free) X(pk_model_open) X(pk_model_close)               \
-        X(pk_model_describe) X(pk_model_target_token) X(pk_model_source_token) X(pk_model_convert) \
-        X(pk_file_write) X(pk_model_reads)                                                         \
-            X(pk_translator_open) X(pk_translator_close) X(pk_translate) X(pk_score)               \
-                X(pk_result_free) X(pk_result_count) X(pk_result_text) X(pk_result_score)          \
-                    X(pk_result_hypotheses) X(pk_result_hypothesis) X(pk_translator_stats)         \
-                        X(pk_strategies_describe) X(pk_trainer_open) X(pk_trainer_step)            \
-                            X(pk_trainer_report_text) X(pk_trainer_output) X(pk_trainer_save)      \
-                                X(pk_trainer_rank) X(pk_trainer_close) X(pk_recipe_text)           \
-                                    X(pk_model_average) X(pk_vocab_train) X(pk_distill)            \
-                                        X(pk_evaluate) X(pk_eval_signature)
+// clang-format off
+#define FUNCTIONS(X) \
+    X(pk_version) X(pk_status_text) X(pk_last_error) X(pk_free) X(pk_model_open) \
+    X(pk_model_close) X(pk_model_describe) X(pk_model_target_token) \
+    X(pk_model_source_token) X(pk_model_convert) X(pk_file_write) X(pk_model_reads) \
+    X(pk_translator_open) X(pk_translator_close) X(pk_translate) X(pk_score) \
+    X(pk_result_free) X(pk_result_count) X(pk_result_text) X(pk_result_score) \
+    X(pk_result_hypotheses) X(pk_result_hypothesis) X(pk_translator_stats) \
+    X(pk_strategies_describe) X(pk_trainer_open) X(pk_trainer_step) \
+    X(pk_trainer_report_text) X(pk_trainer_output) X(pk_trainer_save) X(pk_trainer_rank) \
+    X(pk_trainer_close) X(pk_recipe_text) X(pk_model_average) X(pk_vocab_train) \
+    X(pk_distill) X(pk_evaluate) X(pk_eval_signature) X(pk_align) \
+    X(pk_align_symmetrise_files) X(pk_aligner_open) X(pk_aligner_align) \
+    X(pk_aligner_close)
+// clang-format on
 
 typedef struct fixture { /* what is valid, for the arguments that are not being tried */
     pk_model      *model;
@@ -351,6 +354,60 @@ static void try_pk_eval_signature(fixture *f) {
     assert_null(text);
     REFUSED(pk_eval_signature(NULL, "bleu", NULL));
     SIZES_REFUSED(pk_eval_options, pk_eval_signature(opt, "bleu", &text));
+}
+
+static int write_nothing(void *user, const char *lines, size_t size) {
+    return (void)user, (void)lines, (void)size, 0;
+}
+
+static void try_pk_align(fixture *f) {
+    (void)f;
+    REFUSED(pk_align(NULL, NULL));
+    REFUSED(pk_align(PK_OPTIONS(pk_align_options, .target = "x"), NULL));
+    SIZES_REFUSED(pk_align_options, pk_align(opt, NULL));
+}
+
+static void try_pk_align_symmetrise_files(fixture *f) {
+    const char *path = "/no/such/file";
+    (void)f;
+    REFUSED(pk_align_symmetrise_files(NULL, path, "union", write_nothing, NULL));
+    REFUSED(pk_align_symmetrise_files(path, NULL, "union", write_nothing, NULL));
+    REFUSED(pk_align_symmetrise_files(path, path, NULL, write_nothing, NULL));
+    REFUSED(pk_align_symmetrise_files(path, path, "union", NULL, NULL));
+}
+
+static void try_pk_aligner_open(fixture *f) {
+    pk_aligner *a = (pk_aligner *)f;
+    REFUSED(pk_aligner_open(NULL, &a));
+    assert_null(a);
+    REFUSED(pk_aligner_open("/no/such/file", NULL));
+}
+
+/* with an aligner that has learned something */
+static void try_pk_aligner_align(fixture *f) {
+    const pk_text none = { NULL, 3 }, empty = { NULL, 0 };
+    const char   *links = (const char *)f;
+    char          path[64];
+    pk_aligner   *a;
+    snprintf(path, sizeof path, "/tmp/pronk-api-%ld", (long)getpid());
+    ASSERT_OK(pk_align(PK_OPTIONS(pk_align_options, .source = "recipes/data/tiny.valid.en",
+                                  .target = "recipes/data/tiny.valid.de", .save = path),
+                       NULL));
+    ASSERT_OK(pk_aligner_open(path, &a));
+    REFUSED(pk_aligner_align(NULL, one, one, &links));
+    REFUSED(pk_aligner_align(a, one, one, NULL));
+    REFUSED(pk_aligner_align(a, none, one, &links));
+    assert_null(links);
+    REFUSED(pk_aligner_align(a, one, none, &links));
+    ASSERT_OK(pk_aligner_align(a, empty, one, &links));
+    assert_string_equal(links, "");
+    pk_aligner_close(a);
+    unlink(path);
+}
+
+static void try_pk_aligner_close(fixture *f) {
+    (void)f;
+    pk_aligner_close(NULL);
 }
 
 /* ---- The list ---- */
