@@ -272,14 +272,16 @@ static const pk_cli_option average_options[] = {
     END
 };
 
+/* too wide for the column of arguments */
+#define METHODS(or) "intersect" or "union" or "grow-diag" or "grow-diag-final" or "grow-diag-final-and"
 static const pk_cli_option align_options[] = {
     INPUT_OPTION("pairs, `source ||| target` a line, or source sentences where a file of target sentences "
                  "follows; plain, .gz, .xz or .zst; - is standard input"),
     TEXT("output", 'o', "FILE", output, "standard output",
          "links, source-target counted from 0, a line for each pair; - is standard output"),
     FLAG("reverse", 'r', reverse, "target words generate source words; links are still source-target"),
-    CHOICE("symmetrise", symmetrise, "intersect|union|grow-diag|grow-diag-final|grow-diag-final-and", NULL,
-           "train both directions and make one set of links of theirs"),
+    { "symmetrise", 0, "METHOD", PK_CLI_CHOICE, AT(symmetrise), 0, 0, METHODS("|"), NULL, NULL,
+      "train both directions and make one set of links of theirs, by METHOD: " METHODS(", ") },
     FLAG("pharaoh", 0, pharaoh,
          "the two files hold links, forward and reverse: only symmetrise them"),
     TEXT("vocab", 0, "FILE", vocab, "words, as white space separates them",
