@@ -88,15 +88,15 @@ static void decode(const char *spec, const pk_source *src, const line *truth, co
 }
 
 int main(int n, char **argument) {
-    static line  source, reference, output;
-    static float cost[128];
-    totals       t = { 0 };
+    static line          source, reference, output;
+    static float         cost[128];
+    totals               t = { 0 };
     const pk_conventions model = {
         .vocab = VOCAB, .eos = EOS, .start = START, .unk = 1, .max_positions = 512
     };
-    pk_ngrams   *ngrams;
-    FILE        *f = n > 3 ? fopen(argument[1], "r") : NULL;
-    const float  slope = n > 4 ? strtof(argument[4], NULL) : 0.02f;
+    pk_ngrams  *ngrams;
+    FILE       *f = n > 3 ? fopen(argument[1], "r") : NULL;
+    const float slope = n > 4 ? strtof(argument[4], NULL) : 0.02f;
     if (!f || pk_ngrams_open(PK_NGRAMS_BITS, &ngrams)) return 1;
     for (int w = 1; w < 128; w++) cost[w] = 1 + slope * (float)(w - 1);
     while (read_line(f, &source) && read_line(f, &reference) && read_line(f, &output)) {

@@ -32,7 +32,7 @@ static const pk_option options[] = {
 static pk_status check(const pk_strategy *self, const void *p, int32_t n_best) {
     const pk_beam *s = p;
     (void)self;
-    const int32_t  size = s->size ? s->size : MAX_SIZE;
+    const int32_t size = s->size ? s->size : MAX_SIZE;
     if (n_best > size)
         PK_FAIL(
             PK_ARGUMENT,

@@ -20,7 +20,7 @@ typedef struct state {
     pk_window window;
     int32_t   pad;
     int32_t   first, last; /* output positions of the block: first .. last - 1 */
-    int32_t               which;       /* variant */
+    int32_t   which;       /* variant */
     bool      counting;    /* pj: still at the greedy run */
 } state;
 

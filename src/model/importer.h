@@ -8,7 +8,7 @@
 #include "model/model_file.h"
 
 /* in the order in which they are asked: what knows its kind by more signs comes first */
-#define PK_IMPORTER_MAP(X)                                                 \
+#define PK_IMPORTER_MAP(X)                                                \
     X(training) /* import_training.c: the output folder of pronk train */ \
     X(hf)       /* import_hf.c: a Hugging Face folder */                  \
     X(pronk)    /* model_file.c: a .pronk file, or any other file */

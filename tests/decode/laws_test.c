@@ -322,10 +322,10 @@ static void test_model_recommends(void **unused) {
     (void)unused;
     int differs = 0;
     for (uint32_t seed = 0; seed < N_SEEDS; seed++) {
-        oracle        o = model(seed);
-        pk_source     src = oracle_source(&o, 14), plain = src;
+        oracle         o = model(seed);
+        pk_source      src = oracle_source(&o, 14), plain = src;
         pk_conventions bare = o.conventions;
-        oracle_result unset, set, off, none;
+        oracle_result  unset, set, off, none;
         o.conventions.beams = 3;
         o.conventions.length_penalty = 0.5f;
         o.conventions.early_stopping = 1;
@@ -407,7 +407,7 @@ static void test_begin_refuses(void **unused) {
         assert_non_null(strstr(pk_last_error(), "3 tokens"));
         pk_memory_give(state);
     }
-    void     *state;
+    void           *state;
     const pk_source nothing = { 0 };
     assert_int_equal(pk_memory_take(1, pk_strategy_score.state_size, &state), PK_OK);
     assert_int_equal(pk_strategy_score.begin(&pk_strategy_score, state, &nothing), PK_ARGUMENT);

@@ -19,12 +19,12 @@
 enum { ORACLE_LONGEST = 128, ORACLE_VOCAB = 256, ORACLE_SLOTS = 1 << 16, ORACLE_ASKS = 512 };
 
 typedef struct oracle {
-    uint32_t seed;
-    int32_t  vocab, eos, pad;     /* pad is never told, as a session does; -1: none */
-    float    eos_bias, eos_slope; /* makes ends likelier, and likelier with length */
-    int32_t  room;                /* asks per pass; 0: what the strategy's limits say */
-    bool     renormalise;         /* log-probabilities leave pad and the ask's bans out */
-    bool     nothing_after;       /* after the second token every logit is minus infinity */
+    uint32_t       seed;
+    int32_t        vocab, eos, pad;     /* pad is never told, as a session does; -1: none */
+    float          eos_bias, eos_slope; /* makes ends likelier, and likelier with length */
+    int32_t        room;                /* asks per pass; 0: what the strategy's limits say */
+    bool           renormalise;         /* log-probabilities leave pad and the ask's bans out */
+    bool           nothing_after;       /* after the second token every logit is minus infinity */
     pk_conventions conventions;         /* as oracle_source() fills them */
     /* counted, for the last sentence */
     int32_t passes, asks, most_asks, most_slots, most_rows;

@@ -279,7 +279,8 @@ static void test_generation_refused(void **state) {
 /* values that change nothing, as older versions of transformers wrote them all into config.json */
 static void test_neutral_generation(void **state) {
     static const char neutral[] =
-        "\"do_sample\":false,\"num_beam_groups\":1,\"diversity_penalty\":0.0,\"penalty_alpha\":null,"
+        "\"do_sample\":false,\"num_beam_groups\":1,\"diversity_penalty\":0.0,\"penalty_alpha\":"
+        "null,"
         "\"constraints\":null,\"force_words_ids\":null,\"min_length\":0,\"min_new_tokens\":null,"
         "\"encoder_no_repeat_ngram_size\":0,\"encoder_repetition_penalty\":1.0,"
         "\"begin_suppress_tokens\":[],\"sequence_bias\":null,\"guidance_scale\":1,"
