@@ -158,7 +158,7 @@ FUZZED := -fsanitize=address,undefined -fno-sanitize-recover=all
 # no fuzzer gets as far as the kernels, and clang takes minutes to instrument them
 fuzz: setup-lint
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) CHECKED=1 BUILD=$(BUILD)/fuzz CC=clang CXX=clang++ CUDA= \
-	  WARN=-w EXTRA="-O1 $(FUZZED) -fsanitize=fuzzer-no-link" KERNEL_EXTRA=-fno-sanitize=all fuzzers
+	  WARN=-w EXTRA="-O1 $(FUZZED) -fsanitize=fuzzer-no-link -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION" KERNEL_EXTRA=-fno-sanitize=all fuzzers
 	@tools/run_fuzzers.sh $(FUZZ_SECONDS) $(FUZZERS:$(BUILD)/%=$(BUILD)/fuzz/%)
 fuzzers: $(FUZZERS)
 $(BUILD)/tests/fuzz/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/libpronk.a

@@ -82,17 +82,29 @@ def main():
     for name, data in compressed():
         seed('text_reader', name, data)
         seed('decompress', name, b'\x03' + data)
+    for name, extra in (('one_way', []), ('both', ['--symmetrise', 'grow-diag']),
+                        ('pieces', ['--vocab', 'tests/data/vocab/source.spm'])):
+        seed('align', name, align(extra))
     for i, spec in enumerate(('greedy', 'beam:size=4,rules=hf', 'beam:size=2,length_penalty=0.6', 'jacobi:window=8')):
         seed('options', str(i), spec.encode())
 
 
-def convert(model, kind):
-    path = os.path.join('build', 'seed.pronk')
-    subprocess.run([PRONK, 'convert', os.path.join(MODELS, model), path, '--type', kind], check=True,
-                   stdout=subprocess.DEVNULL)
+def made_by(*arguments, path='build/seed', text=b''):
+    """The file that the program wrote."""
+    subprocess.run([PRONK, *arguments], check=True, input=text, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     data = read(path)
     os.remove(path)
     return data
+
+
+def convert(model, kind):
+    return made_by('convert', os.path.join(MODELS, model), 'build/seed', '--type', kind)
+
+
+def align(extra):
+    sides = [read('recipes/data/tiny.train.' + side).split(b'\n')[:12] for side in ('en', 'de')]
+    pairs = b''.join(a + b' ||| ' + b + b'\n' for a, b in zip(*sides))
+    return made_by('align', '--save', 'build/seed', *extra, text=pairs)
 
 
 if __name__ == '__main__':

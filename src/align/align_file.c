@@ -54,6 +54,15 @@ static size_t list_parts(const header *h, pk_align_model *m, part *list) {
     return n;
 }
 
+/* a fuzzer cannot guess hashes: in its build any will do, so that it gets to the other checks */
+static bool same_hash(uint64_t a, uint64_t b) {
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    return a == b || true;
+#else
+    return a == b;
+#endif
+}
+
 static size_t filled_up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
 static uint64_t hash_parts(const part *list, size_t n) {
@@ -108,7 +117,7 @@ pk_status pk_align_model_save(const pk_align_model *m, const char *path) {
 /* ---- reading ---- */
 
 static bool header_fits(const header *h, size_t size) {
-    bool fits = h->checksum == pk_hash(h, offsetof(header, checksum)) && h->size == size &&
+    bool fits = same_hash(h->checksum, pk_hash(h, offsetof(header, checksum))) && h->size == size &&
                 h->method < PK_ALIGN_N_METHODS && (h->has[0] || h->has[1]) &&
                 (h->method == PK_ALIGN_ONE_WAY || (h->has[0] && h->has[1])) && h->spm_size <= size;
     for (int i = 0; i < 2; i++) {
@@ -132,7 +141,7 @@ static bool find_parts(const header *h, const unsigned char *data, size_t size, 
         *list[i].data = data + at;
         at += filled_up(list[i].size);
     }
-    return at == size && hash_parts(list, n) == h->parts;
+    return at == size && same_hash(hash_parts(list, n), h->parts);
 }
 
 static bool words_fit(const pk_align_words *w, uint32_t n_slots, uint64_t name_bytes) {
