@@ -32,11 +32,12 @@ typedef struct pk_cli {
     pk_cli_list               inputs, sets; /* vocab: files; train: keys of the recipe */
     int64_t                   vocab_size, lines;
     double                    coverage;
-    bool                      resume, byte_fallback;
+    bool                      resume, byte_fallback, no_byte_fallback, replace_unknowns;
     const char               *symmetrise, *vocab, *load, *save, *lexical_table; /* align */
     int64_t                   iterations;
     bool                      reverse, pharaoh;
     struct pk_cli_opened     *opened; /* what is read, see inputs.h; NULL: nobody asks */
+    const char               *characters;
 } pk_cli;
 
 /* one line on stderr, "pronk VERB: ..."; the value is the exit code to return */

@@ -36,6 +36,7 @@ static void report(state *s, const pk_distill_report *r) {
     warn(s->c, r->empty, "of the source blank: left empty");
     warn(s->c, r->too_long, "of the source too long for the model: left empty");
     warn(s->c, r->untranslated, "to which the model had nothing to say: left empty");
+    warn(s->c, r->unknown, "in which the model wanted the unknown token: decoded again without it");
     warn(s->c, r->repaired, "with bytes that are not UTF-8; they were replaced by U+FFFD");
 }
 

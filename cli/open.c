@@ -46,6 +46,7 @@ pk_translator_options pk_cli_translator_options(const pk_cli *c, const pk_cli_mo
         .one_sentence = c->no_split,
         .n_best = (int32_t)c->n_best,
         .alignment = c->alignment,
+        .replace_unknowns = c->replace_unknowns,
         .scores = c->scores || c->word_scores || c->n_best,
         .max_input = (int32_t)c->max_input,
     };

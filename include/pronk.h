@@ -121,6 +121,8 @@ typedef struct pk_translator_options {
                                                    0: such a sentence is translated in parts */
     const pk_model *const *ensemble;            /* more models of the same vocabulary, beside the first: */
     size_t      n_ensemble;                     /*   their log-probabilities are averaged */
+    int32_t     replace_unknowns;               /* 1: in the text, the source piece most looked at in place
+                                                   of an unknown token; ids and scores stay */
 } pk_translator_options;
 PK_API pk_status pk_translator_open(const pk_model *m, const pk_translator_options *opt,
                                     pk_translator **out);
@@ -185,6 +187,8 @@ typedef struct pk_hypothesis_view {             /* one hypothesis; pointers are 
 } pk_hypothesis_view;
 PK_API pk_status   pk_result_hypothesis(const pk_result *r, size_t i, int32_t rank,
                                         pk_hypothesis_view *out);
+/* how many of its tokens are the unknown one */
+PK_API int32_t     pk_result_unknowns(const pk_result *r, size_t i, int32_t rank);
 
 /* ---- What a translator has done so far; for bench and metrics ---- */
 #define PK_MODULE_MAP(X) \
@@ -251,6 +255,12 @@ PK_API pk_status   pk_recipe_text(char **out);
 PK_API pk_status   pk_model_average(const char *const *paths, size_t n, const char *out, const char *type);
 
 /* ---- Vocabularies: text becomes a SentencePiece model ---- */
+typedef struct pk_vocab_train_report {          /* of the lines that were learned from */
+    uint64_t lines;
+    uint64_t characters, covered;               /* but for white space and control characters; of those,
+                                                   how many have a piece of their own */
+    uint64_t kinds, kinds_covered;              /* the same, each character counted once */
+} pk_vocab_train_report;
 typedef struct pk_vocab_train_options {
     size_t             size;
     const char *const *inputs;                  /* files, a sentence a line; plain, .gz, .xz or .zst */
@@ -260,7 +270,8 @@ typedef struct pk_vocab_train_options {
     const char        *type;                    /* "unigram" (default) or "bpe" */
     double             coverage;                /* share of characters that get a piece */
     int64_t            max_lines;               /* to learn from, drawn from all lines alike; -1: all */
-    int32_t            byte_fallback;           /* 1: rare characters become bytes, not <unk> */
+    int32_t            byte_fallback;           /* 1: characters without a piece become bytes, not <unk>: so
+                                                   they do in any case, unless no_byte_fallback is set */
     int32_t            threads;                 /* the default is the same on any machine: their
                                                    number moves the last digits of the result */
     uint64_t           seed;                    /* of the draw */
@@ -268,6 +279,9 @@ typedef struct pk_vocab_train_options {
        being counted; a value other than 0 cancels */
     int              (*progress)(void *user, size_t lines_done, size_t lines_in_all);
     void              *user;
+    int32_t            no_byte_fallback;        /* 1: no bytes (they are 256 pieces), <unk> instead */
+    const char        *characters;              /* these get a piece of their own, also where rare or absent */
+    pk_vocab_train_report *report;              /* filled in at the end; may be NULL */
 } pk_vocab_train_options;
 PK_API pk_status pk_vocab_train(const pk_vocab_train_options *o);
 
@@ -278,11 +292,14 @@ typedef struct pk_distill_report {
                                                    tokens, or the models had nothing to say */
     uint64_t repaired;                          /* sources with invalid UTF-8 */
     uint64_t source_tokens, target_tokens;
+    uint64_t unknown;                           /* lines in which a model wanted the unknown token: decoded
+                                                   again without it */
 } pk_distill_report;
 typedef struct pk_distill_options {
     size_t                       size;
     const pk_translator_options *translator;    /* how to decode, and more models; each line is one
-                                                   sentence and too long ones are skipped in any case */
+                                                   sentence, too long ones are skipped and the unknown
+                                                   token is not written in any case */
     const char                  *reference;     /* a file with a translation for each line: of n_best
                                                    hypotheses the one most like it (chrF2) is written */
     int32_t                      resume;        /* 1: go on behind the whole lines that target has */

@@ -16,6 +16,9 @@ typedef struct pk_spm_train_options {
     int32_t     size, threads;
     double      coverage;
     bool        byte_fallback;
+    const char *characters; /* that must have pieces; may be "" */
+    const char *rules;      /* of normalisation: "hex code points TAB hex code points" a line */
+    size_t      rules_size;
     /* The next line, valid until the next call, or NULL at the end. A failure ends the training and
      * is what pk_spm_train() returns. */
     pk_status (*next)(void *user, const char **line, size_t *size);

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "text/utf8.h"
+#include "vocab/characters.h"
 #include "vocab/spm.h"
 #include "vocab/token_list.h"
 
@@ -153,7 +154,10 @@ static pk_status encode_source(const pk_vocab *v, const char *text, size_t n, si
     if (n > INT32_MAX) PK_FAIL(PK_ARGUMENT, "a sentence of %zu bytes is too long", n);
     s->tokens = v->source.tokens;
     s->unk = v->unk;
-    const size_t tag = v->no_tags ? 0 : tag_size(text, n);
+    size_t tag = v->no_tags ? 0 : tag_size(text, n);
+    if (tag && pk_vocab_find_source(v, "<0x00>") >= 0 &&
+        pk_token_list_find(s->tokens, text, tag) < 0)
+        tag = 0; /* nothing is unknown to a vocabulary that can spell */
     if (tag) PK_TRY(take_piece(s, text, tag, 0));
     s->offset = tag;
     return encode(&v->source, text, n, s);
@@ -179,6 +183,12 @@ pk_status pk_vocab_sample_target(const pk_vocab *v, const char *text, size_t n, 
     return encode(&v->target, text, n, &s);
 }
 
+int32_t pk_vocab_continuation(const pk_vocab *v, int32_t *first) {
+    enum { N = 64 }; /* 0x80 to 0xBF */
+    *first = pk_vocab_find_target(v, "<0x80>");
+    return *first >= 0 && pk_vocab_find_target(v, "<0xBF>") == *first + N - 1 ? N : 0;
+}
+
 uint64_t pk_vocab_fingerprint(const pk_vocab *v) {
     const pk_vocab_data *d = &v->data;
     const uint64_t       part[] = {
@@ -195,18 +205,20 @@ uint64_t pk_vocab_fingerprint(const pk_vocab *v) {
  * \u2047 ". */
 typedef struct source_ids {
     const pk_vocab *vocab;
-    const int32_t  *id;
+    const int32_t  *id, *instead;
+    const char     *names;
 } source_ids;
 
 static const char *spoken(const void *user, size_t i) {
     const source_ids *s = user;
     const int32_t     id = s->id[i];
+    if (s->instead && s->instead[i] >= 0) return s->names + s->instead[i];
     if (id == s->vocab->eos) return "";
     return pk_token_list_name(s->vocab->target.tokens, id);
 }
 
-/* Turns each U+2581 into a space and strips white space, in the bytes of the buffer from `begin`
- * on. */
+/* Turns each U+2581 into a space, strips white space, and does to control characters, which a model
+ * can write as bytes, what the rules of normalisation do: in the buffer from `begin` on. */
 static void tidy(pk_buffer *b, size_t begin) {
     static const char mark[3] = "\xE2\x96\x81";
     size_t            to = begin, end = begin; /* end: behind the last visible character */
@@ -214,9 +226,9 @@ static void tidy(pk_buffer *b, size_t begin) {
         int32_t c;
         n = pk_utf8_next(b->data + at, b->size - at, &c);
         const bool is_mark = n == sizeof mark && memcmp(b->data + at, mark, n) == 0;
-        const bool space = is_mark || pk_utf8_is_space(c);
-        if (space && to == begin) continue;
-        if (is_mark)
+        const bool space = is_mark || pk_utf8_is_space(c), control = pk_characters_is_control(c);
+        if (space ? to == begin : control) continue;
+        if (is_mark || control)
             b->data[to++] = ' ';
         else
             memmove(b->data + to, b->data + at, n), to += n;
@@ -227,8 +239,13 @@ static void tidy(pk_buffer *b, size_t begin) {
 }
 
 pk_status pk_vocab_decode(const pk_vocab *v, const int32_t *id, size_t n, pk_buffer *out) {
+    return pk_vocab_decode_with(v, id, n, NULL, NULL, out);
+}
+
+pk_status pk_vocab_decode_with(const pk_vocab *v, const int32_t *id, size_t n,
+                               const int32_t *instead, const char *names, pk_buffer *out) {
     const size_t     begin = out->size;
-    const source_ids ids = { v, id };
+    const source_ids ids = { v, id, instead, names };
     /* all ids are looked at before anything is written: a failure leaves the buffer as it was */
     for (size_t i = 0; i < n; i++)
         if (id[i] < 0 || id[i] >= v->target.tokens->n)

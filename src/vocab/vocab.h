@@ -34,7 +34,8 @@ int32_t     pk_vocab_find_target(const pk_vocab *v, const char *token);
 
 /* Appends the ids of the text (no end symbol, no language). When begin is not NULL, also appends
  * for each id the byte where its piece begins in the text. A leading ">>xx<<" that is in the source
- * list becomes that one token, as MarianMT's tokenizer does; one that is not becomes unk. */
+ * list becomes that one token, as MarianMT's tokenizer does; one that is not becomes unk, or stays
+ * text where the vocabulary has pieces for all bytes. */
 pk_status pk_vocab_encode_source(const pk_vocab *v, const char *text, size_t n, pk_ids *out,
                                  pk_ids *begin);
 pk_status pk_vocab_encode_target(const pk_vocab *v, const char *text, size_t n, pk_ids *out);
@@ -43,9 +44,16 @@ pk_status pk_vocab_sample_source(const pk_vocab *v, const char *text, size_t n, 
                                  uint64_t seed, pk_ids *out);
 pk_status pk_vocab_sample_target(const pk_vocab *v, const char *text, size_t n, float alpha,
                                  uint64_t seed, pk_ids *out);
+/* How many tokens stand for bytes that go on with a character (64 or 0), and the first of them. */
+int32_t pk_vocab_continuation(const pk_vocab *v, int32_t *first);
 /* a hash of every byte that decides about ids */
 uint64_t pk_vocab_fingerprint(const pk_vocab *v);
-/* Appends the text of the ids. Control tokens (eos, pad, languages) must have been left out by the
- * caller. */
+/* Appends the text of the ids: UTF-8 without control characters, whatever the ids. Pieces that stand
+ * for bytes are put together; bytes that form no character become U+FFFD. Control tokens (eos, pad,
+ * languages) must have been left out by the caller. */
 pk_status pk_vocab_decode(const pk_vocab *v, const int32_t *id, size_t n, pk_buffer *out);
+/* The same, where token i stands for the text at names + instead[i], unless that is negative; a
+ * space is U+2581 there. instead may be NULL. */
+pk_status pk_vocab_decode_with(const pk_vocab *v, const int32_t *id, size_t n,
+                               const int32_t *instead, const char *names, pk_buffer *out);
 #endif

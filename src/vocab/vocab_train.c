@@ -15,6 +15,8 @@
 #include "base/option_struct.h"
 #include "base/text_reader.h"
 #include "text/utf8.h"
+#include "vocab/characters.h"
+#include "vocab/spm.h"
 #include "vocab/spm_train.h"
 
 enum { REPORT_EVERY = 10000 };
@@ -25,6 +27,7 @@ typedef struct lines {
     pk_text_reader               *reader;
     size_t                        done, all; /* good lines read, and in all (0: not counted) */
     size_t                        picked, wanted;
+    pk_characters                 characters; /* of the picked lines */
 } lines;
 
 static void rewind_lines(lines *l) {
@@ -70,6 +73,7 @@ static pk_status next_picked(void *user, const char **line, size_t *size) {
         if (l->all <= l->wanted || (dice * left >> 32) < l->wanted - l->picked) break;
     }
     l->picked++;
+    pk_characters_add(&l->characters, *line, *size);
     return PK_OK;
 }
 
@@ -86,14 +90,31 @@ static pk_status count_lines(lines *l) {
     return PK_OK;
 }
 
+/* what the model that was just made covers */
+static pk_status report_coverage(const lines *l, const pk_buffer *model) {
+    pk_spm   *spm;
+    pk_buffer pieces = { 0 };
+    if (!l->o->report) return PK_OK;
+    PK_TRY(pk_spm_open(model->data, model->size, &spm));
+    const pk_status status = pk_spm_pieces(spm, &pieces);
+    *l->o->report = (pk_vocab_train_report){ .lines = l->picked };
+    if (status == PK_OK)
+        pk_characters_report(&l->characters, pieces.data, pieces.size, l->o->report);
+    pk_spm_close(spm);
+    pk_buffer_free(&pieces);
+    return status;
+}
+
 static pk_status train(lines *l, const pk_spm_train_options *settings) {
     pk_buffer      model = { 0 };
     pk_file_writer file;
     PK_TRY(count_lines(l));
+    PK_TRY(pk_characters_open(&l->characters));
     l->wanted = l->o->max_lines < 0 ? SIZE_MAX : (size_t)l->o->max_lines;
     /* a place that cannot be written to is found now, not after minutes of work */
     PK_TRY(pk_file_writer_open(l->o->output, &file));
     pk_status status = pk_spm_train(settings, &model);
+    if (status == PK_OK) status = report_coverage(l, &model);
     if (status == PK_OK) {
         pk_file_writer_add(&file, model.data, model.size);
         status = pk_file_writer_finish(&file);
@@ -128,6 +149,10 @@ static pk_status check_options(const pk_vocab_train_options *o) {
                 PK_LEAST_VOCAB, PK_MOST_VOCAB);
     if (strcmp(o->type, "unigram") != 0 && strcmp(o->type, "bpe") != 0)
         PK_FAIL(PK_ARGUMENT, "no vocabulary type \"%s\": give unigram or bpe", o->type);
+    if (o->byte_fallback && o->no_byte_fallback)
+        PK_FAIL(PK_ARGUMENT, "byte_fallback and no_byte_fallback: give one of them");
+    if (!pk_utf8_valid(o->characters, strlen(o->characters)))
+        PK_FAIL(PK_ARGUMENT, "characters that get a piece: they are not UTF-8");
     if (!(o->coverage >= PK_LEAST_COVERAGE && o->coverage <= 1))
         PK_FAIL(PK_ARGUMENT, "character coverage %g: give %g to 1", o->coverage, PK_LEAST_COVERAGE);
     if (o->max_lines < -1)
@@ -144,19 +169,28 @@ pk_status pk_vocab_train(const pk_vocab_train_options *given) {
     PK_READ_OPTIONS(pk_vocab_train_options, given, &o);
     if (o.vocab_size == 0) o.vocab_size = PK_DEFAULT_VOCAB;
     if (!o.type) o.type = "unigram";
+    if (!o.characters) o.characters = "";
     if (o.coverage == 0) o.coverage = PK_DEFAULT_COVERAGE;
     if (o.max_lines == 0) o.max_lines = PK_DEFAULT_VOCAB_LINES;
     if (o.threads == 0) o.threads = PK_DEFAULT_VOCAB_THREADS;
     PK_TRY(check_options(&o));
-    lines                      l = { .o = &o };
+    pk_buffer rules = { 0 };
+    lines     l = { .o = &o };
+    pk_characters_rules(&rules);
     const pk_spm_train_options settings = { .type = o.type,
                                             .size = o.vocab_size,
                                             .threads = o.threads,
                                             .coverage = o.coverage,
-                                            .byte_fallback = o.byte_fallback != 0,
+                                            .byte_fallback = !o.no_byte_fallback,
+                                            .characters = o.characters,
+                                            .rules = rules.data,
+                                            .rules_size = rules.size,
                                             .next = next_picked,
                                             .user = &l };
-    const pk_status            status = train(&l, &settings);
+    pk_status                  status = pk_buffer_status(&rules);
+    if (status == PK_OK) status = train(&l, &settings);
     pk_text_reader_close(l.reader);
+    pk_characters_close(&l.characters);
+    pk_buffer_free(&rules);
     return status;
 }

@@ -34,7 +34,7 @@ awk -v src="$dir/train.src" -v tgt="$dir/train.tgt" 'BEGIN {
         print target > tgt
     }
 }'
-"$PRONK" vocab -i "$dir/train.src" -i "$dir/train.tgt" --size 50 -o "$dir/joint.spm" >"$dir/log" 2>&1 ||
+"$PRONK" vocab -i "$dir/train.src" -i "$dir/train.tgt" --size 50 --no-byte-fallback -o "$dir/joint.spm" >"$dir/log" 2>&1 ||
     { bad "a vocabulary" "$(tail -n 3 "$dir/log")"; end; }
 
 cat >"$dir/recipe.yml" <<RECIPE

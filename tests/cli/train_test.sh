@@ -70,7 +70,7 @@ recipes_are_checked() {
 }
 
 vocabularies() {
-    local size="--size 250"
+    local size="--size 500"
     refused "vocab: no text" 2 "no text" vocab -o "$dir/v.spm"
     refused "vocab: no output" 2 "no file to write" vocab -i "$DATA/tiny.train.en"
     refused "vocab: no such text" 1 "nowhere" vocab -i nowhere -o "$dir/v.spm" -q
@@ -84,6 +84,17 @@ vocabularies() {
     cmp -s "$dir/v.spm" "$dir/w.spm" && ok "vocab: both are the same" || bad "vocab: both are the same" "they differ"
     run vocab -q -i "$DATA/tiny.train.en" $size --type bpe -o "$dir/w.spm"
     worked "vocab: bpe"
+    refused "vocab: too small for bytes" 2 "256 bytes and its characters need 3" \
+        vocab -q -i "$DATA/tiny.train.en" --size 250 -o "$dir/never.spm"
+    refused "vocab: bytes or none" 2 "give one of them" \
+        vocab -q -i "$DATA/tiny.train.en" --byte-fallback --no-byte-fallback -o "$dir/never.spm"
+    run vocab -i "$DATA/tiny.train.en" --size 250 --no-byte-fallback -o "$dir/w.spm"
+    worked "vocab: no bytes"
+    grep -q "99\.[0-9]* % of the text's characters have pieces .* unknown" "$dir/err" && ok "vocab: what is covered" ||
+        bad "vocab: what is covered" "$(cat "$dir/err")"
+    run vocab -i "$DATA/tiny.train.en" --size 400 --coverage 1 --characters '{}' -o "$dir/w.spm"
+    grep -q "100.0000 % of the text's characters have pieces of their own" "$dir/err" && grep -q '{' "$dir/w.spm" &&
+        ok "vocab: all is covered" || bad "vocab: all is covered" "$(cat "$dir/err")"
     run vocab -q -i "$DATA/tiny.train.en" --size 100000 -o "$dir/never.spm"
     [ $code != 0 ] && [ ! -e "$dir/never.spm" ] && ok "vocab: too large for the text" || bad "vocab: too large for the text" "$code"
 }

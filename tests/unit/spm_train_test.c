@@ -34,6 +34,7 @@ static pk_vocab_train_options options_of(const char *const *inputs, const char *
                                      .n_inputs = 1,
                                      .output = output,
                                      .vocab_size = 60,
+                                     .no_byte_fallback = 1,
                                      .threads = 2 };
 }
 
@@ -203,12 +204,72 @@ static void test_bad_options(void **state) {
     assert_refused(o, PK_FORMAT, "blank: no text");
 }
 
+/* 256 pieces are bytes: what is too small names the size that would do, and that does */
+static void test_bytes_need_room(void **state) {
+    (void)state;
+    const char            *inputs[1] = { text_path };
+    pk_vocab_train_options o = options_of(inputs, in_scratch("bytes"));
+    pk_vocab_train_report  report;
+    o.report = &report, o.no_byte_fallback = 0, o.coverage = 1;
+    for (int bpe = 0; bpe < 2; bpe++) {
+        int needed = 0;
+        o.type = bpe ? "bpe" : "unigram", o.vocab_size = 60;
+        unlink(o.output);
+        assert_refused(o, PK_ARGUMENT, "256 bytes and its characters need ");
+        assert_int_equal(sscanf(strstr(pk_last_error(), "need "), "need %d", &needed), 1);
+        assert_in_range(needed, 3 + 256 + 10, 3 + 256 + 30);
+        o.vocab_size = needed - 1;
+        assert_refused(o, PK_ARGUMENT, "256 bytes and its characters need ");
+        o.vocab_size = needed;
+        ASSERT_OK(pk_vocab_train(&o));
+        trained t = trained_open(o.output);
+        assert_int_equal(pk_vocab_source_size(t.vocab), needed);
+        assert_string_equal(pk_vocab_source_token(t.vocab, 3), "<0x00>");
+        assert_string_equal(pk_vocab_source_token(t.vocab, 258), "<0xFF>");
+        trained_close(&t);
+    }
+    o.byte_fallback = 1; /* as it was once asked for */
+    ASSERT_OK(pk_vocab_train(&o));
+    o.no_byte_fallback = 1, unlink(o.output);
+    assert_refused(o, PK_ARGUMENT, "give one of them");
+}
+
+/* white space and control characters do not count */
+static void test_share_that_is_covered(void **state) {
+    (void)state;
+    pk_buffer text = { 0 };
+    for (int i = 0; i < 999; i++) pk_buffer_add_text(&text, "abba baab\tabab bb\x01\n");
+    pk_buffer_add_text(&text, "\xC3\xA9\xC3\xA9 \xE2\x82\xAC\n");
+    const char            *inputs[1] = { write_file("few", text.data, text.size) };
+    pk_vocab_train_options o = options_of(inputs, in_scratch("covered"));
+    pk_vocab_train_report  report;
+    pk_buffer_free(&text);
+    o.report = &report, o.vocab_size = 8, o.coverage = 0.99;
+    ASSERT_OK(pk_vocab_train(&o));
+    assert_int_equal(report.lines, 1000);
+    assert_int_equal(report.characters, 999 * 14 + 3);
+    assert_int_equal(report.covered, 999 * 14);
+    assert_int_equal(report.kinds, 4);
+    assert_int_equal(report.kinds_covered, 2);
+    o.characters = "\xE2\x82\xAC@"; /* rare, and absent */
+    o.vocab_size = 10;
+    ASSERT_OK(pk_vocab_train(&o));
+    assert_int_equal(report.covered, 999 * 14 + 1);
+    trained t = trained_open(o.output);
+    assert_true(pk_vocab_find_source(t.vocab, "@") > 0);
+    trained_close(&t);
+    o.characters = "\xFF", unlink(o.output);
+    assert_refused(o, PK_ARGUMENT, "not UTF-8");
+}
+
 static pk_status train_attempt(void *user) { return pk_vocab_train(user); }
 
 static void test_every_allocation_may_fail(void **state) {
     (void)state;
     const char            *inputs[1] = { text_path };
     pk_vocab_train_options o = options_of(inputs, in_scratch("attempt"));
+    pk_vocab_train_report  report;
+    o.report = &report;
     assert_true(check_every_allocation(train_attempt, &o) >= 8);
 }
 
@@ -278,6 +339,8 @@ int main(void) {
         cmocka_unit_test(test_the_same_again_and_from_gzip),
         cmocka_unit_test(test_some_lines),
         cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_bytes_need_room),
+        cmocka_unit_test(test_share_that_is_covered),
         cmocka_unit_test(test_every_allocation_may_fail),
         cmocka_unit_test(test_sampling),
     };

@@ -81,7 +81,8 @@ static inline void toy_open(toy *t, int lines) {
                              toy_path(t, "train.target", path[1]) };
     ASSERT_OK(pk_vocab_train(PK_OPTIONS(pk_vocab_train_options, .inputs = inputs, .n_inputs = 2,
                                         .output = toy_path(t, "toy.spm", out), .vocab_size = 64,
-                                        .type = "bpe", .coverage = 1, .threads = 1)));
+                                        .no_byte_fallback = 1, .type = "bpe", .coverage = 1,
+                                        .threads = 1)));
 }
 
 static inline int toy_remove_one(const char *path, const struct stat *info, int kind,
