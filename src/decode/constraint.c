@@ -2,7 +2,8 @@
  *
  * n-grams and penalty follow the definitions of Hugging Face's generate(): a token that would
  * complete an n-gram already in the history is banned; the penalty divides a positive score by p
- * and multiplies a negative one. A token that is banned is not penalised as well. */
+ * and multiplies a negative one. A token that is banned is not penalised as well. Bytes that go on
+ * with a character are exempt from both: it would be cut, and no longer be one. */
 #include "decode/constraint.h"
 
 #include <assert.h>
@@ -43,6 +44,8 @@ pk_status pk_constraint_begin(pk_constraint *c, const pk_constraint_options *opt
                    : PK_NO_TOKEN,
         .suppressed = src->model->suppressed,
         .n_suppressed = src->model->n_suppressed,
+        .continuation = src->model->continuation,
+        .n_continuation = src->model->n_continuation,
         .left_out = src->model->renormalise,
         .vocab = src->model->vocab,
     };
@@ -71,9 +74,13 @@ static bool suppressed(const pk_constraint *c, int32_t token) {
     return false;
 }
 
+static bool goes_on(const pk_constraint *c, int32_t token) {
+    return token >= c->continuation && token - c->continuation < c->n_continuation;
+}
+
 /* adds a token once; the bit tells whether it is there already */
 static void add(const pk_constraint *c, pk_special *out, int32_t token) {
-    if (token < 0 || token >= c->vocab || suppressed(c, token)) return;
+    if (token < 0 || token >= c->vocab || suppressed(c, token) || goes_on(c, token)) return;
     uint32_t *word = &c->seen[token / 32], bit = UINT32_C(1) << (token % 32);
     if (*word & bit) return;
     *word |= bit;

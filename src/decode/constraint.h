@@ -45,6 +45,7 @@ typedef struct pk_constraint { /* for one sentence */
     float               penalty;
     const int32_t      *suppressed; /* (n_suppressed) the session bans them by itself */
     int32_t             n_suppressed;
+    int32_t             continuation, n_continuation; /* as in the conventions */
     bool                left_out;         /* answers are normalised without the banned tokens */
     bool                lists_suppressed; /* their share of the sum has to be known */
     int32_t             vocab, room;      /* room: the longest list there can be */

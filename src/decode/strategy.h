@@ -24,6 +24,8 @@ typedef struct pk_conventions {
     bool           renormalise;                 /* log-probabilities leave banned tokens out */
     const int32_t *suppressed;                  /* never output: the session adds them to all bans */
     int32_t        n_suppressed;
+    int32_t        continuation;                /* the first of the tokens that go on with a character */
+    int32_t        n_continuation;              /*   written as bytes; 0: there are none */
     /* what the model's makers recommend; an option the user left unset takes it */
     int32_t        beams, no_repeat_ngram, early_stopping;   /* 0: none; none; 0 no, 1 yes, 2 never */
     float          length_penalty, repetition_penalty;       /* repetition_penalty: 0 or 1 is none */

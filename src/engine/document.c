@@ -62,11 +62,26 @@ static size_t content_size(const char *text, size_t size) {
     return content;
 }
 
+/* bytes of white space that the text begins with */
+static size_t space_size(const char *text, size_t size) {
+    int32_t code;
+    for (size_t at = 0, n; at < size; at += n) {
+        n = pk_utf8_next(text + at, size - at, &code);
+        if (!pk_utf8_is_space(code)) return at;
+    }
+    return size;
+}
+
 /* adds one sentence piece to `out`, cut where it is too long; space at a cut is copied, not
  * translated */
 static pk_status add_sentence(pk_document *d, const pk_reader *r, pk_piece p, pk_pieces *out) {
     for (bool first = true; p.size; first = false) {
-        size_t bytes;
+        size_t       bytes;
+        const size_t space = space_size(d->text + p.begin, p.size);
+        if (space) PK_TRY(add_piece(out, (pk_piece){ p.begin, space, false }));
+        p.begin += space;
+        p.size -= space;
+        if (p.size == 0) break;
         PK_TRY(fitting_start(r, d->text + p.begin, p.size, &bytes));
         if (r->alive) PK_TRY(r->alive(r->user));
         if (first && bytes < p.size) d->n_wrapped++;
@@ -85,8 +100,9 @@ static pk_status cut_long_sentences(pk_document *d, const pk_reader *r) {
     pk_status status = PK_OK;
     for (size_t i = 0; i < d->pieces.n && status == PK_OK; i++) {
         const pk_piece p = d->pieces.piece[i];
-        /* a token is at least one byte: short sentences need no counting */
-        const bool short_enough = p.size + 2 <= (size_t)r->max_source;
+        /* a token is at least one byte: short sentences need no counting. The three: language, end
+         * symbol, and the space before the first word, which can be a token by itself. */
+        const bool short_enough = p.size + 3 <= (size_t)r->max_source;
         status = !p.sentence || short_enough ? add_piece(&cut, p) : add_sentence(d, r, p, &cut);
     }
     pk_pieces_free(status == PK_OK ? &d->pieces : &cut);

@@ -47,8 +47,9 @@ typedef struct pk_rendering {
     pk_ids    token;
     float    *logp; /* [token.n] */
     float     score, log_prob;
+    int32_t   n_unknown; /* tokens that are the unknown one */
 } pk_rendering;
 pk_status pk_document_render(const pk_document *d, const pk_model *m, int32_t rank, bool alignment,
-                             pk_rendering *out);
+                             bool replace_unknowns, pk_rendering *out);
 void      pk_rendering_free(pk_rendering *r);
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/document.h"
+#include "engine/unknowns.h"
 
 #define WORD_MARK "\xE2\x96\x81" /* U+2581 begins a word in SentencePiece's pieces */
 
@@ -21,21 +22,32 @@ static const pk_job_hypothesis *at_rank(const pk_job *job, int32_t rank) {
     return &job->hypothesis[rank < job->n_hypotheses ? rank : job->n_hypotheses - 1];
 }
 
+/* sentence: what was translated, where unknown tokens are to be replaced from it; or no data */
 static pk_status add_text(const pk_model *m, const pk_job *job, const pk_job_hypothesis *h,
-                          pk_buffer *out) {
+                          pk_text sentence, pk_buffer *out) {
     const pk_config *c = &m->data.network.config;
     pk_ids           plain = { 0 };
+    pk_unknowns      unknowns = { .model = m, .job = job, .sentence = sentence };
     pk_status        status = PK_OK;
-    for (int32_t i = job->n_free_prefix; i < h->n && status == PK_OK; i++)
-        if (!is_special(c, h->token[i])) status = pk_ids_add(&plain, h->token[i]);
-    if (status == PK_OK) status = pk_vocab_decode(m->vocab, plain.id, plain.n, out);
+    for (int32_t i = job->n_free_prefix; i < h->n && status == PK_OK; i++) {
+        if (is_special(c, h->token[i])) continue;
+        status = pk_ids_add(&plain, h->token[i]);
+        if (status == PK_OK && sentence.data) status = pk_unknowns_add(&unknowns, h, i);
+    }
+    if (status == PK_OK)
+        status = pk_vocab_decode_with(m->vocab, plain.id, plain.n, unknowns.instead.id,
+                                      unknowns.names.data, out);
+    pk_unknowns_free(&unknowns);
     pk_ids_free(&plain);
     return status;
 }
 
-static pk_status add_tokens(const pk_job_hypothesis *h, pk_rendering *out) {
+static pk_status add_tokens(const pk_job_hypothesis *h, int32_t unk, pk_rendering *out) {
     const size_t had = out->token.n;
-    for (int32_t i = 0; i < h->n; i++) PK_TRY(pk_ids_add(&out->token, h->token[i]));
+    for (int32_t i = 0; i < h->n; i++) {
+        PK_TRY(pk_ids_add(&out->token, h->token[i]));
+        out->n_unknown += h->token[i] == unk;
+    }
     PK_TRY(PK_GROW(&out->logp, out->token.n));
     if (h->n) memcpy(out->logp + had, h->logp, (size_t)h->n * sizeof *h->logp);
     return PK_OK;
@@ -103,7 +115,7 @@ static pk_status add_alignment(const pk_model *m, const pk_job *job, const pk_jo
 /* ---- the whole ---- */
 
 pk_status pk_document_render(const pk_document *d, const pk_model *m, int32_t rank, bool alignment,
-                             pk_rendering *out) {
+                             bool replace_unknowns, pk_rendering *out) {
     size_t  job = 0;
     double  weighted = 0;
     int64_t tokens = 0;
@@ -120,8 +132,9 @@ pk_status pk_document_render(const pk_document *d, const pk_model *m, int32_t ra
         const pk_job            *j = &d->job[job++];
         const pk_job_hypothesis *h = at_rank(j, rank);
         if (!h) continue;
-        PK_TRY(add_text(m, j, h, &out->text));
-        PK_TRY(add_tokens(h, out));
+        const pk_text sentence = { replace_unknowns ? d->text + p->begin : NULL, p->size };
+        PK_TRY(add_text(m, j, h, sentence, &out->text));
+        PK_TRY(add_tokens(h, m->data.network.config.unk, out));
         if (alignment) PK_TRY(add_alignment(m, j, h, &at, &out->alignment));
         out->log_prob += h->log_prob;
         weighted += (double)h->score * h->n;

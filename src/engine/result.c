@@ -34,14 +34,15 @@ static int32_t ranks(const pk_document *d, int32_t n_best) {
 }
 
 pk_status pk_result_set(pk_result *r, size_t i, const pk_document *d, const pk_model *m,
-                        int32_t n_best, bool alignment) {
+                        const pk_plan *plan) {
     entry        *e = &r->entry[i];
-    const int32_t n = ranks(d, n_best);
+    const int32_t n = ranks(d, plan->n_best);
     assert(i < r->n && !e->hypothesis); /* each text is set once */
     PK_TRY(PK_TAKE(&e->hypothesis, (size_t)n));
     for (int32_t k = 0; k < n; k++) {
         e->n = k + 1;
-        PK_TRY(pk_document_render(d, m, k, alignment, &e->hypothesis[k]));
+        PK_TRY(pk_document_render(d, m, k, plan->alignment, plan->replace_unknowns,
+                                  &e->hypothesis[k]));
     }
     return PK_OK;
 }
@@ -76,6 +77,11 @@ pk_status pk_result_hypothesis(const pk_result *r, size_t i, int32_t rank,
                                  .token_log_prob = h->logp,
                                  .alignment = h->alignment.data };
     return PK_OK;
+}
+
+int32_t pk_result_unknowns(const pk_result *r, size_t i, int32_t rank) {
+    const bool there = i < r->n && rank >= 0 && rank < r->entry[i].n;
+    return there ? r->entry[i].hypothesis[rank].n_unknown : 0;
 }
 
 const char *pk_result_text(const pk_result *r, size_t i) {

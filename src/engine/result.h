@@ -2,9 +2,10 @@
 #ifndef PK_ENGINE_RESULT_H
 #define PK_ENGINE_RESULT_H
 #include "engine/document.h"
+#include "engine/worker.h"
 
 pk_status pk_result_open(size_t n, pk_result **out);
 /* fills entry i from a finished document */
 pk_status pk_result_set(pk_result *r, size_t i, const pk_document *d, const pk_model *m,
-                        int32_t n_best, bool alignment);
+                        const pk_plan *plan);
 #endif

@@ -65,6 +65,7 @@ static pk_status open_strategy(pk_translator *t, const pk_translator_options *o)
     t->plan.n_best = t->n_best;
     t->plan.scores = o->scores || t->n_best > 1;
     t->plan.alignment = o->alignment;
+    t->plan.replace_unknowns = o->replace_unknowns;
     t->scoring.options = t->scoring_options;
     t->scoring.n_best = 1;
     t->scoring.scores = true;
@@ -124,6 +125,7 @@ static pk_status open_workers(pk_translator *t, const pk_translator_options *o) 
                             .plan = t->plan,
                             .scoring = t->scoring };
     w.arithmetic = arithmetic_of(t, o, &devices);
+    w.n_continuation = pk_vocab_continuation(t->model->vocab, &w.continuation);
     w.max_source = o->max_input && o->max_input < c->max_source ? o->max_input : c->max_source;
     t->reader.max_source = w.max_source;
     if (devices.gpu)
@@ -326,7 +328,7 @@ static pk_status decode_all(call *k, const pk_plan *plan) {
 static pk_status render_all(call *k, const pk_plan *plan, pk_result **out) {
     PK_TRY(pk_result_open(k->n, out));
     for (size_t i = 0; i < k->n; i++)
-        PK_TRY(pk_result_set(*out, i, &k->document[i], k->t->model, plan->n_best, plan->alignment));
+        PK_TRY(pk_result_set(*out, i, &k->document[i], k->t->model, plan));
     return PK_OK;
 }
 

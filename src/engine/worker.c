@@ -118,6 +118,8 @@ pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_o
     const pk_config *c = &all->config;
     *w = (pk_worker){ .config = *c, .opt = *opt };
     w->model = conventions_of(&w->config);
+    w->model.continuation = opt->continuation;
+    w->model.n_continuation = opt->n_continuation;
     const pk_conventions    *model = &w->model;
     const int32_t            source = opt->max_source, target = c->max_target;
     const pk_strategy_limits usual = plan_limits(&opt->plan, model, source, 0, 0);
@@ -164,7 +166,7 @@ static pk_source source_of(const pk_worker *w, const pk_job *job) {
                         .ngrams = w->ngrams,
                         .n_best = w->plan->n_best,
                         .want_scores = w->plan->scores,
-                        .want_attention = w->plan->alignment };
+                        .want_attention = w->plan->alignment || w->plan->replace_unknowns };
 }
 
 /* the next job: one that was put back, or one from the queue; NULL: none is left */

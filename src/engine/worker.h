@@ -28,7 +28,7 @@ typedef struct pk_plan {
     const pk_strategy *strategy;
     const void        *options; /* a fresh state to copy */
     int32_t            n_best;
-    bool               scores, alignment;
+    bool               scores, alignment, replace_unknowns;
 } pk_plan;
 
 typedef struct pk_worker_options {
@@ -38,6 +38,7 @@ typedef struct pk_worker_options {
     int32_t     batch, batch_tokens, max_source;
     int32_t     usual_length;  /* target tokens to plan memory for; 0: 128 */
     pk_plan     plan, scoring; /* both must fit the session */
+    int32_t     continuation, n_continuation; /* see pk_conventions */
 } pk_worker_options;
 
 typedef struct pk_live pk_live;

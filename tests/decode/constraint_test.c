@@ -74,6 +74,32 @@ static void test_ngrams(void **unused) {
     check(opt, with, history, 5, 0, NULL, 0);
 }
 
+/* 5 and 6 go on with a character: they are neither banned nor penalised, its first byte is */
+static void test_characters_stay_whole(void **unused) {
+    (void)unused;
+    const int32_t         history[] = { START, 4, 5, 6, 4, 5, 6 };
+    pk_constraint_options opt = unset();
+    pk_conventions        model = plain;
+    pk_source             src = source(&model);
+    pk_constraint         c;
+    int32_t               list[64];
+    pk_special            got = { .token = list };
+    model.continuation = 5, model.n_continuation = 2;
+    opt.no_repeat_ngram = 2;
+    for (int32_t penalty = 0; penalty < 2; penalty++) {
+        opt.repetition_penalty = penalty ? 1.5f : -1;
+        assert_int_equal(pk_constraint_begin(&c, &opt, &src, (pk_constraint_rules){ 0 }), PK_OK);
+        pk_constraint_list(&c, history, 4, &got); /* "4", which 5 followed */
+        assert_int_equal(got.n, penalty);
+        if (penalty) assert_int_equal(list[0], 4);
+        pk_constraint_list(&c, history, 6, &got); /* "6", which 4 followed */
+        assert_int_equal(got.n, 1);
+        assert_int_equal(list[0], 4);
+        assert_int_equal(got.n_penalised, 0);
+        pk_constraint_end(&c);
+    }
+}
+
 static void test_penalised(void **unused) {
     (void)unused;
     const int32_t         history[] = { START, 4, 5, 4, 6 };
@@ -172,6 +198,7 @@ int main(void) {
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_min_length_and_unk),
         cmocka_unit_test(test_ngrams),
+        cmocka_unit_test(test_characters_stay_whole),
         cmocka_unit_test(test_penalised),
         cmocka_unit_test(test_start_may_be_no_token),
         cmocka_unit_test(test_suppressed_are_left_to_the_session),

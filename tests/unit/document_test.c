@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file_map.h"
 #include "engine/document.h"
 
 #define FOLDER "tests/data/models/"
@@ -165,7 +166,7 @@ static void links_join_words_not_pieces(void **state) {
     ASSERT_OK(pk_job_finish(job, &found, 1, &m->data.network.config));
     ASSERT_OK(PK_TAKE(&job->hypothesis[0].looks_at, ids.n));
     memcpy(job->hypothesis[0].looks_at, looks, ids.n * sizeof *looks);
-    ASSERT_OK(pk_document_render(&d, m, 0, true, &out));
+    ASSERT_OK(pk_document_render(&d, m, 0, true, false, &out));
     assert_string_equal(out.text.data, "the cat");
     assert_memory_equal(out.alignment.data, "0-0", 3);
     int links = 1;
@@ -173,6 +174,163 @@ static void links_join_words_not_pieces(void **state) {
     assert_true(links >= 2 && links <= 3);
     pk_rendering_free(&out);
     pk_ids_free(&ids);
+    pk_document_free(&d);
+    pk_splitter_close(r.splitter);
+    pk_model_close(m);
+}
+
+/* ---- pieces that stand for bytes ---- */
+
+typedef struct spelling { /* a model whose vocabulary has them; its network is not used */
+    pk_model   *model;
+    pk_vocab   *own, *bytes;
+    pk_file_map spm, tokens;
+} spelling;
+
+static void spelling_open(spelling *s) {
+    s->model = open_model("marian-relu");
+    s->own = s->model->vocab;
+    ASSERT_OK(pk_file_map_open("tests/data/vocab/bytes.spm", &s->spm));
+    ASSERT_OK(pk_file_map_open("tests/data/vocab/bytes.tokens", &s->tokens));
+    ASSERT_OK(pk_vocab_open(&(pk_vocab_data){ .source_spm = s->spm.data,
+                                              .source_spm_size = s->spm.size,
+                                              .source_tokens = (const char *)s->tokens.data,
+                                              .source_tokens_size = s->tokens.size,
+                                              .unk = 3,
+                                              .eos = 2 },
+                            &s->bytes));
+    s->model->vocab = s->bytes;
+    s->model->data.network.config.eos = 2;
+    s->model->data.network.config.unk = 3;
+}
+
+static void spelling_close(spelling *s) {
+    s->model->vocab = s->own;
+    pk_vocab_close(s->bytes);
+    pk_file_map_close(&s->spm);
+    pk_file_map_close(&s->tokens);
+    pk_model_close(s->model);
+}
+
+/* the job's output is this text, its tokens looking at source token `at`, or each at its own */
+static void answer(const pk_model *m, pk_job *job, const char *text, size_t size, int32_t at) {
+    pk_ids ids = { 0 };
+    ASSERT_OK(pk_vocab_encode_target(m->vocab, text, size, &ids));
+    const pk_hypothesis found = { .token = ids.id, .n = (int32_t)ids.n };
+    ASSERT_OK(pk_job_finish(job, &found, 1, &m->data.network.config));
+    ASSERT_OK(PK_TAKE(&job->hypothesis[0].looks_at, ids.n));
+    for (size_t i = 0; i < ids.n; i++) job->hypothesis[0].looks_at[i] = at < 0 ? (int32_t)i : at;
+    pk_ids_free(&ids);
+}
+
+#define GRIN "\xF0\x9F\x98\x80" /* an emoji */
+
+static void bytes_belong_to_the_word_they_are_in(void **state) {
+    (void)state;
+    static const char text[] = "the " GRIN "\xE4\xBD\xA0 ship";
+    spelling          s;
+    pk_document       d;
+    pk_rendering      out;
+    spelling_open(&s);
+    pk_reader r = open_reader(s.model, NULL, NULL, 40);
+    ASSERT_OK(pk_document_read(&d, &r, (pk_text){ text, sizeof text - 1 }));
+    assert_true(d.job[0].source.n > 9); /* seven of them bytes */
+    answer(s.model, &d.job[0], text, sizeof text - 1, -1);
+    ASSERT_OK(pk_document_render(&d, s.model, 0, true, false, &out));
+    assert_string_equal(out.text.data, text);
+    assert_string_equal(out.alignment.data, "0-0 1-1 2-2");
+    pk_rendering_free(&out);
+    pk_document_free(&d);
+    pk_splitter_close(r.splitter);
+    spelling_close(&s);
+}
+
+/* Characters of four tokens each, cut into jobs of any length: no character is cut, no job is too
+ * long, and the answers give the text again. */
+static void bytes_are_whole_across_cuts(void **state) {
+    (void)state;
+    spelling     s;
+    pk_document  d;
+    pk_rendering out;
+    char         text[600] = "";
+    spelling_open(&s);
+    for (int i = 0; i < 90; i++) strcat(text, i % 9 == 8 ? " ship " : GRIN);
+    for (int32_t tag = 0; tag < 2; tag++)
+        for (size_t size = 4; size < strlen(text); size += 4)
+            for (int32_t limit = 8; limit < 24; limit++) {
+                pk_reader r = { .model = s.model, .max_source = limit, .one_sentence = true };
+                if ((text[size] & 0xC0) == 0x80) continue;
+                r.language.source_token = tag ? 5 : -1;
+                r.language.target_token = -1;
+                ASSERT_OK(pk_document_read(&d, &r, (pk_text){ text, size }));
+                check_cover(&d, limit);
+                for (size_t i = 0, job = 0; i < d.pieces.n; i++) {
+                    const pk_piece p = d.pieces.piece[i];
+                    if (p.sentence) answer(s.model, &d.job[job++], text + p.begin, p.size, 0);
+                }
+                ASSERT_OK(pk_document_render(&d, s.model, 0, false, false, &out));
+                assert_int_equal(out.text.size, size);
+                assert_memory_equal(out.text.data, text, size);
+                pk_rendering_free(&out);
+                pk_document_free(&d);
+            }
+    spelling_close(&s);
+}
+
+/* ---- unknown tokens ---- */
+
+/* what comes out when the target is this and looks at that source token */
+static void assert_replaced(const pk_model *m, const char *source, const char *target, int32_t at,
+                            const char *expected) {
+    pk_document  d;
+    pk_rendering plain, out;
+    pk_reader    r = open_reader(m, NULL, NULL, 40);
+    ASSERT_OK(pk_document_read(&d, &r, (pk_text){ source, strlen(source) }));
+    answer(m, &d.job[0], target, strlen(target), at);
+    ASSERT_OK(pk_document_render(&d, m, 0, false, false, &plain));
+    ASSERT_OK(pk_document_render(&d, m, 0, false, true, &out));
+    assert_non_null(strstr(plain.text.data, "\xE2\x81\x87")); /* as it was */
+    assert_string_equal(out.text.data, expected);
+    assert_int_equal(out.n_unknown, plain.n_unknown);
+    assert_true(out.n_unknown > 0);
+    assert_int_equal(out.token.n, plain.token.n);
+    assert_memory_equal(out.token.id, plain.token.id, out.token.n * sizeof *out.token.id);
+    pk_rendering_free(&plain);
+    pk_rendering_free(&out);
+    pk_document_free(&d);
+    pk_splitter_close(r.splitter);
+}
+
+#define NI  "\xE4\xBD\xA0" /* no piece of either side */
+#define HAO "\xE5\xA5\xBD"
+
+static void unknowns_are_what_they_looked_at(void **state) {
+    (void)state;
+    pk_model *m = open_model("marian-relu");
+    /* the source's tokens: a word, a space, an unknown */
+    assert_replaced(m, "the " NI, "the " HAO, 2, "the " NI);
+    assert_replaced(m, "the " NI, "the " HAO, 1, "the " NI); /* the space belongs to what follows */
+    assert_replaced(m, "the " NI, "the " HAO, 0, "the the"); /* one space, not two */
+    assert_replaced(m, "the " NI, "the" HAO "e", 0, "the thee"); /* a word begins with its space */
+    assert_replaced(m, "the " NI, "the" HAO "e", 2, "the" NI "e");
+    assert_replaced(m, "  the  \t" NI, "the " HAO, 2, "  the " NI);
+    assert_replaced(m, NI, HAO, 0, NI);
+    assert_replaced(m, NI, HAO, 1, NI);
+    pk_model_close(m);
+    m = open_model("mbart-relu"); /* the language token is no text */
+    pk_document  d;
+    pk_rendering out;
+    pk_reader    r = open_reader(m, "en", "de", 40);
+    ASSERT_OK(pk_document_read(&d, &r, (pk_text){ NI, 3 }));
+    d.job[0].n_free_prefix = 0;
+    answer(m, &d.job[0], HAO, 3, 2); /* language, space, unknown */
+    ASSERT_OK(pk_document_render(&d, m, 0, false, true, &out));
+    assert_string_equal(out.text.data, NI);
+    pk_rendering_free(&out);
+    memset(d.job[0].hypothesis[0].looks_at, 0, 2 * sizeof(int32_t));
+    ASSERT_OK(pk_document_render(&d, m, 0, false, true, &out));
+    assert_string_equal(out.text.data, "\xE2\x81\x87");
+    pk_rendering_free(&out);
     pk_document_free(&d);
     pk_splitter_close(r.splitter);
     pk_model_close(m);
@@ -187,6 +345,9 @@ int main(void) {
         cmocka_unit_test(long_sentences_are_cut_at_good_places),
         cmocka_unit_test(prefixes_and_targets_that_are_too_long_are_refused),
         cmocka_unit_test(links_join_words_not_pieces),
+        cmocka_unit_test(bytes_belong_to_the_word_they_are_in),
+        cmocka_unit_test(bytes_are_whole_across_cuts),
+        cmocka_unit_test(unknowns_are_what_they_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
