@@ -3,7 +3,8 @@
  * Line i of the output is the translation of line i of the source, taken as one sentence: a chunk
  * is read, translated and written, and so on, so memory is that of one chunk, and a file that was
  * left half written can be gone on with. What cannot be translated gives an empty line, so that
- * lines stay aligned, and is counted. */
+ * lines stay aligned, and is counted. A student would learn the unknown token as if it were text:
+ * lines with one are counted and decoded again, with that token banned. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -25,13 +26,17 @@ typedef struct chunk { /* lines of one file */
 } chunk;
 
 typedef struct distilling {
+    const pk_model       *model;
     pk_distill_options    o;
     pk_translator_options how;
-    pk_translator        *translator;
+    pk_translator        *translator, *strict; /* strict: never unknown; opened when it is needed */
     const char           *source_path;
     chunk                 source, reference;
     pk_line_output        output;
     pk_buffer             text; /* of a chunk, to be written */
+    pk_buffer             strict_decode;
+    pk_text              *again;             /* lines of the chunk that had an unknown token ... */
+    size_t               *again_at, n_again; /* ... and which they are */
     pk_closest            closest;
     pk_distill_report     report;
 } distilling;
@@ -145,12 +150,25 @@ static pk_status choose_how(distilling *d) {
     return PK_OK;
 }
 
-static pk_status open_all(distilling *d, const pk_model *m, const char *target) {
+/* the given way to decode, with the unknown token banned */
+static pk_status choose_strict(distilling *d) {
+    const char *decode = d->how.decode && *d->how.decode ? d->how.decode : "greedy";
+    const char *unk = strstr(decode, "unk=");
+    if (unk && strncmp(unk, "unk=ban", strlen("unk=ban")) != 0)
+        PK_FAIL(PK_ARGUMENT, "distill never writes the unknown token: leave unk out of '%s'",
+                decode);
+    pk_buffer_add_text(&d->strict_decode, decode);
+    if (!unk) pk_buffer_add_text(&d->strict_decode, strchr(decode, ':') ? ",unk=ban" : ":unk=ban");
+    return pk_buffer_status(&d->strict_decode);
+}
+
+static pk_status open_all(distilling *d, const char *target) {
     if (d->o.reference && d->how.n_best < 2)
         PK_FAIL(PK_ARGUMENT, "a reference chooses among several hypotheses: ask for 2 or more");
-    PK_TRY(check_output(d, m, target));
+    PK_TRY(choose_strict(d));
+    PK_TRY(check_output(d, d->model, target));
     PK_TRY(check_counts(d));
-    PK_TRY(pk_translator_open(m, &d->how, &d->translator));
+    PK_TRY(pk_translator_open(d->model, &d->how, &d->translator));
     PK_TRY(pk_text_reader_open(d->source_path, &d->source.reader));
     if (d->o.reference) PK_TRY(pk_text_reader_open(d->o.reference, &d->reference.reader));
     PK_TRY(pk_line_output_open(&d->output, target, d->o.resume));
@@ -163,6 +181,10 @@ static pk_status open_all(distilling *d, const pk_model *m, const char *target) 
 
 static pk_status close_all(distilling *d, pk_status status) {
     pk_translator_close(d->translator);
+    pk_translator_close(d->strict);
+    pk_buffer_free(&d->strict_decode);
+    pk_memory_give(d->again);
+    pk_memory_give(d->again_at);
     close_chunk(&d->source);
     close_chunk(&d->reference);
     pk_buffer_free(&d->text);
@@ -193,13 +215,13 @@ static void add_clean(pk_buffer *out, pk_text t) {
 
 /* the best hypothesis, or of several the one most like the reference; the better ranked of equals
  */
-static pk_status choose(distilling *d, const pk_result *r, size_t i, pk_text *out) {
+static pk_status choose(distilling *d, const pk_result *r, size_t i, size_t line, pk_text *out) {
     pk_hypothesis_view h;
     double             most = -1, score;
     PK_TRY(pk_result_hypothesis(r, i, 0, &h));
     *out = (pk_text){ h.text, h.text_size };
-    if (!d->o.reference || is_blank(d->reference.line[i])) return PK_OK;
-    PK_TRY(pk_closest_begin(&d->closest, d->reference.line[i]));
+    if (!d->o.reference || is_blank(d->reference.line[line])) return PK_OK;
+    PK_TRY(pk_closest_begin(&d->closest, d->reference.line[line]));
     for (int32_t rank = 0; rank < pk_result_hypotheses(r, i); rank++) {
         PK_TRY(pk_result_hypothesis(r, i, rank, &h));
         PK_TRY(pk_closest_score(&d->closest, (pk_text){ h.text, h.text_size }, &score));
@@ -210,19 +232,57 @@ static pk_status choose(distilling *d, const pk_result *r, size_t i, pk_text *ou
     return PK_OK;
 }
 
-static pk_status write_chunk(distilling *d, const pk_result *r) {
+/* again: the lines that were decoded a second time, in their order */
+static pk_status write_chunk(distilling *d, const pk_result *r, const pk_result *again) {
     pk_buffer_clear(&d->text);
-    for (size_t i = 0; i < d->source.n; i++) {
+    for (size_t i = 0, k = 0; i < d->source.n; i++) {
         const bool   empty = is_blank(d->source.line[i]);
+        const bool   second = k < d->n_again && d->again_at[k] == i;
         const size_t had = d->text.size;
         pk_text      best = { "", 0 };
-        if (!empty) PK_TRY(choose(d, r, i, &best));
+        if (!empty) PK_TRY(choose(d, second ? again : r, second ? k : i, i, &best));
+        k += second;
         add_clean(&d->text, best);
         d->report.empty += empty;
         d->report.untranslated += !empty && d->text.size == had;
         pk_buffer_add(&d->text, "\n", 1);
     }
     return pk_line_output_add(&d->output, &d->text);
+}
+
+/* ---- unknown tokens ---- */
+
+static bool has_unknown(const pk_result *r, size_t i) {
+    for (int32_t rank = 0; rank < pk_result_hypotheses(r, i); rank++)
+        if (pk_result_unknowns(r, i, rank)) return true;
+    return false;
+}
+
+static pk_status find_unknown(distilling *d, const pk_result *r) {
+    d->n_again = 0;
+    for (size_t i = 0; i < d->source.n; i++) {
+        if (!has_unknown(r, i)) continue;
+        if (d->n_again == 0) {
+            PK_TRY(PK_GROW(&d->again, d->source.n));
+            PK_TRY(PK_GROW(&d->again_at, d->source.n));
+        }
+        d->again[d->n_again] = d->source.line[i];
+        d->again_at[d->n_again++] = i;
+    }
+    d->report.unknown += d->n_again;
+    return PK_OK;
+}
+
+static pk_status translate_again(distilling *d, const pk_result *r, pk_result **out) {
+    *out = NULL;
+    PK_TRY(find_unknown(d, r));
+    if (d->n_again == 0) return PK_OK;
+    if (!d->strict) {
+        pk_translator_options how = d->how;
+        how.decode = d->strict_decode.data;
+        PK_TRY(pk_translator_open(d->model, &how, &d->strict));
+    }
+    return pk_translate(d->strict, d->again, d->n_again, NULL, out);
 }
 
 /* ---- the loop ---- */
@@ -247,10 +307,12 @@ static void count_chunk(distilling *d) {
 
 static pk_status translate_chunk(distilling *d) {
     const pk_call_options call = { .size = sizeof call, .progress = report_progress, .user = d };
-    pk_result            *result;
+    pk_result            *result, *again = NULL;
     PK_TRY(pk_translate(d->translator, d->source.line, d->source.n, &call, &result));
-    const pk_status status = write_chunk(d, result);
+    pk_status status = translate_again(d, result, &again);
+    if (status == PK_OK) status = write_chunk(d, result, again);
     pk_result_free(result);
+    pk_result_free(again);
     if (status == PK_OK) count_chunk(d);
     return status;
 }
@@ -273,12 +335,12 @@ static pk_status run(distilling *d) {
 
 pk_status pk_distill(const pk_model *m, const char *source, const char *target,
                      const pk_distill_options *opt, pk_distill_report *out) {
-    distilling d = { .source_path = source, .output.file = -1 };
+    distilling d = { .model = m, .source_path = source, .output.file = -1 };
     if (out) *out = (pk_distill_report){ 0 };
     if (!m || !source || !target) PK_FAIL(PK_ARGUMENT, "distill needs a model and two files");
     PK_READ_OPTIONS(pk_distill_options, opt, &d.o);
     PK_TRY(choose_how(&d));
-    pk_status status = open_all(&d, m, target);
+    pk_status status = open_all(&d, target);
     if (status == PK_OK) status = run(&d);
     status = close_all(&d, status);
     if (out) *out = d.report;

@@ -110,6 +110,28 @@ check "with a reference: exit code" 0 $code
 cmp -s "$dir/fourth" "$dir/chosen" && ok "the hypothesis most like the reference" ||
     bad "the hypothesis most like the reference" "$(diff "$dir/fourth" "$dir/chosen" | head -4)"
 
+# a model that likes its unknown token: it has the id of a frequent piece
+cp -r $A "$dir/unk" && chmod -R u+w "$dir/unk"
+sed -i -e 's/"<unk>": 1,/"$$": 1,/' -e 's/"[^"]*": 4,/"<unk>": 4,/' "$dir/unk/vocab.json"
+strip() { sed 's/^\s*//; s/\s*$//'; }
+"$PRONK" translate -m "$dir/unk" --no-split -i "$dir/short" $fast 2>/dev/null | tr -d '\r' | strip >"$dir/with"
+"$PRONK" translate -m "$dir/unk" --no-split -i "$dir/short" $fast,unk=ban 2>/dev/null | tr -d '\r' | strip >"$dir/banned"
+wanted=$(grep -c '⁇' "$dir/with")
+[ "$wanted" -gt 4 ] && [ "$wanted" -lt 40 ] && ok "some lines have unknowns" || bad "some lines have unknowns" "$wanted"
+distill -m "$dir/unk" -i "$dir/short" -o "$dir/known" $fast
+check "unknowns: exit code" 0 $code
+check "unknowns: none is written" 0 "$(grep -c '⁇' "$dir/known")"
+grep -q "$wanted lines in which the model wanted" "$dir/err" && ok "unknowns: counted" || bad "unknowns: counted" "$(cat "$dir/err")"
+paste -d '\t' "$dir/with" "$dir/banned" | awk -F '\t' '{ print $1 ~ /⁇/ ? $2 : $1 }' | cmp -s - "$dir/known" &&
+    ok "unknowns: only those lines are decoded again" || bad "unknowns: only those lines are decoded again" "differs"
+distill -m "$dir/unk" -i "$dir/short" -o "$dir/closest" --decode beam:size=4,max_length=24 -r "$dir/fourth"
+check "unknowns: none with a reference" 0 "$(grep -c '⁇' "$dir/closest")"
+distill -m "$dir/unk" -i "$dir/short" -o "$dir/greedy" --decode greedy
+check "unknowns: none with greedy" "0 0" "$code $(grep -c '⁇' "$dir/greedy")"
+distill -m "$dir/unk" -i "$dir/short" -o "$dir/strict" $fast,unk=ban
+cmp -s "$dir/banned" "$dir/strict" && ok "unknowns: a ban of one's own" || bad "unknowns: a ban of one's own" "$(cat "$dir/err")"
+refused "unknowns: not to be allowed" 2 "never writes the unknown token" -m $A -i "$dir/short" -o "$dir/x" --decode greedy:unk=allow
+
 refused "output is there already" 2 "is there already" -m $A -i "$dir/src" -o "$dir/whole" $fast
 check "and was not touched" "$lines" "$(wc -l <"$dir/whole")"
 refused "output is the input" 2 "also an input" -m $A -i "$dir/short" -o "$dir/short" --resume
