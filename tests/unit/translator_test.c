@@ -466,6 +466,42 @@ static void a_prefix_with_too_many_sentences_is_refused(void **state) {
     assert_string_equal(whole, split);
     free(whole), free(split);
     pk_translator_close(t);
+#define NI_HAO "\xE4\xBD\xA0\xE5\xA5\xBD" /* one unknown token on both sides */
+
+/* the prefix makes an unknown token come out; the source has nothing else to look at */
+static void unknowns_are_replaced_in_the_text_alone(void **state) {
+    static const char *const decode[] = { "greedy", "beam:size=3", "jacobi", "pj", "pgj", "hgj" };
+    (void)state;
+    pk_model     *m = open_model("f32");
+    const pk_text text = text_of(NI_HAO), prefix = text_of("das \xE4\xB8\xAD");
+    for (size_t i = 0; i < sizeof decode / sizeof *decode; i++) {
+        pk_hypothesis_view h[2];
+        pk_result         *r[2];
+        for (int replace = 0; replace < 2; replace++) {
+            pk_translator *t;
+            ASSERT_OK(pk_translator_open(m,
+                                         PK_OPTIONS(pk_translator_options, .decode = decode[i],
+                                                    .scores = 1, .one_sentence = 1,
+                                                    .replace_unknowns = replace),
+                                         &t));
+            ASSERT_OK(pk_translate(t, &text, 1, PK_OPTIONS(pk_call_options, .prefix = &prefix),
+                                   &r[replace]));
+            ASSERT_OK(pk_result_hypothesis(r[replace], 0, 0, &h[replace]));
+            pk_translator_close(t);
+        }
+        assert_memory_equal(h[0].text, "das  \xE2\x81\x87", 8);
+        assert_memory_equal(h[1].text, "das " NI_HAO, 10);
+        assert_null(strstr(h[1].text, "\xE2\x81\x87"));
+        assert_int_equal(pk_result_unknowns(r[1], 0, 0), pk_result_unknowns(r[0], 0, 0));
+        assert_true(pk_result_unknowns(r[1], 0, 0) > 0);
+        assert_int_equal(h[0].n_tokens, h[1].n_tokens);
+        assert_memory_equal(h[0].token, h[1].token, (size_t)h[0].n_tokens * sizeof(int32_t));
+        assert_memory_equal(h[0].token_log_prob, h[1].token_log_prob,
+                            (size_t)h[0].n_tokens * sizeof(float));
+        assert_true(h[0].score == h[1].score && h[1].alignment == NULL);
+        pk_result_free(r[0]);
+        pk_result_free(r[1]);
+    }
     pk_model_close(m);
 }
 
@@ -578,6 +614,7 @@ int main(void) {
         cmocka_unit_test(a_prefix_is_kept),
         cmocka_unit_test(a_prefix_belongs_to_sentences_one_by_one),
         cmocka_unit_test(a_prefix_with_too_many_sentences_is_refused),
+        cmocka_unit_test(unknowns_are_replaced_in_the_text_alone),
         cmocka_unit_test(alignments_name_words_that_exist),
         cmocka_unit_test(bad_options_are_refused_with_a_reason),
         cmocka_unit_test(every_failed_allocation_is_survived),
