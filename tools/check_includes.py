@@ -34,7 +34,7 @@ MAY = {  # folder: folders it may include besides itself and pronk.h ("include")
 }
 # where only some headers of a folder may be known
 ONLY = {('session', 'decode'): {'pass.h'}, ('engine', 'backend'): {'list.h'}, ('train', 'backend'): {'list.h'},
-        ('recipe', 'tensor'): {'backend.h'}, ('task', 'data'): {'batch.h'}, ('train', 'data'): {'loader.h'},
+        ('recipe', 'tensor'): {'types.h'}, ('task', 'data'): {'batch.h'}, ('train', 'data'): {'loader.h'},
         ('backend/ref', 'backend'): {'list.h'}, ('backend/cpu', 'backend'): {'list.h'},
         ('backend/cuda', 'backend'): {'list.h'}}
 

@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "base/status.h"
 #include "base/texts.h"
+#include "base/words.h"
 
 /* kinds, and the types of their fields */
 typedef enum pk_option_kind {
@@ -36,12 +37,6 @@ typedef struct pk_option {
     uint64_t           only; /* CHOICE: bit i is set if word i may be chosen; 0: all may */
 } pk_option;
 enum { PK_CHOICE_AUTO = -1 };
-
-/* An enum and its words from one list:  #define PK_X_MAP(X) X(PK_X_ONE, "one") X(PK_X_TWO, "two")
- * typedef enum pk_x { PK_X_MAP(PK_CHOICE_CONSTANT) } pk_x;
- * const char *const pk_x_names[] = { PK_X_MAP(PK_CHOICE_WORD) NULL }; */
-#define PK_CHOICE_CONSTANT(constant, word, ...) constant,
-#define PK_CHOICE_WORD(constant, word, ...)     word,
 
 /* ---- one option; option_value.c ---- */
 

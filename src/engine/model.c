@@ -1,30 +1,8 @@
 /* model.c - opening, describing and converting models. */
 #include "engine/model.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 #include "base/option_struct.h"
-
-static const char *const type_names[] = {
-    [PK_F32] = "f32", [PK_F16] = "f16", [PK_I8] = "i8", [PK_BF16] = "bf16", NULL
-};
-static const char *const family_names[] = { [PK_MARIAN] = "marian", [PK_MBART] = "mbart" };
-static const char *const act_names[] = {
-    [PK_LINEAR] = "linear", [PK_RELU] = "relu", [PK_GELU] = "gelu", [PK_SWISH] = "swish"
-};
-
-/* "f32" -> PK_F32; NULL -> -1 (as stored) */
-static pk_status parse_type(const char *name, bool to_store, int *out) {
-    *out = -1;
-    if (!name) return PK_OK;
-    for (int i = 0; type_names[i]; i++)
-        if (strcmp(name, type_names[i]) == 0 && !(to_store && i == PK_BF16)) *out = i;
-    if (*out < 0)
-        PK_FAIL(PK_ARGUMENT, "unknown type '%s'; use %s", name,
-                to_store ? "f32, f16 or i8" : "f32, i8, or on a GPU f16 or bf16");
-    return PK_OK;
-}
 
 /* weights are changed only for f32 and i8; the 16-bit types are a matter of the device */
 static int type_to_open(int asked) { return asked == PK_F16 || asked == PK_BF16 ? -1 : asked; }
@@ -61,7 +39,7 @@ pk_status pk_model_open(const char *path, const pk_model_options *opt, pk_model 
     *out = NULL;
     PK_READ_OPTIONS(pk_model_options, opt, &o);
     if (!path || !*path) PK_FAIL(PK_ARGUMENT, "no model given");
-    PK_TRY(parse_type(o.type, false, &type));
+    PK_TRY(pk_dtype_parse(o.type, false, &type));
     PK_TRY(PK_TAKE(&m, 1));
     m->asked_type = type;
     pk_status status = pk_memory_copy_text(path, strlen(path), &m->path);
@@ -101,7 +79,7 @@ pk_status pk_model_convert(const char *from, const char *to, const pk_convert_op
     int                type;
     PK_READ_OPTIONS(pk_convert_options, opt, &o);
     if (!from || !to) PK_FAIL(PK_ARGUMENT, "convert needs a model and a file to write");
-    PK_TRY(parse_type(o.type, true, &type));
+    PK_TRY(pk_dtype_parse(o.type, true, &type));
     PK_TRY(pk_model_data_open(from, type, &data));
     pk_status status = pk_file_ids_refuse(&data.files, to);
     if (status == PK_OK) status = pk_model_data_save(&data, to);
@@ -117,7 +95,7 @@ static pk_status add_weight(void *user, const char *name, pk_weight *w, int32_t 
                             bool matrix) {
     sums *s = user;
     (void)name, (void)matrix;
-    const uint64_t each = matrix ? (w->type == PK_F32 ? 4 : w->type == PK_F16 ? 2 : 1) : 4;
+    const uint64_t each = pk_dtype_bytes(w->type);
     s->parameters += (uint64_t)rows * (uint64_t)cols;
     s->bytes += (uint64_t)rows * (uint64_t)cols * each;
     return PK_OK;
@@ -136,7 +114,8 @@ pk_status pk_model_describe(const pk_model *m, char **json) {
         &b,
         "{\"type\": \"%s\", \"family\": \"%s\", \"activation\": \"%s\", \"parameters\": %llu, "
         "\"weight_bytes\": %llu, \"config\": ",
-        type_names[m->data.type], family_names[c->family], act_names[c->act],
+        pk_dtype_name(m->data.type), pk_family_name((pk_family)c->family),
+        pk_act_name((pk_act)c->act),
         (unsigned long long)s.parameters, (unsigned long long)s.bytes);
     pk_config_write(c, &b);
     pk_buffer_print(&b, ", \"provenance\": %s}", m->data.provenance ? m->data.provenance : "{}");

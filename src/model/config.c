@@ -12,6 +12,11 @@
 /* far beyond any real model, and small enough that no product of two overflows 64 bits */
 enum { MAX_DIM = 1 << 16, MAX_VOCAB = 1 << 24, MAX_LAYERS = 256, MAX_POSITIONS = 1 << 20 };
 
+const char *pk_family_name(pk_family family) {
+    static const char *const words[] = { PK_FAMILY_MAP(PK_CHOICE_WORD) };
+    return (size_t)family < PK_N_FAMILIES ? words[family] : "?";
+}
+
 void pk_config_defaults(pk_config *c) {
     *c = (pk_config){ 0 };
 #define DEFAULT(kind, field, normal) c->field = (PK_CONFIG_##kind)(normal);
@@ -40,7 +45,7 @@ static pk_status check_ranges(const range *r, size_t n) {
 /* what decides how large the weights are */
 static pk_status check_sizes(const pk_config *c) {
     const range r[] = {
-        RANGE(family, PK_MARIAN, PK_MBART),
+        RANGE(family, 0, PK_N_FAMILIES - 1),
         RANGE(source_vocab, 1, MAX_VOCAB),
         RANGE(target_vocab, 1, MAX_VOCAB),
         RANGE(dim, 1, MAX_DIM),
@@ -50,7 +55,7 @@ static pk_status check_sizes(const pk_config *c) {
         RANGE(decoder_heads, 1, MAX_DIM),
         RANGE(encoder_ffn, 1, MAX_DIM),
         RANGE(decoder_ffn, 1, MAX_DIM),
-        RANGE(act, PK_LINEAR, PK_SWISH),
+        RANGE(act, 0, PK_N_ACTS - 1),
         RANGE(pre_norm, 0, 1),
         RANGE(embed_norm, 0, 1),
         RANGE(final_norm, 0, 1),

@@ -8,7 +8,13 @@
 #include "base/buffer.h"
 #include "tensor/backend.h"
 
-typedef enum pk_family { PK_MARIAN, PK_MBART } pk_family;
+/* name, Hugging Face's model_type; files hold the value: a new one goes last */
+#define PK_FAMILY_MAP(X)                                                                           \
+    X(PK_MARIAN, "marian")                                                                            \
+    X(PK_MBART,  "mbart")
+typedef enum pk_family { PK_FAMILY_MAP(PK_CHOICE_CONSTANT) } pk_family;
+enum { PK_N_FAMILIES = 0 PK_FAMILY_MAP(PK_CHOICE_COUNT) };
+const char *pk_family_name(pk_family family);
 
 /* X(kind, field, default): the one list; struct, JSON reading and JSON writing come from it */
 #define PK_CONFIG_MAP(X)                                                                           \

@@ -46,28 +46,22 @@ static pk_status get_size(const json_t *config, const char *key, int32_t normal,
 static pk_status read_family(const json_t *config, int32_t *family) {
     const char *type = json_string_value(json_object_get(config, "model_type"));
     if (!type) PK_FAIL(PK_FORMAT, "\"model_type\" is missing");
-    *family = strcmp(type, "mbart") == 0 ? PK_MBART : PK_MARIAN;
-    if (*family == PK_MARIAN && strcmp(type, "marian") != 0)
-        PK_FAIL(PK_UNSUPPORTED, "model_type \"%s\" is not supported: marian and mbart are", type);
+    *family = pk_word_find(PK_WORDS(PK_FAMILY_MAP), type);
+    if (*family < 0)
+        PK_FAIL(PK_UNSUPPORTED, "model_type \"%s\" is not supported; those are: %s", type,
+                PK_WORDS(PK_FAMILY_MAP));
     return PK_OK;
 }
 
 static pk_status read_activation(const json_t *config, int32_t *act) {
-    static const struct {
-        const char *name;
-        pk_act      act;
-    } known[] = {
-        { "relu", PK_RELU }, { "gelu", PK_GELU }, { "swish", PK_SWISH }, { "silu", PK_SWISH }
-    };
     const json_t *value = json_object_get(config, "activation_function");
-    const char   *name = value ? json_string_value(value) : "gelu";
+    const char   *name = value ? json_string_value(value) : pk_act_name(PK_GELU);
     if (!name) PK_FAIL(PK_FORMAT, "\"activation_function\" must be a text");
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        *act = (int32_t)known[i].act;
-        if (strcmp(name, known[i].name) == 0) return PK_OK;
-    }
-    PK_FAIL(PK_UNSUPPORTED, "activation_function \"%s\" is not supported: relu, gelu, swish are",
-            name);
+    *act = pk_act_find(name);
+    if (*act < 0)
+        PK_FAIL(PK_UNSUPPORTED, "activation_function \"%s\" is not supported; those are: %s", name,
+                PK_WORDS(PK_ACT_MAP));
+    return PK_OK;
 }
 
 /* MarianMT may have a vocabulary per side; then the embeddings are not shared */

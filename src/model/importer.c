@@ -24,7 +24,8 @@ static pk_status refuse(const char *path) {
 pk_status pk_model_data_open(const char *path, int type, pk_model_data *out) {
     struct stat info;
     *out = (pk_model_data){ 0 };
-    if (type < -1 || type > PK_I8) PK_FAIL(PK_ARGUMENT, "no such type of weights: %d", type);
+    if (type < -1 || type >= PK_N_STORED_DTYPES)
+        PK_FAIL(PK_ARGUMENT, "no such type of weights: %d", type);
     if (stat(path, &info) != 0) PK_FAIL(PK_IO, "%s: %s", path, strerror(errno));
     for (size_t i = 0; i < N_IMPORTERS; i++)
         if (importers[i]->recognises(path)) return importers[i]->open(path, type, out);

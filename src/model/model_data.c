@@ -10,10 +10,6 @@
 #include "base/memory.h"
 #include "tensor/panel.h"
 
-const char *pk_dtype_name(pk_dtype type) {
-    return type == PK_F32 ? "f32" : type == PK_F16 ? "f16" : "i8";
-}
-
 /* The list of blocks grows first: a block that could not be listed would be lost. */
 pk_status pk_model_data_take(pk_model_data *m, size_t bytes, void **out) {
     PK_TRY(PK_RESERVE(&m->block, m->n_blocks + 1, &m->block_room));

@@ -26,6 +26,5 @@ pk_status pk_weight_check_finite(const pk_weight *w, const char *name);
 /* how many tokens the list holds; -1 when it is broken (does not end with a NUL) */
 int64_t pk_token_count(pk_blob tokens);
 /* the vocabulary against the configuration */
-pk_status   pk_model_data_check_vocab(const pk_model_data *m);
-const char *pk_dtype_name(pk_dtype type); /* "f32", "f16", "i8" */
+pk_status pk_model_data_check_vocab(const pk_model_data *m);
 #endif

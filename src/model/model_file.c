@@ -105,11 +105,10 @@ static pk_status check_rest(const binding *b) {
 }
 
 static pk_status read_type(const char *text, pk_dtype *out) {
-    for (int type = PK_F32; type <= PK_I8; type++) {
-        *out = (pk_dtype)type;
-        if (text && strcmp(text, pk_dtype_name(*out)) == 0) return PK_OK;
-    }
-    PK_FAIL(PK_FORMAT, "weights of unknown type");
+    const int32_t type = pk_word_find(PK_WORDS(PK_STORED_DTYPE_MAP), text);
+    if (type < 0) PK_FAIL(PK_FORMAT, "weights of unknown type");
+    *out = (pk_dtype)type;
+    return PK_OK;
 }
 
 static pk_status read_metadata(const json_t *metadata, pk_model_data *m) {

@@ -87,7 +87,7 @@ typedef enum pk_recipe_metric { PK_METRIC_MAP(PK_CHOICE_CONSTANT) } pk_recipe_me
     X(LONG,   FREE,  patience,         "valid.patience",      0, 0, 1e6, NULL, "stop after so many validations without a better one; 0: never") \
     X(LONG,   FREE,  save_every,       "save.every",          1000, 0, 1e12, NULL, "updates between checkpoints; 0: only at the end") \
     X(LONG,   FREE,  save_keep,        "save.keep",           3, 1, 1000, NULL, "checkpoints to keep") \
-    X(CHOICE, FREE,  save_type,        "save.type",           PK_F16, 1 << PK_F32 | 1 << PK_F16 | 1 << PK_I8, 0, number_types, "numbers of the finished model") \
+    X(CHOICE, FREE,  save_type,        "save.type",           PK_F16, (1 << PK_N_STORED_DTYPES) - 1, 0, number_types, "numbers of the finished model") \
     X(LONG,   FREE,  log_every,        "log.every",           100, 1, 1e9, NULL, "updates between lines of the log")
 
 #define PK_RECIPE_TYPE_TEXT    char *

@@ -1,12 +1,10 @@
 /* recipe_table.c - the list of recipe.h as a table of options. */
 #include "recipe/recipe_parts.h"
-#include "tensor/backend.h"
+#include "tensor/types.h"
 
 // clang-format off
-/* words of the model's enums; index and constant are the same */
-static const char *const number_types[] = { [PK_F32] = "f32", [PK_F16] = "f16", [PK_I8] = "i8", [PK_BF16] = "bf16", NULL };
-static const char *const activations[] = { [PK_LINEAR] = "linear", [PK_RELU] = "relu", [PK_GELU] = "gelu", [PK_SWISH] = "swish", NULL };
-
+static const char *const number_types[] = { PK_DTYPE_MAP(PK_CHOICE_WORD) NULL };
+static const char *const activations[] = { PK_ACT_MAP(PK_CHOICE_WORD) NULL };
 static const char *const norms[] = { PK_NORM_MAP(PK_CHOICE_WORD) NULL };
 static const char *const positions[] = { PK_POSITIONS_MAP(PK_CHOICE_WORD) NULL };
 static const char *const ties[] = { PK_TIE_MAP(PK_CHOICE_WORD) NULL };

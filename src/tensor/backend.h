@@ -17,9 +17,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-
-typedef enum pk_dtype { PK_F32, PK_F16, PK_I8, PK_BF16 } pk_dtype;      /* BF16: on remote devices only */
-static inline size_t pk_dtype_bytes(pk_dtype type) { return type == PK_F32 ? 4 : type == PK_I8 ? 1 : 2; }
+#include "tensor/types.h"
 
 /* (rows, cols) numbers on the device; rows `stride` elements apart, so that columns can be a view.
  * Activations are of the backend's type; pools of keys and values may be of another. Where that is a
@@ -54,8 +52,6 @@ typedef struct pk_attention {
     int32_t        n_runs, longest_run;         /* longest: most queries or keys of any */
     const int32_t *query_run, *key_run;         /* (n_runs + 1) */
 } pk_attention;
-
-typedef enum pk_act { PK_LINEAR, PK_RELU, PK_GELU, PK_SWISH } pk_act;       /* GELU: exact, with erf */
 
 /* What happens to a product on its way out, in this order; zeros: nothing. */
 typedef struct pk_after {

@@ -108,21 +108,12 @@ static void close_all(opened *o) {
     pk_memory_give(o->file);
 }
 
-static pk_status parse_type(const char *text, int *out) {
-    *out = -1;
-    if (!text) return PK_OK;
-    for (int type = PK_F32; type <= PK_I8; type++)
-        if (!strcmp(text, pk_dtype_name((pk_dtype)type))) *out = type;
-    if (*out < 0) PK_FAIL(PK_ARGUMENT, "type must be f32, f16 or i8, not '%.20s'", text);
-    return PK_OK;
-}
-
 pk_status pk_model_average(const char *const *paths, size_t n, const char *out, const char *type) {
     opened o = { .n = n };
     int    stored;
     if (!paths || n == 0 || !out) PK_FAIL(PK_ARGUMENT, "average needs models and a file to write");
     for (size_t i = 0; i < n; i++) PK_NEED(paths[i]);
-    PK_TRY(parse_type(type, &stored));
+    PK_TRY(pk_dtype_parse(type, true, &stored));
     pk_status status = open_all(paths, &o);
     for (size_t i = 0; status == PK_OK && i < n; i++)
         status = pk_file_ids_refuse(&o.model[i].files, out);

@@ -3,6 +3,7 @@
 
 #include "../../cli/options_parse.c"
 #include "../../cli/options_table.c"
+#include "tensor/types.h"
 #include "verb_stubs.h"
 
 static const char *own; /* the model that comes with Pronk, where a test has one */
@@ -90,6 +91,23 @@ static void tables_are_in_order(void **state) {
         }
         assert_true(n < 64); /* the parser keeps a bit for each */
     }
+}
+
+/* the program may not look into the library: that both know the same types is seen here */
+static void types_are_those_of_the_library(void **state) {
+    static const char *const words[] = { PK_WORDS(PK_DTYPE_MAP), PK_WORDS(PK_STORED_DTYPE_MAP) };
+    (void)state;
+    for (const pk_cli_verb *verb = pk_cli_verbs; verb->name; verb++)
+        for (const pk_cli_option *o = verb->options; o->name; o++) {
+            if (strcmp(o->name, "type") != 0 || !strstr(o->choices, "f32")) continue;
+            const char *all = words[strlen(o->choices) == strlen(words[1])];
+            assert_int_equal(strlen(o->choices), strlen(all));
+            for (const char *at = o->choices; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : 0) {
+                char word[16];
+                snprintf(word, sizeof word, "%.*s", (int)strcspn(at, "|"), at);
+                assert_true(pk_word_find(all, word) >= 0);
+            }
+        }
 }
 
 static void all_forms_are_read(void **state) {
@@ -241,6 +259,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_option_sets_its_field),
         cmocka_unit_test(tables_are_in_order),
+        cmocka_unit_test(types_are_those_of_the_library),
         cmocka_unit_test(all_forms_are_read),
         cmocka_unit_test(defaults_are_set),
         cmocka_unit_test(lists_collect_and_texts_replace),

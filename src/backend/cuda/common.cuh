@@ -152,15 +152,6 @@ template <> __device__ __forceinline__ __nv_bfloat16 from_float<__nv_bfloat16>(f
     return __float2bfloat16_rn(x);
 }
 
-static __device__ __forceinline__ float activate(float x, pk_act act) {
-    switch (act) {
-    case PK_RELU: return x > 0 ? x : 0;
-    case PK_GELU: return 0.5f * x * (1 + erff(x * 0.70710678118654752f));
-    case PK_SWISH: return x / (1 + expf(-x));
-    default: return x;
-    }
-}
-
 /* calls f with a value of the arithmetic's type: on_type(c->arithmetic, [&](auto zero) { ... }) */
 template <typename F> void on_type(pk_dtype type, F f) {
     if (type == PK_F16)

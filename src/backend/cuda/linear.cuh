@@ -8,6 +8,7 @@
  * that the compiler never joins into others, so that all kernels round alike. */
 #ifndef PK_BACKEND_CUDA_LINEAR_CUH
 #define PK_BACKEND_CUDA_LINEAR_CUH
+#include "backend/cuda/activation.cuh"
 #include "backend/cuda/common.cuh"
 
 /* one call of linear, as the kernels get it: out = x w^T and what follows */

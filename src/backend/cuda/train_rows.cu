@@ -2,6 +2,7 @@
  *
  * A thread has V neighbours of one row: 16 bytes where rows allow it, else a single number. What
  * dropout does to a number depends on its place alone (tensor/drop.h). */
+#include "backend/cuda/activation.cuh"
 #include "backend/cuda/train.cuh"
 
 enum { ROW_THREADS = 256 };
@@ -130,20 +131,6 @@ void pk_cuda_train_embed_back(void *self, pk_tensor d_out, float *d_table, const
 
 /* ---- activate ---- */
 
-static __device__ __forceinline__ float slope(float x, pk_act act) {
-    switch (act) {
-    case PK_RELU: return x > 0 ? 1.0f : 0.0f;
-    case PK_GELU: /* the normal distribution's integral, and x times its density */
-        return 0.5f * (1 + erff(x * 0.70710678118654752f)) +
-               x * expf(-0.5f * x * x) * 0.39894228040143268f;
-    case PK_SWISH: {
-        const float sigmoid = 1 / (1 + expf(-x));
-        return sigmoid * (1 + x * (1 - sigmoid));
-    }
-    default: return 1;
-    }
-}
-
 template <typename T> struct activation { /* d_out: NULL: forwards */
     T       *out;
     const T *x, *d_out;
@@ -175,11 +162,10 @@ __global__ void __launch_bounds__(ROW_THREADS) activate_numbers(activation<T> a)
 
 template <typename T, int V>
 static void launch_activation(pk_cuda *c, const activation<T> &a, pk_act act) {
-    void (*const kernel)(activation<T>) = act == PK_RELU    ? activate_numbers<T, V, PK_RELU>
-                                          : act == PK_GELU  ? activate_numbers<T, V, PK_GELU>
-                                          : act == PK_SWISH ? activate_numbers<T, V, PK_SWISH>
-                                                            : activate_numbers<T, V, PK_LINEAR>;
-    launch(c, "activate", kernel, blocks_for(a.rows, a.cols / V), ROW_THREADS, 0, 0, a);
+#define KERNEL(act, ...) activate_numbers<T, V, act>,
+    void (*const kernels[])(activation<T>) = { PK_ACT_MAP(KERNEL) };
+#undef KERNEL
+    launch(c, "activate", kernels[act], blocks_for(a.rows, a.cols / V), ROW_THREADS, 0, 0, a);
 }
 
 /* d_out without data: forwards */

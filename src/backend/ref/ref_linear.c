@@ -7,6 +7,7 @@
 #pragma GCC optimize("fp-contract=off")
 #include <math.h>
 
+#include "backend/ref/ref_activation.h"
 #include "backend/ref/ref_ops.h"
 #include "tensor/panel.h"
 
@@ -38,15 +39,6 @@ void pk_ref_product(const float *x, const pk_weight *w, float *out) {
     const float steps = steps_per_unit(x, w->cols, &scale);
     for (int32_t row = 0; row < w->rows; row++)
         out[row] = w->type == PK_I8 ? dot_i8(x, steps, scale, w, row) : dot_float(x, w, row);
-}
-
-float pk_ref_activate(float x, pk_act act) {
-    switch (act) {
-    case PK_RELU: return x > 0 ? x : 0;
-    case PK_GELU: return (float)(0.5 * x * (1 + erf(x * M_SQRT1_2)));
-    case PK_SWISH: return (float)(x / (1 + exp(-(double)x)));
-    default: return x;
-    }
 }
 
 static void finish_row(float *out, const float *y, const pk_after *after, int32_t i, int32_t n) {

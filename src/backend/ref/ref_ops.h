@@ -6,7 +6,6 @@
 /* out (cols of out) = row of x (length w->cols) times w^T, no bias: the one product all ops share
  */
 void  pk_ref_product(const float *x, const pk_weight *w, float *out);
-float pk_ref_activate(float x, pk_act act);
 void  pk_ref_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
                     const pk_after *after);
 void  pk_ref_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,

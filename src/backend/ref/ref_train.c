@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/ref/ref_activation.h"
 #include "backend/ref/ref_ops.h"
 #include "tensor/panel.h"
 
@@ -92,25 +93,13 @@ static void activate(void *self, pk_tensor out, pk_tensor x, pk_act act, pk_drop
                 pk_ref_activate(*pk_ref_at(x, i, c), act) * pk_ref_keep(drop, x, i, c);
 }
 
-static double slope(double x, pk_act act) {
-    const double sigmoid = 1 / (1 + exp(-x));
-    switch (act) {
-    case PK_RELU: return x > 0;
-    case PK_GELU: /* the normal distribution's integral, and x times its density */
-        return 0.5 * (1 + erf(x * M_SQRT1_2)) +
-               x * exp(-0.5 * x * x) * 0.5 * M_2_SQRTPI * M_SQRT1_2;
-    case PK_SWISH: return sigmoid * (1 + x * (1 - sigmoid));
-    default: return 1;
-    }
-}
-
 static void activate_back(void *self, pk_tensor d_x, pk_tensor d_out, pk_tensor x, pk_act act,
                           pk_drop drop) {
     (void)self;
     for (int32_t i = 0; i < x.rows; i++)
         for (int32_t c = 0; c < x.cols; c++)
             *pk_ref_at(d_x, i, c) = (float)(*pk_ref_at(d_out, i, c) * pk_ref_keep(drop, x, i, c) *
-                                            slope(*pk_ref_at(x, i, c), act));
+                                            pk_ref_slope(*pk_ref_at(x, i, c), act));
 }
 
 static void squares(void *self, const float *x, size_t n, double *sum) {
