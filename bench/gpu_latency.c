@@ -76,32 +76,31 @@ static pk_status take(random_network *t, size_t n, size_t each, void **out) {
 }
 
 /* as training starts: embeddings 1 / sqrt(D), matrices after Glorot and Bengio (2010) */
-static float spread(const char *name, int32_t rows, int32_t cols, bool matrix) {
-    if (strstr(name, "embed")) return 1 / sqrtf((float)cols);
-    if (matrix) return sqrtf(2.0f / (float)(rows + cols));
-    return strstr(name, "positions") ? 0.7f : 0.02f;
+static float spread(const pk_weight_spec *spec) {
+    if (spec->role == PK_ROLE_EMBEDDING) return 1 / sqrtf((float)spec->cols);
+    if (spec->matrix) return sqrtf(2.0f / (float)(spec->rows + spec->cols));
+    return spec->role == PK_ROLE_POSITIONS ? 0.7f : 0.02f;
 }
 
-static pk_status fill(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
-                      bool matrix) {
+static pk_status fill(void *user, const pk_weight_spec *spec, pk_weight *w) {
     random_network *t = user;
-    const size_t    n = (size_t)rows * (size_t)cols;
-    const float     size = spread(name, rows, cols, matrix), mean = strstr(name, "gain") ? 1 : 0;
+    const size_t    n = (size_t)spec->rows * (size_t)spec->cols;
+    const float     size = spread(spec), mean = spec->role == PK_ROLE_GAIN ? 1 : 0;
     float          *plain;
     void           *panels, *scale = NULL;
     PK_TRY(PK_TAKE(&plain, n));
     for (size_t i = 0; i < n; i++) plain[i] = mean + size * normal(&t->seed);
-    if (!matrix) {
+    if (!spec->matrix) {
         PK_TRY(PK_GROW(&t->block, t->n_blocks + 1));
         t->block[t->n_blocks++] = plain;
-        *w = (pk_weight){ plain, NULL, rows, cols, PK_F32, true };
+        *w = (pk_weight){ plain, NULL, spec->rows, spec->cols, PK_F32, true };
         return PK_OK;
     }
-    PK_TRY(take(t, pk_panel_bytes(rows, cols, t->stored), 1, &panels));
-    if (t->stored == PK_I8) PK_TRY(take(t, (size_t)rows, sizeof(float), &scale));
-    pk_panel_pack(panels, scale, cols, t->stored, 0, rows, plain);
+    PK_TRY(take(t, pk_panel_bytes(spec->rows, spec->cols, t->stored), 1, &panels));
+    if (t->stored == PK_I8) PK_TRY(take(t, (size_t)spec->rows, sizeof(float), &scale));
+    pk_panel_pack(panels, scale, spec->cols, t->stored, 0, spec->rows, plain);
     pk_memory_give(plain);
-    *w = (pk_weight){ panels, scale, rows, cols, t->stored, false };
+    *w = (pk_weight){ panels, scale, spec->rows, spec->cols, t->stored, false };
     return PK_OK;
 }
 

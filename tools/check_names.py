@@ -15,18 +15,12 @@ import sys
 # fact: (its names or the best known of them, how many files list them, whether words inside longer texts
 #        count as well, {file that may have some of them besides: why})
 FACTS = {
-    'activations': (('relu', 'gelu', 'swish'), 1, True, {
-        'src/model/import_hf_config.c': "transformers' own names, two of them for swish",
-        'src/recipe/recipe_table.c': 'until choices come from the list'}),
+    'activations': (('relu', 'gelu', 'swish'), 1, True, {}),
     'number types': (('f32', 'f16', 'bf16', 'i8'), 1, True, {
         'cli/options_table.c': 'which of them a verb takes',
         'src/backend/list.c': 'which of them a CPU has',
-        'src/recipe/recipe.h': 'the help says what auto is',
-        'src/recipe/recipe_table.c': 'until choices come from the list',
-        'src/train/average_files.c': 'which of them a file can have',
-        'src/engine/model.c': 'until it asks the list'}),
-    'model families': (('marian', 'mbart'), 1, False, {
-        'src/model/import_hf_config.c': "transformers' own names"}),
+        'src/recipe/recipe.h': 'the help says what auto is'}),
+    'model families': (('marian', 'mbart'), 1, False, {}),
     'strategies': (('greedy', 'beam', 'jacobi', 'pj', 'pgj', 'hgj'), 0, False, {  # each in its own file
         'cli/options_table.c': 'defaults of two verbs'}),
     'tasks': (('at', 'at-rl'), 1, False, {}),

@@ -91,13 +91,11 @@ typedef struct sums {
     uint64_t parameters, bytes;
 } sums;
 
-static pk_status add_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
-                            bool matrix) {
-    sums *s = user;
-    (void)name, (void)matrix;
+static pk_status add_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
+    sums          *s = user;
     const uint64_t each = pk_dtype_bytes(w->type);
-    s->parameters += (uint64_t)rows * (uint64_t)cols;
-    s->bytes += (uint64_t)rows * (uint64_t)cols * each;
+    s->parameters += (uint64_t)spec->rows * (uint64_t)spec->cols;
+    s->bytes += (uint64_t)spec->rows * (uint64_t)spec->cols * each;
     return PK_OK;
 }
 

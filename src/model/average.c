@@ -59,19 +59,17 @@ static pk_status check_vocab(const averaging *a, size_t i) {
 
 /* ---- Weights ---- */
 
-static pk_status count_weight(void *user, const char *name, pk_weight *w, int32_t rows,
-                              int32_t cols, bool matrix) {
+static pk_status count_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     averaging *a = user;
-    (void)name, (void)w, (void)rows, (void)matrix;
+    (void)w;
     a->each++;
-    if ((size_t)cols > a->at) a->at = (size_t)cols; /* the longest row, for now */
+    if ((size_t)spec->cols > a->at) a->at = (size_t)spec->cols; /* the longest row, for now */
     return PK_OK;
 }
 
-static pk_status list_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
-                             bool matrix) {
+static pk_status list_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     averaging *a = user;
-    (void)name, (void)rows, (void)cols, (void)matrix;
+    (void)spec;
     a->weight[a->at++] = *w;
     return PK_OK;
 }
@@ -102,25 +100,25 @@ static void mean_row(averaging *a, int32_t row, int32_t cols) {
     for (int32_t col = 0; col < cols; col++) a->row[col] = (float)(a->sum[col] / (double)a->n);
 }
 
-static pk_status average_weight(void *user, const char *name, pk_weight *w, int32_t rows,
-                                int32_t cols, bool matrix) {
+static pk_status average_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     averaging     *a = user;
     float         *plain = NULL, *scale = NULL;
     void          *data = NULL;
-    const pk_dtype type = matrix ? a->out->type : PK_F32;
-    if (matrix)
-        PK_TRY(pk_model_data_take_matrix(a->out, rows, cols, type, w, &data, &scale));
+    const pk_dtype type = spec->matrix ? a->out->type : PK_F32;
+    if (spec->matrix)
+        PK_TRY(pk_model_data_take_matrix(a->out, spec->rows, spec->cols, type, w, &data, &scale));
     else
-        PK_TRY(pk_model_data_take_plain(a->out, rows, cols, w, &plain));
-    for (int32_t row = 0; row < rows; row++) {
-        mean_row(a, row, cols);
-        if (!pk_values_fit(a->row, (size_t)cols, type))
-            PK_FAIL(PK_FORMAT, "the mean of \"%s\" is not finite or too large for %s", name,
+        PK_TRY(pk_model_data_take_plain(a->out, spec->rows, spec->cols, w, &plain));
+    for (int32_t row = 0; row < spec->rows; row++) {
+        mean_row(a, row, spec->cols);
+        if (!pk_values_fit(a->row, (size_t)spec->cols, type))
+            PK_FAIL(PK_FORMAT, "the mean of \"%s\" is not finite or too large for %s", spec->name,
                     pk_dtype_name(type));
-        if (matrix)
-            pk_panel_pack(data, scale, cols, type, row, 1, a->row);
+        if (spec->matrix)
+            pk_panel_pack(data, scale, spec->cols, type, row, 1, a->row);
         else
-            memcpy(plain + (size_t)row * (size_t)cols, a->row, (size_t)cols * sizeof *plain);
+            memcpy(plain + (size_t)row * (size_t)spec->cols, a->row,
+                   (size_t)spec->cols * sizeof *plain);
     }
     a->at++;
     return PK_OK;

@@ -151,10 +151,10 @@ size_t pk_forward_scratch(const pk_network *net) {
     return (size_t)(c->dim + (attention > forward ? attention : forward));
 }
 
-static pk_status add_bytes(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
-                           bool matrix) {
+static pk_status add_bytes(void *user, const pk_weight_spec *spec, pk_weight *w) {
     uint64_t *sum = user;
-    if (matrix && name[0] == 'd') *sum += pk_panel_bytes(rows, cols, w->type); /* decoder.* */
+    if (spec->matrix && spec->stack == PK_DECODER && spec->layer >= 0)
+        *sum += pk_panel_bytes(spec->rows, spec->cols, w->type);
     return PK_OK;
 }
 

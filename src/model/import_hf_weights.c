@@ -50,25 +50,21 @@ static const struct part_names *look_up(const struct part_names *table, size_t r
     return NULL;
 }
 
-/* "encoder.3.qkv.w" -> "model.encoder.layers.3.self_attn.q_proj.weight" and two more; gives how
- * many */
-static int translate_name(const char *ours, char theirs[MAX_PARTS][MAX_NAME]) {
-    char        stack[8], prefix[40] = "model.";
-    int         layer, used = 0;
-    const char *rest = ours;
-    const bool  in_layer = sscanf(ours, "%7[a-z].%d.%n", stack, &layer, &used) == 2 && used;
-    if (in_layer) {
-        rest = ours + used;
-        snprintf(prefix, sizeof prefix, "model.%s.layers.%d.", stack, layer);
-    }
-    const char *dot = strchr(rest, '.');
-    if (!dot) return 0;
-    const size_t             n = (size_t)(dot - rest);
+/* The tensors that make up a weight, "encoder.3.qkv.w" -> "model.encoder.layers.3.self_attn.q_proj
+ * .weight" and two more; gives how many. */
+static int translate_name(const pk_weight_spec *spec, char theirs[MAX_PARTS][MAX_NAME]) {
+    const bool  in_layer = spec->layer >= 0;
+    const char *stack = spec->stack == PK_DECODER ? "decoder" : "encoder";
+    const bool  weight = spec->matrix || spec->role == PK_ROLE_GAIN;
+    char        prefix[40] = "model.";
+    const char *name = spec->name; /* behind "encoder.3." */
+    for (int i = 0; in_layer && i < 2; i++) name = strchr(name, '.') + 1;
+    if (in_layer) snprintf(prefix, sizeof prefix, "model.%s.layers.%d.", stack, spec->layer);
+    const size_t             n = strcspn(name, ".");
     const struct part_names *names =
-        in_layer ? look_up(layer_names, sizeof layer_names / sizeof *layer_names, rest, n)
-                 : look_up(stack_names, sizeof stack_names / sizeof *stack_names, rest, n);
-    const bool weight = strcmp(dot, ".w") == 0 || strcmp(dot, ".gain") == 0;
-    int        parts = 0;
+        in_layer ? look_up(layer_names, sizeof layer_names / sizeof *layer_names, name, n)
+                 : look_up(stack_names, sizeof stack_names / sizeof *stack_names, name, n);
+    int parts = 0;
     for (; names && parts < MAX_PARTS && names->theirs[parts]; parts++)
         snprintf(theirs[parts], MAX_NAME, "%s%s.%s", prefix, names->theirs[parts],
                  weight ? "weight" : "bias");
@@ -164,9 +160,10 @@ static void compute_positions(int32_t n, int32_t dim, float *out) {
     }
 }
 
-static pk_status read_positions(importer *in, bool source, int32_t rows, int32_t cols, float *out) {
-    const char *name =
-        source ? "model.encoder.embed_positions.weight" : "model.decoder.embed_positions.weight";
+static pk_status read_positions(importer *in, const pk_weight_spec *spec, float *out) {
+    const char   *name = spec->stack == PK_ENCODER ? "model.encoder.embed_positions.weight"
+                                                   : "model.decoder.embed_positions.weight";
+    const int32_t rows = spec->rows, cols = spec->cols;
     const bool              mbart = in->m->network.config.family == PK_MBART;
     const pk_stored_tensor *t = pk_hf_find(in->f, name);
     if (!t && mbart) PK_FAIL(PK_FORMAT, "tensor \"%s\" is missing", name);
@@ -188,58 +185,53 @@ static pk_status read_output_bias(importer *in, int32_t cols, float *out) {
 }
 
 /* vectors: biases and norms, fused like the matrices they belong to */
-static pk_status read_plain(importer *in, const char *name, int32_t rows, int32_t cols,
-                            float *out) {
+static pk_status read_plain(importer *in, const pk_weight_spec *spec, float *out) {
     char theirs[MAX_PARTS][MAX_NAME];
-    if (strcmp(name, "output_bias") == 0) return read_output_bias(in, cols, out);
-    if (strcmp(name, "source_positions") == 0) return read_positions(in, true, rows, cols, out);
-    if (strcmp(name, "target_positions") == 0) return read_positions(in, false, rows, cols, out);
-    const int     parts = translate_name(name, theirs);
-    const int32_t each = parts ? cols / parts : 0;
+    if (spec->role == PK_ROLE_OUTPUT_BIAS) return read_output_bias(in, spec->cols, out);
+    if (spec->role == PK_ROLE_POSITIONS) return read_positions(in, spec, out);
+    const int     parts = translate_name(spec, theirs);
+    const int32_t each = parts ? spec->cols / parts : 0;
     for (int i = 0; i < parts; i++) {
         const pk_stored_tensor *t;
         PK_TRY(find_checked(in->f, theirs[i], 1, each, &t));
         PK_TRY(copy_plain(t, 0, (size_t)each, out + (size_t)i * (size_t)each));
     }
-    if (!parts) PK_FAIL(PK_UNSUPPORTED, "the network's \"%s\" has no counterpart", name);
+    if (!parts) PK_FAIL(PK_UNSUPPORTED, "the network's \"%s\" has no counterpart", spec->name);
     return PK_OK;
 }
 
 /* ---- The walk ---- */
 
-/* which of the three (V, D) tables a weight is; -1: none */
-static int table_of(const char *name) {
-    static const char *const tables[PK_HF_TABLES] = { "source_embed", "target_embed", "output" };
-    for (int i = 0; i < PK_HF_TABLES; i++)
-        if (strcmp(name, tables[i]) == 0) return i;
-    return -1;
+/* which of the three tables of the folder a weight is, if it is one */
+static int table_of(const pk_weight_spec *spec) {
+    if (spec->role == PK_ROLE_OUTPUT) return PK_HF_OUTPUT;
+    return spec->stack == PK_ENCODER ? PK_HF_SOURCE : PK_HF_TARGET;
 }
 
 /* one weight of the network, from one tensor or from several, end to end */
-static pk_status read_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
-                             bool matrix) {
+static pk_status read_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     importer               *in = user;
     char                    theirs[MAX_PARTS][MAX_NAME];
     const pk_stored_tensor *t;
     float                  *plain, *scale;
     void                   *data;
-    if (!matrix) {
-        PK_TRY(pk_model_data_take_plain(in->m, rows, cols, w, &plain));
-        return read_plain(in, name, rows, cols, plain);
+    if (!spec->matrix) {
+        PK_TRY(pk_model_data_take_plain(in->m, spec->rows, spec->cols, w, &plain));
+        return read_plain(in, spec, plain);
     }
-    PK_TRY(pk_model_data_take_matrix(in->m, rows, cols, in->m->type, w, &data, &scale));
-    const int table = table_of(name);
-    if (table >= 0) {
-        PK_TRY(check_tensor(in->f->table[table], rows, cols));
-        return pack_part(in, in->f->table[table], 0, rows, w, data, scale);
+    PK_TRY(pk_model_data_take_matrix(in->m, spec->rows, spec->cols, in->m->type, w, &data, &scale));
+    if (pk_role_is_table(spec->role)) {
+        t = in->f->table[table_of(spec)];
+        PK_TRY(check_tensor(t, spec->rows, spec->cols));
+        return pack_part(in, t, 0, spec->rows, w, data, scale);
     }
-    const int     parts = translate_name(name, theirs);
-    const int32_t each = parts ? rows / parts : 0;
+    const int     parts = translate_name(spec, theirs);
+    const int32_t each = parts ? spec->rows / parts : 0;
     for (int i = 0; i < parts; i++) {
-        PK_TRY(find_checked(in->f, theirs[i], each, cols, &t));
+        PK_TRY(find_checked(in->f, theirs[i], each, spec->cols, &t));
         PK_TRY(pack_part(in, t, i * each, each, w, data, scale));
     }
-    if (!parts) PK_FAIL(PK_UNSUPPORTED, "the network's \"%s\" has no counterpart", name);
+    if (!parts) PK_FAIL(PK_UNSUPPORTED, "the network's \"%s\" has no counterpart", spec->name);
     return PK_OK;
 }
 

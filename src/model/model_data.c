@@ -158,17 +158,17 @@ static pk_status convert_matrix(const pk_weight *w, pk_dtype type, void *data, f
     return fit ? PK_OK : PK_FORMAT;
 }
 
-static pk_status convert_weight(void *user, const char *name, pk_weight *w, int32_t n_rows,
-                                int32_t cols, bool matrix) {
+static pk_status convert_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     conversion *c = user;
     pk_weight   result;
     void       *data;
     float      *scale;
-    if (!matrix) return PK_OK;
-    PK_TRY(pk_model_data_take_matrix(c->m, n_rows, cols, c->type, &result, &data, &scale));
+    if (!spec->matrix) return PK_OK;
+    PK_TRY(
+        pk_model_data_take_matrix(c->m, spec->rows, spec->cols, c->type, &result, &data, &scale));
     const pk_status status = convert_matrix(w, c->type, data, scale);
     if (status == PK_FORMAT)
-        PK_FAIL(PK_FORMAT, "\"%s\" has values that are not finite or too large for %s", name,
+        PK_FAIL(PK_FORMAT, "\"%s\" has values that are not finite or too large for %s", spec->name,
                 pk_dtype_name(c->type));
     PK_TRY(status);
     *w = result;

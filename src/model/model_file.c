@@ -24,9 +24,11 @@ typedef struct shape {
 } shape;
 
 /* how a weight lies in the file */
-static shape stored_shape(int32_t rows, int32_t cols, bool matrix, pk_dtype type) {
-    if (!matrix) return (shape){ PK_STORED_F32, 2, { rows, cols } };
-    const int64_t panels = (int64_t)pk_panel_count(rows), quads = (cols + PK_QUAD - 1) / PK_QUAD;
+static shape stored_shape(const pk_weight_spec *spec, pk_dtype type) {
+    const int32_t cols = spec->cols;
+    if (!spec->matrix) return (shape){ PK_STORED_F32, 2, { spec->rows, cols } };
+    const int64_t panels = (int64_t)pk_panel_count(spec->rows);
+    const int64_t quads = (cols + PK_QUAD - 1) / PK_QUAD;
     if (type == PK_I8) return (shape){ PK_STORED_I8, 4, { panels, quads, PK_PANEL, PK_QUAD } };
     return (shape){ type == PK_F16 ? PK_STORED_F16 : PK_STORED_F32, 3, { panels, cols, PK_PANEL } };
 }
@@ -68,18 +70,19 @@ static pk_status find_tensor(binding *b, const char *name, shape want, const voi
 }
 
 /* points a weight at its place in the mapping */
-static pk_status bind_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
-                             bool matrix) {
+static pk_status bind_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     binding       *b = user;
-    const pk_dtype type = matrix ? b->m->type : PK_F32;
+    const pk_dtype type = spec->matrix ? b->m->type : PK_F32;
     const void    *scale = NULL;
     char           scale_name[MAX_NAME];
-    *w = (pk_weight){ .rows = rows, .cols = cols, .type = type, .plain = !matrix };
-    PK_TRY(find_tensor(b, name, stored_shape(rows, cols, matrix, type), &w->data));
-    if (!matrix && rows == 1) return pk_weight_check_finite(w, name); /* a vector: that is quick */
+    *w =
+        (pk_weight){ .rows = spec->rows, .cols = spec->cols, .type = type, .plain = !spec->matrix };
+    PK_TRY(find_tensor(b, spec->name, stored_shape(spec, type), &w->data));
+    if (!spec->matrix && spec->role != PK_ROLE_POSITIONS) /* a vector: that is quick */
+        return pk_weight_check_finite(w, spec->name);
     if (type != PK_I8) return PK_OK;
-    snprintf(scale_name, sizeof scale_name, "%s.scale", name);
-    PK_TRY(find_tensor(b, scale_name, (shape){ PK_STORED_F32, 1, { rows } }, &scale));
+    snprintf(scale_name, sizeof scale_name, "%s.scale", spec->name);
+    PK_TRY(find_tensor(b, scale_name, (shape){ PK_STORED_F32, 1, { spec->rows } }, &scale));
     w->scale = scale;
     return pk_weight_check_finite(w, scale_name);
 }
@@ -198,15 +201,14 @@ static pk_status list_tensor(listing *l, const char *name, shape as, const void 
     return PK_OK;
 }
 
-static pk_status list_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
-                             bool matrix) {
+static pk_status list_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     listing *l = user;
     char     scale_name[MAX_NAME];
-    PK_TRY(pk_weight_check_finite(w, name));
-    PK_TRY(list_tensor(l, name, stored_shape(rows, cols, matrix, l->type), w->data));
-    if (!matrix || l->type != PK_I8) return PK_OK;
-    snprintf(scale_name, sizeof scale_name, "%s.scale", name);
-    return list_tensor(l, scale_name, (shape){ PK_STORED_F32, 1, { rows } }, w->scale);
+    PK_TRY(pk_weight_check_finite(w, spec->name));
+    PK_TRY(list_tensor(l, spec->name, stored_shape(spec, l->type), w->data));
+    if (!spec->matrix || l->type != PK_I8) return PK_OK;
+    snprintf(scale_name, sizeof scale_name, "%s.scale", spec->name);
+    return list_tensor(l, scale_name, (shape){ PK_STORED_F32, 1, { spec->rows } }, w->scale);
 }
 
 static pk_status list_model(const pk_model_data *m, listing *l) {

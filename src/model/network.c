@@ -1,4 +1,4 @@
-/* network.c - the one list of weights: names and shapes, from the configuration. */
+/* network.c - the one list of weights: names, shapes and roles, from the configuration. */
 #include "model/network.h"
 
 #include <assert.h>
@@ -20,83 +20,94 @@ void pk_network_free(pk_network *net) {
 typedef struct walker { /* who is visiting, and where in the list it is */
     pk_weight_visit visit;
     void           *user;
-    char            prefix[32]; /* "encoder.3." or "" */
+    pk_stack        stack;
+    int32_t         layer; /* -1: outside of layers */
 } walker;
 
 static pk_status at(const walker *k, const char *name, const char *part, pk_weight *w, int32_t rows,
-                    int32_t cols, bool matrix) {
-    char      full[96];
-    const int size = snprintf(full, sizeof full, "%s%s%s", k->prefix, name, part);
+                    int32_t cols, pk_role role) {
+    char           full[96];
+    pk_weight_spec spec = { .name = full,
+                            .rows = rows,
+                            .cols = cols,
+                            .role = role,
+                            .stack = k->stack,
+                            .layer = k->layer,
+                            .matrix = role <= PK_ROLE_DENSE };
+    const char    *stack = k->stack == PK_DECODER ? "decoder" : "encoder";
+    const int      size = k->layer < 0
+                              ? snprintf(full, sizeof full, "%s%s", name, part)
+                              : snprintf(full, sizeof full, "%s.%d.%s%s", stack, k->layer, name, part);
     assert(size < (int)sizeof full);
     (void)size;
-    return k->visit(k->user, full, w, rows, cols, matrix);
+    return k->visit(k->user, &spec, w);
 }
 
-static pk_status dense(const walker *k, const char *name, pk_dense *d, int32_t out, int32_t in) {
-    PK_TRY(at(k, name, ".w", &d->w, out, in, true));
-    return at(k, name, ".b", &d->b, 1, out, false);
+static pk_status dense(const walker *k, const char *name, pk_dense *d, int32_t out, int32_t in,
+                       pk_role role) {
+    PK_TRY(at(k, name, ".w", &d->w, out, in, role));
+    return at(k, name, ".b", &d->b, 1, out, PK_ROLE_BIAS);
 }
 
 static pk_status norm(const walker *k, const char *name, pk_norm *n, int32_t dim) {
-    PK_TRY(at(k, name, ".gain", &n->gain, 1, dim, false));
-    return at(k, name, ".bias", &n->bias, 1, dim, false);
+    PK_TRY(at(k, name, ".gain", &n->gain, 1, dim, PK_ROLE_GAIN));
+    return at(k, name, ".bias", &n->bias, 1, dim, PK_ROLE_SHIFT);
 }
 
-static pk_status tables(const walker *k, pk_network *net) {
+static pk_status tables(const walker *e, const walker *d, pk_network *net) {
     const pk_config *c = &net->config;
-    PK_TRY(at(k, "source_embed", "", &net->source_embed, c->source_vocab, c->dim, true));
+    const int32_t    source = c->source_vocab, target = c->target_vocab, dim = c->dim;
+    PK_TRY(at(e, "source_embed", "", &net->source_embed, source, dim, PK_ROLE_EMBEDDING));
     if (!c->share_embeddings)
-        PK_TRY(at(k, "target_embed", "", &net->target_embed, c->target_vocab, c->dim, true));
-    if (!c->tie_output) PK_TRY(at(k, "output", "", &net->output, c->target_vocab, c->dim, true));
-    PK_TRY(at(k, "output_bias", "", &net->output_bias, 1, c->target_vocab, false));
-    PK_TRY(at(k, "source_positions", "", &net->source_positions, c->max_source, c->dim, false));
-    PK_TRY(at(k, "target_positions", "", &net->target_positions, c->max_target, c->dim, false));
+        PK_TRY(at(d, "target_embed", "", &net->target_embed, target, dim, PK_ROLE_EMBEDDING));
+    if (!c->tie_output) PK_TRY(at(d, "output", "", &net->output, target, dim, PK_ROLE_OUTPUT));
+    PK_TRY(at(d, "output_bias", "", &net->output_bias, 1, target, PK_ROLE_OUTPUT_BIAS));
+    PK_TRY(at(e, "source_positions", "", &net->source_positions, c->max_source, dim,
+              PK_ROLE_POSITIONS));
+    PK_TRY(at(d, "target_positions", "", &net->target_positions, c->max_target, dim,
+              PK_ROLE_POSITIONS));
     if (c->embed_norm) {
-        PK_TRY(norm(k, "source_norm", &net->source_norm, c->dim));
-        PK_TRY(norm(k, "target_norm", &net->target_norm, c->dim));
+        PK_TRY(norm(e, "source_norm", &net->source_norm, dim));
+        PK_TRY(norm(d, "target_norm", &net->target_norm, dim));
     }
     if (c->final_norm) {
-        PK_TRY(norm(k, "encoder_norm", &net->encoder_norm, c->dim));
-        PK_TRY(norm(k, "decoder_norm", &net->decoder_norm, c->dim));
+        PK_TRY(norm(e, "encoder_norm", &net->encoder_norm, dim));
+        PK_TRY(norm(d, "decoder_norm", &net->decoder_norm, dim));
     }
     return PK_OK;
 }
 
 static pk_status encoder_layer(const walker *k, pk_encoder_layer *l, int32_t dim, int32_t ffn) {
-    PK_TRY(dense(k, "qkv", &l->qkv, 3 * dim, dim));
-    PK_TRY(dense(k, "out", &l->out, dim, dim));
+    PK_TRY(dense(k, "qkv", &l->qkv, 3 * dim, dim, PK_ROLE_PROJECTION));
+    PK_TRY(dense(k, "out", &l->out, dim, dim, PK_ROLE_DENSE));
     PK_TRY(norm(k, "self_norm", &l->self_norm, dim));
-    PK_TRY(dense(k, "up", &l->up, ffn, dim));
-    PK_TRY(dense(k, "down", &l->down, dim, ffn));
+    PK_TRY(dense(k, "up", &l->up, ffn, dim, PK_ROLE_DENSE));
+    PK_TRY(dense(k, "down", &l->down, dim, ffn, PK_ROLE_DENSE));
     return norm(k, "ffn_norm", &l->ffn_norm, dim);
 }
 
 static pk_status decoder_layer(const walker *k, pk_decoder_layer *l, int32_t dim, int32_t ffn) {
-    PK_TRY(dense(k, "qkv", &l->qkv, 3 * dim, dim));
-    PK_TRY(dense(k, "out", &l->out, dim, dim));
+    PK_TRY(dense(k, "qkv", &l->qkv, 3 * dim, dim, PK_ROLE_PROJECTION));
+    PK_TRY(dense(k, "out", &l->out, dim, dim, PK_ROLE_DENSE));
     PK_TRY(norm(k, "self_norm", &l->self_norm, dim));
-    PK_TRY(dense(k, "cross_q", &l->cross_q, dim, dim));
-    PK_TRY(dense(k, "cross_kv", &l->cross_kv, 2 * dim, dim));
-    PK_TRY(dense(k, "cross_out", &l->cross_out, dim, dim));
+    PK_TRY(dense(k, "cross_q", &l->cross_q, dim, dim, PK_ROLE_PROJECTION));
+    PK_TRY(dense(k, "cross_kv", &l->cross_kv, 2 * dim, dim, PK_ROLE_PROJECTION));
+    PK_TRY(dense(k, "cross_out", &l->cross_out, dim, dim, PK_ROLE_DENSE));
     PK_TRY(norm(k, "cross_norm", &l->cross_norm, dim));
-    PK_TRY(dense(k, "up", &l->up, ffn, dim));
-    PK_TRY(dense(k, "down", &l->down, dim, ffn));
+    PK_TRY(dense(k, "up", &l->up, ffn, dim, PK_ROLE_DENSE));
+    PK_TRY(dense(k, "down", &l->down, dim, ffn, PK_ROLE_DENSE));
     return norm(k, "ffn_norm", &l->ffn_norm, dim);
 }
 
 pk_status pk_network_walk(pk_network *net, pk_weight_visit visit, void *user) {
     const pk_config *c = &net->config;
-    walker           k = { .visit = visit, .user = user };
+    walker           e = { visit, user, PK_ENCODER, -1 }, d = { visit, user, PK_DECODER, -1 };
     assert((net->encoder && net->decoder) || !c->encoder_layers); /* pk_network_init came first */
-    PK_TRY(tables(&k, net));
-    for (int32_t i = 0; i < c->encoder_layers; i++) {
-        snprintf(k.prefix, sizeof k.prefix, "encoder.%d.", i);
-        PK_TRY(encoder_layer(&k, &net->encoder[i], c->dim, c->encoder_ffn));
-    }
-    for (int32_t i = 0; i < c->decoder_layers; i++) {
-        snprintf(k.prefix, sizeof k.prefix, "decoder.%d.", i);
-        PK_TRY(decoder_layer(&k, &net->decoder[i], c->dim, c->decoder_ffn));
-    }
+    PK_TRY(tables(&e, &d, net));
+    for (e.layer = 0; e.layer < c->encoder_layers; e.layer++)
+        PK_TRY(encoder_layer(&e, &net->encoder[e.layer], c->dim, c->encoder_ffn));
+    for (d.layer = 0; d.layer < c->decoder_layers; d.layer++)
+        PK_TRY(decoder_layer(&d, &net->decoder[d.layer], c->dim, c->decoder_ffn));
     return PK_OK;
 }
 

@@ -1,7 +1,8 @@
 /* network.h - the network's weights, listed once.
  *
- * pk_network_walk() names every weight with its shape; reading, importing, converting and writing
- * models all walk that one list. The forward pass is encoder.c and decoder.c. */
+ * pk_network_walk() names every weight with its shape and what it is for; reading, importing,
+ * converting, training and writing models all walk that one list, and nobody guesses from a name.
+ * The forward pass is forward.c. */
 #ifndef PK_MODEL_NETWORK_H
 #define PK_MODEL_NETWORK_H
 /* aligned by hand, to be read as tables */
@@ -42,11 +43,35 @@ typedef struct pk_network {
 pk_status pk_network_init(pk_network *net);
 void      pk_network_free(pk_network *net);
 
-/* Calls visit for every weight there is under this configuration, until one fails. rows and cols are
- * what the configuration says. Matrices go in panels in the model's type; the rest is plain F32.
- * Names: "source_embed", "encoder.0.qkv.w", "decoder.3.cross_norm.gain" ... shared ones appear once. */
-typedef pk_status (*pk_weight_visit)(void *user, const char *name, pk_weight *w, int32_t rows,
-                                     int32_t cols, bool matrix);
+typedef enum pk_role {
+    PK_ROLE_EMBEDDING,                          /* (V, D): a row for each token */
+    PK_ROLE_OUTPUT,                             /* (V, D): the output layer */
+    PK_ROLE_PROJECTION,                         /* queries, keys, values: (D, D) each, end to end */
+    PK_ROLE_DENSE,                              /* any other matrix of a layer */
+    PK_ROLE_BIAS,                               /* (1, outputs) of one of those */
+    PK_ROLE_OUTPUT_BIAS,                        /* (1, V) */
+    PK_ROLE_GAIN, PK_ROLE_SHIFT,                /* (1, D) of a norm */
+    PK_ROLE_POSITIONS,                          /* (max, D): a row for each position */
+} pk_role;
+typedef enum pk_stack { PK_ENCODER, PK_DECODER } pk_stack;
+
+typedef struct pk_weight_spec {                 /* what the list says of a weight */
+    const char *name;                           /* "encoder.0.qkv.w" ...; valid during the visit */
+    int32_t     rows, cols;                     /* as the configuration says */
+    pk_role     role;
+    pk_stack    stack;                          /* whose it is */
+    int32_t     layer;                          /* of that stack; -1: of none */
+    bool        matrix;                         /* in panels, in the model's type; else plain F32 */
+} pk_weight_spec;
+
+/* the (V, D) matrices */
+static inline bool pk_role_is_table(pk_role role) {
+    return role == PK_ROLE_EMBEDDING || role == PK_ROLE_OUTPUT;
+}
+
+/* Calls visit for every weight there is under this configuration, until one fails. Shared ones
+ * appear once. */
+typedef pk_status (*pk_weight_visit)(void *user, const pk_weight_spec *spec, pk_weight *w);
 pk_status pk_network_walk(pk_network *net, pk_weight_visit visit, void *user);
 /* after loading: lets shared tables point at the one that was loaded */
 void      pk_network_share(pk_network *net);

@@ -9,11 +9,10 @@
 
 /* ---- weights ---- */
 
-static pk_status adopt(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
-                       bool matrix) {
+static pk_status adopt(void *user, const pk_weight_spec *spec, pk_weight *w) {
     const pk_backend *on = user;
-    const pk_weight   host = *w;
-    (void)name, (void)rows, (void)cols, (void)matrix;
+    (void)spec;
+    const pk_weight host = *w;
     return host.data ? on->adopt(on->self, &host, w) : PK_OK;
 }
 

@@ -38,18 +38,19 @@ static pk_status read_recipe(const pk_stored *file, pk_recipe *out) {
     return status;
 }
 
-static pk_status bind_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
-                             bool matrix) {
+static pk_status bind_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     const pk_stored *file = user;
     char             full[128];
-    (void)matrix;
-    snprintf(full, sizeof full, "average.%s", name);
+    snprintf(full, sizeof full, "average.%s", spec->name);
     const pk_stored_tensor *t = pk_stored_find(file, full);
-    snprintf(full, sizeof full, "weight.%s", name);
+    snprintf(full, sizeof full, "weight.%s", spec->name);
     if (!t) t = pk_stored_find(file, full);
-    if (!t || t->type != PK_STORED_F32 || t->n_dims != 2 || t->dim[0] != rows || t->dim[1] != cols)
+    if (!t || t->type != PK_STORED_F32 || t->n_dims != 2 || t->dim[0] != spec->rows ||
+        t->dim[1] != spec->cols)
         PK_FAIL(PK_FORMAT, "\"%s\" is missing, or not of the shape that its recipe says", full);
-    *w = (pk_weight){ .data = t->data, .rows = rows, .cols = cols, .type = PK_F32, .plain = true };
+    *w = (pk_weight){
+        .data = t->data, .rows = spec->rows, .cols = spec->cols, .type = PK_F32, .plain = true
+    };
     return PK_OK;
 }
 

@@ -24,8 +24,7 @@ static double normal(uint64_t key, uint64_t i) {
 /* Queries, keys and values lie end to end in one matrix; each part is (D, D) for itself, and
  * smaller by 1/sqrt 2, as if the three were one */
 static double bound_of(const pk_parameter *one) {
-    const bool parts =
-        strstr(one->name, "qkv") || strstr(one->name, "cross_q") || strstr(one->name, "cross_kv");
+    const bool   parts = one->role == PK_ROLE_PROJECTION;
     const double outputs = parts ? one->cols : one->rows;
     return (parts ? sqrt(0.5) : 1) * sqrt(6.0 / (outputs + one->cols));
 }
@@ -57,17 +56,22 @@ static void fill_positions(const pk_parameter *one, float *out) {
     }
 }
 
+static void fill_all(float *out, size_t n, float value) {
+    for (size_t i = 0; i < n; i++) out[i] = value;
+}
+
 void pk_initial_weights(const pk_parameter *one, const pk_config *c, uint64_t seed, float *out) {
-    const char    *name = one->name;
-    const uint64_t key = pk_mix(pk_mix(seed + 1) ^ pk_hash(name, strlen(name)));
+    const uint64_t key = pk_mix(pk_mix(seed + 1) ^ pk_hash(one->name, strlen(one->name)));
     const size_t   n = (size_t)one->rows * (size_t)one->cols;
-    const bool     gain = strstr(name, ".gain") != NULL;
-    if (strstr(name, "_positions"))
-        fill_positions(one, out);
-    else if (one->matrix && (strstr(name, "_embed") || strcmp(name, "output") == 0))
-        fill_table(one, c, key, out);
-    else if (one->matrix)
-        fill_matrix(one, key, out);
-    else
-        for (size_t i = 0; i < n; i++) out[i] = gain ? 1.0f : 0.0f;
+    switch (one->role) {
+    case PK_ROLE_EMBEDDING:
+    case PK_ROLE_OUTPUT: fill_table(one, c, key, out); break;
+    case PK_ROLE_PROJECTION:
+    case PK_ROLE_DENSE: fill_matrix(one, key, out); break;
+    case PK_ROLE_POSITIONS: fill_positions(one, out); break;
+    case PK_ROLE_GAIN: fill_all(out, n, 1); break;
+    case PK_ROLE_BIAS:
+    case PK_ROLE_OUTPUT_BIAS:
+    case PK_ROLE_SHIFT: fill_all(out, n, 0); break;
+    }
 }

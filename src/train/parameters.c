@@ -47,32 +47,29 @@ typedef struct listing {
     size_t                       room, at;
 } listing;
 
-/* the (V, D) tables are matrices that products read row by row: whole 64 rows suit them */
-static bool is_table(const char *name) {
-    return strcmp(name, "source_embed") == 0 || strcmp(name, "target_embed") == 0 ||
-           strcmp(name, "output") == 0;
-}
-
-static bool is_learned(const listing *l, const char *name) {
-    if (!l->o->learn_positions && strstr(name, "_positions")) return false;
-    if (!l->o->learn_output_bias && strcmp(name, "output_bias") == 0) return false;
+static bool is_learned(const listing *l, const pk_weight_spec *spec) {
+    if (!l->o->learn_positions && spec->role == PK_ROLE_POSITIONS) return false;
+    if (!l->o->learn_output_bias && spec->role == PK_ROLE_OUTPUT_BIAS) return false;
     for (size_t i = 0; i < l->o->n_freeze; i++)
-        if (fnmatch(l->o->freeze[i], name, 0) == 0) return false;
+        if (fnmatch(l->o->freeze[i], spec->name, 0) == 0) return false;
     return true;
 }
 
-static pk_status list_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
-                             bool matrix) {
+static pk_status list_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     listing       *l = user;
     pk_parameters *p = l->p;
-    (void)w;
     PK_TRY(PK_RESERVE(&p->list, p->n_list + 1, &l->room));
     pk_parameter *one = &p->list[p->n_list++];
-    *one = (pk_parameter){ .rows = rows, .cols = cols, .room_rows = rows, .matrix = matrix };
-    if (is_table(name)) one->room_rows = (int32_t)round_up((size_t)rows);
-    assert(strlen(name) < sizeof one->name);
-    snprintf(one->name, sizeof one->name, "%s", name);
-    one->learned = is_learned(l, name);
+    (void)w;
+    *one = (pk_parameter){ .rows = spec->rows,
+                           .cols = spec->cols,
+                           .room_rows = spec->rows,
+                           .role = spec->role,
+                           .learned = is_learned(l, spec) };
+    /* products read tables row by row: whole 64 rows suit them */
+    if (pk_role_is_table(spec->role)) one->room_rows = (int32_t)round_up((size_t)spec->rows);
+    assert(strlen(spec->name) < sizeof one->name);
+    snprintf(one->name, sizeof one->name, "%s", spec->name);
     return PK_OK;
 }
 
@@ -107,17 +104,15 @@ static pk_status check_patterns(const pk_parameters *p, const pk_parameters_opti
     return PK_OK;
 }
 
-static pk_status bind_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
-                             bool matrix) {
+static pk_status bind_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     listing *l = user;
     assert(l->at < l->p->n_list); /* both walks visit the same weights in the same order */
     const pk_parameter *one = &l->p->list[l->at++];
-    assert(strcmp(one->name, name) == 0 && one->cols == cols);
+    assert(strcmp(one->name, spec->name) == 0 && one->cols == spec->cols);
     const pk_dtype type = l->p->on->activations;
-    (void)name, (void)rows, (void)matrix;
     *w = (pk_weight){ .data = (char *)l->p->weights + one->first * pk_dtype_bytes(type),
                       .rows = one->room_rows,
-                      .cols = cols,
+                      .cols = spec->cols,
                       .type = type,
                       .plain = true };
     return PK_OK;

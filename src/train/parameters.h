@@ -23,7 +23,8 @@ typedef struct pk_parameter { /* one weight and where it lies */
     int32_t rows, cols; /* as the network says; the block has room for room_rows */
     int32_t room_rows;
     size_t  first; /* in the block */
-    bool    learned, matrix;
+    pk_role role;
+    bool    learned;
 } pk_parameter;
 
 typedef struct pk_parameters {

@@ -16,20 +16,20 @@ typedef struct mover {
 
 /* ---- a model becomes weights ---- */
 
-static pk_status unpack_weight(void *user, const char *name, pk_weight *w, int32_t rows,
-                               int32_t cols, bool matrix) {
+static pk_status unpack_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     mover              *k = user;
     const pk_parameter *one = k->at < k->p->n_list ? &k->p->list[k->at++] : NULL;
-    if (!one || strcmp(one->name, name) != 0 || one->rows != rows || one->cols != cols)
-        PK_FAIL(PK_FORMAT, "the model's \"%s\" is not of the shape that is trained", name);
-    PK_TRY(pk_weight_check_finite(w, name));
+    if (!one || strcmp(one->name, spec->name) != 0 || one->rows != spec->rows ||
+        one->cols != spec->cols)
+        PK_FAIL(PK_FORMAT, "the model's \"%s\" is not of the shape that is trained", spec->name);
+    PK_TRY(pk_weight_check_finite(w, spec->name));
     float *to = k->host + one->first;
-    if (!matrix) {
-        memcpy(to, w->data, (size_t)rows * (size_t)cols * sizeof *to);
+    if (!spec->matrix) {
+        memcpy(to, w->data, (size_t)spec->rows * (size_t)spec->cols * sizeof *to);
         return PK_OK;
     }
-    for (int32_t row = 0; row < rows; row++)
-        for (int32_t col = 0; col < cols; col++) *to++ = pk_weight_get(w, row, col);
+    for (int32_t row = 0; row < spec->rows; row++)
+        for (int32_t col = 0; col < spec->cols; col++) *to++ = pk_weight_get(w, row, col);
     return PK_OK;
 }
 
@@ -62,18 +62,17 @@ static pk_status pack_matrix(mover *k, const pk_parameter *one, const float *fro
     return PK_OK;
 }
 
-static pk_status pack_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
-                             bool matrix) {
+static pk_status pack_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     mover              *k = user;
     const pk_parameter *one = &k->p->list[k->at++];
     const float        *from = k->host + one->first;
-    const size_t        n = (size_t)rows * (size_t)cols;
+    const size_t        n = (size_t)spec->rows * (size_t)spec->cols;
     float              *data;
-    if (matrix) return pack_matrix(k, one, from, w);
-    PK_TRY(pk_model_data_take_plain(k->model, rows, cols, w, &data));
+    if (spec->matrix) return pack_matrix(k, one, from, w);
+    PK_TRY(pk_model_data_take_plain(k->model, spec->rows, spec->cols, w, &data));
     memcpy(data, from, n * sizeof *data);
     if (!pk_values_fit(data, n, PK_F32))
-        PK_FAIL(PK_FORMAT, "\"%s\" has values that are not finite", name);
+        PK_FAIL(PK_FORMAT, "\"%s\" has values that are not finite", spec->name);
     return PK_OK;
 }
 

@@ -54,21 +54,19 @@ typedef struct comparison {
 
 /* Largest distance of a weight's gradient, beside its largest number. PyTorch passes over the
  * embedding of the padding, which starts our sentences: that row is left out. */
-static pk_status compare(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
-                         bool matrix) {
+static pk_status compare(void *user, const pk_weight_spec *spec, pk_weight *w) {
     comparison         *c = user;
     const pk_parameter *p = NULL;
     double              largest = 1e-3, distance = 0;
-    (void)matrix;
     for (size_t i = 0; i < c->t->p.n_list; i++)
-        if (strcmp(c->t->p.list[i].name, name) == 0) p = &c->t->p.list[i];
+        if (strcmp(c->t->p.list[i].name, spec->name) == 0) p = &c->t->p.list[i];
     assert_non_null(p);
     if (!p->learned) return PK_OK;
-    for (int32_t row = 0; row < rows; row++) {
-        if (strstr(name, "embed") && row == c->t->p.net.config.pad) continue;
-        for (int32_t col = 0; col < cols; col++) {
+    for (int32_t row = 0; row < spec->rows; row++) {
+        if (strstr(spec->name, "embed") && row == c->t->p.net.config.pad) continue;
+        for (int32_t col = 0; col < spec->cols; col++) {
             const double want = pk_weight_get(w, row, col);
-            const double got = c->grad[p->first + (size_t)row * (size_t)cols + (size_t)col];
+            const double got = c->grad[p->first + (size_t)row * (size_t)spec->cols + (size_t)col];
             if (fabs(want) > largest) largest = fabs(want);
             if (!(fabs(want - got) <= distance)) distance = fabs(want - got);
         }
@@ -76,7 +74,7 @@ static pk_status compare(void *user, const char *name, pk_weight *w, int32_t row
     c->compared++;
     if (distance / largest > c->most) {
         c->most = distance / largest;
-        snprintf(c->where, sizeof c->where, "%s", name);
+        snprintf(c->where, sizeof c->where, "%s", spec->name);
     }
     return PK_OK;
 }

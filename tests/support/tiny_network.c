@@ -39,28 +39,26 @@ typedef struct filler {
     pk_dtype      type;
 } filler;
 
-static float value_for(filler *f, const char *name, int32_t cols, bool matrix) {
+static float value_for(filler *f, const pk_weight_spec *spec) {
     const float r = tiny_random(&f->t->seed);
-    if (strstr(name, "gain")) return 1 + 0.1f * r;
-    if (!matrix) return strstr(name, "positions") ? r : 0.2f * r;
-    return strstr(name, "embed") || strstr(name, "output") ? 0.6f * r
-                                                           : r * 2.5f / sqrtf((float)cols);
+    if (spec->role == PK_ROLE_GAIN) return 1 + 0.1f * r;
+    if (!spec->matrix) return spec->role == PK_ROLE_POSITIONS ? r : 0.2f * r;
+    return pk_role_is_table(spec->role) ? 0.6f * r : r * 2.5f / sqrtf((float)spec->cols);
 }
 
-static pk_status fill(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
-                      bool matrix) {
+static pk_status fill(void *user, const pk_weight_spec *spec, pk_weight *w) {
     filler      *f = user;
-    const size_t n = (size_t)rows * (size_t)cols;
+    const size_t n = (size_t)spec->rows * (size_t)spec->cols;
     float       *plain;
     void        *panels, *scale = NULL;
     PK_TRY(take(f->t, n * sizeof *plain, (void **)&plain));
-    for (size_t i = 0; i < n; i++) plain[i] = value_for(f, name, cols, matrix);
-    *w = (pk_weight){ plain, NULL, rows, cols, PK_F32, true };
-    if (!matrix) return PK_OK;
-    PK_TRY(take(f->t, pk_panel_bytes(rows, cols, f->type), &panels));
-    if (f->type == PK_I8) PK_TRY(take(f->t, (size_t)rows * sizeof(float), &scale));
-    pk_panel_pack(panels, scale, cols, f->type, 0, rows, plain);
-    *w = (pk_weight){ panels, scale, rows, cols, f->type, false };
+    for (size_t i = 0; i < n; i++) plain[i] = value_for(f, spec);
+    *w = (pk_weight){ plain, NULL, spec->rows, spec->cols, PK_F32, true };
+    if (!spec->matrix) return PK_OK;
+    PK_TRY(take(f->t, pk_panel_bytes(spec->rows, spec->cols, f->type), &panels));
+    if (f->type == PK_I8) PK_TRY(take(f->t, (size_t)spec->rows * sizeof(float), &scale));
+    pk_panel_pack(panels, scale, spec->cols, f->type, 0, spec->rows, plain);
+    *w = (pk_weight){ panels, scale, spec->rows, spec->cols, f->type, false };
     return PK_OK;
 }
 

@@ -37,22 +37,22 @@ typedef struct filling {
     float          room; /* error allowed, as a share of the largest value */
 } filling;
 
-static pk_status fill_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
-                             bool matrix) {
+static pk_status fill_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     filling *f = user;
     float   *plain, *scale, row_values[64];
     void    *data;
-    if (matrix)
-        PK_TRY(pk_model_data_take_matrix(f->m, rows, cols, f->m->type, w, &data, &scale));
+    if (spec->matrix)
+        PK_TRY(
+            pk_model_data_take_matrix(f->m, spec->rows, spec->cols, f->m->type, w, &data, &scale));
     else
-        PK_TRY(pk_model_data_take_plain(f->m, rows, cols, w, &plain));
-    for (int32_t row = 0; row < rows; row++) {
-        for (int32_t col = 0; col < cols; col++)
-            row_values[col] = value_of(name, row, col, f->which);
-        if (matrix)
-            pk_panel_pack(data, scale, cols, f->m->type, row, 1, row_values);
+        PK_TRY(pk_model_data_take_plain(f->m, spec->rows, spec->cols, w, &plain));
+    for (int32_t row = 0; row < spec->rows; row++) {
+        for (int32_t col = 0; col < spec->cols; col++)
+            row_values[col] = value_of(spec->name, row, col, f->which);
+        if (spec->matrix)
+            pk_panel_pack(data, scale, spec->cols, f->m->type, row, 1, row_values);
         else
-            memcpy(plain + row * cols, row_values, (size_t)cols * sizeof *plain);
+            memcpy(plain + row * spec->cols, row_values, (size_t)spec->cols * sizeof *plain);
     }
     return PK_OK;
 }
@@ -86,18 +86,17 @@ static const char *const *paths(void) {
     return list;
 }
 
-static pk_status check_weight(void *user, const char *name, pk_weight *w, int32_t rows,
-                              int32_t cols, bool matrix) {
+static pk_status check_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     const filling *f = user;
-    for (int32_t row = 0; row < rows; row++)
-        for (int32_t col = 0; col < cols; col++) {
+    for (int32_t row = 0; row < spec->rows; row++)
+        for (int32_t col = 0; col < spec->cols; col++) {
             double sum = 0;
-            for (int i = 0; i < f->n; i++) sum += (double)value_of(name, row, col, i);
+            for (int i = 0; i < f->n; i++) sum += (double)value_of(spec->name, row, col, i);
             const double want = (double)(float)(sum / f->n),
                          got = (double)pk_weight_get(w, row, col);
-            const double room = matrix ? (double)f->room * 4 : 0;
+            const double room = spec->matrix ? (double)f->room * 4 : 0;
             if (got < want - room || got > want + room)
-                fail_msg("%s %d %d: %g instead of %g", name, row, col, got, want);
+                fail_msg("%s %d %d: %g instead of %g", spec->name, row, col, got, want);
         }
     return PK_OK;
 }

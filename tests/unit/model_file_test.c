@@ -43,20 +43,21 @@ typedef struct filling {
     pk_dtype       type;
 } filling;
 
-static pk_status fill_weight(void *user, const char *name, pk_weight *w, int32_t rows, int32_t cols,
-                             bool matrix) {
+static pk_status fill_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     filling *f = user;
     float   *plain, *scale, row_values[64];
     void    *data;
-    if (!matrix) {
-        PK_TRY(pk_model_data_take_plain(f->m, rows, cols, w, &plain));
-        for (int32_t i = 0; i < rows * cols; i++) plain[i] = value_of(name, i / cols, i % cols);
+    if (!spec->matrix) {
+        PK_TRY(pk_model_data_take_plain(f->m, spec->rows, spec->cols, w, &plain));
+        for (int32_t i = 0; i < spec->rows * spec->cols; i++)
+            plain[i] = value_of(spec->name, i / spec->cols, i % spec->cols);
         return PK_OK;
     }
-    PK_TRY(pk_model_data_take_matrix(f->m, rows, cols, f->type, w, &data, &scale));
-    for (int32_t row = 0; row < rows; row++) {
-        for (int32_t col = 0; col < cols; col++) row_values[col] = value_of(name, row, col);
-        pk_panel_pack(data, scale, cols, f->type, row, 1, row_values);
+    PK_TRY(pk_model_data_take_matrix(f->m, spec->rows, spec->cols, f->type, w, &data, &scale));
+    for (int32_t row = 0; row < spec->rows; row++) {
+        for (int32_t col = 0; col < spec->cols; col++)
+            row_values[col] = value_of(spec->name, row, col);
+        pk_panel_pack(data, scale, spec->cols, f->type, row, 1, row_values);
     }
     return PK_OK;
 }
@@ -75,18 +76,17 @@ static void make_model(pk_dtype type, pk_model_data *m) {
     assert_int_equal(pk_memory_copy_text(provenance, strlen(provenance), &m->provenance), PK_OK);
 }
 
-static pk_status check_weight(void *user, const char *name, pk_weight *w, int32_t rows,
-                              int32_t cols, bool matrix) {
+static pk_status check_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     const filling *f = user;
-    assert_int_equal(w->rows, rows);
-    assert_int_equal(w->cols, cols);
-    assert_int_equal(w->plain, !matrix);
-    assert_int_equal(w->type, matrix ? f->type : PK_F32);
+    assert_int_equal(w->rows, spec->rows);
+    assert_int_equal(w->cols, spec->cols);
+    assert_int_equal(w->plain, !spec->matrix);
+    assert_int_equal(w->type, spec->matrix ? f->type : PK_F32);
     assert_int_equal((uintptr_t)w->data % 64, 0);
-    for (int32_t row = 0; row < rows; row++)
-        for (int32_t col = 0; col < cols; col++) {
-            const float want = value_of(name, row, col), got = pk_weight_get(w, row, col);
-            const float room = matrix && f->type == PK_I8 ? 30.0f / 16 / 127 * 0.51f : 0;
+    for (int32_t row = 0; row < spec->rows; row++)
+        for (int32_t col = 0; col < spec->cols; col++) {
+            const float want = value_of(spec->name, row, col), got = pk_weight_get(w, row, col);
+            const float room = spec->matrix && f->type == PK_I8 ? 30.0f / 16 / 127 * 0.51f : 0;
             assert_true(got >= want - room && got <= want + room);
         }
     return PK_OK;

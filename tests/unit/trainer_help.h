@@ -199,12 +199,10 @@ static inline void assert_near(double a, double b, double tolerance) {
 }
 
 /* bits of all weights of a saved model */
-static inline pk_status hash_weight(void *user, const char *name, pk_weight *w, int32_t rows,
-                                    int32_t cols, bool matrix) {
+static inline pk_status hash_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     uint64_t *hash = user;
-    (void)name, (void)matrix;
-    for (int32_t row = 0; row < rows; row++)
-        for (int32_t col = 0; col < cols; col++) {
+    for (int32_t row = 0; row < spec->rows; row++)
+        for (int32_t col = 0; col < spec->cols; col++) {
             const float x = pk_weight_get(w, row, col);
             uint32_t    bits;
             memcpy(&bits, &x, sizeof bits);
