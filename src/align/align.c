@@ -181,7 +181,7 @@ static pk_status check_outputs(const job *j) {
     return status;
 }
 
-static pk_status run(job *j) {
+static pk_status do_all(job *j) {
     PK_TRY(check(j));
     PK_TRY(check_outputs(j));
     if (j->o.load)
@@ -199,7 +199,7 @@ pk_status pk_align(const pk_align_options *opt, pk_align_report *out) {
     if (out) *out = (pk_align_report){ 0 };
     PK_NEED(opt);
     PK_READ_OPTIONS(pk_align_options, opt, &j.o);
-    const pk_status status = run(&j);
+    const pk_status status = do_all(&j);
     pk_align_model_close(&j.model);
     pk_align_corpus_free(&j.corpus);
     if (out) *out = j.report;

@@ -1,7 +1,7 @@
 /* align_corpus.h - the pairs to learn from, as numbers of words, in memory.
  *
  * Words are numbered by how often they occur, the most frequent first: what is used most then lies
- * close together. A pair with an empty or an overlong side keeps its place, with no words. */
+ * close together. A pair with an empty or an overlong side stays, with no words. */
 #ifndef PK_ALIGN_CORPUS_H
 #define PK_ALIGN_CORPUS_H
 #include "align/align_text.h"

@@ -15,7 +15,7 @@ typedef struct pk_align_model {
     pk_align_words  words[2]; /* source, target */
     pk_align_table  table[2]; /* forward, reverse */
     bool            has[2];   /* which directions there are */
-    pk_align_method method;   /* how they are made one, unless told otherwise */
+    pk_align_method method;   /* how they are made one by default */
     const void     *spm_data; /* a SentencePiece model, or NULL: words */
     size_t          spm_size;
     pk_spm         *spm;

@@ -6,10 +6,14 @@
 #define PK_ALIGN_SYMMETRISE_H
 #include "align/align_links.h"
 
-#define PK_ALIGN_METHOD_MAP(X)                                                        \
-    X(INTERSECT, "intersect")                                                         \
-    X(UNION, "union") X(GROW_DIAG, "grow-diag") X(GROW_DIAG_FINAL, "grow-diag-final") \
-        X(GROW_DIAG_FINAL_AND, "grow-diag-final-and")
+// clang-format off
+#define PK_ALIGN_METHOD_MAP(X)              \
+    X(INTERSECT,           "intersect")       \
+    X(UNION,               "union")           \
+    X(GROW_DIAG,           "grow-diag")       \
+    X(GROW_DIAG_FINAL,     "grow-diag-final") \
+    X(GROW_DIAG_FINAL_AND, "grow-diag-final-and")
+// clang-format on
 #define PK_ALIGN_METHOD_ENUM(name, text) PK_ALIGN_##name,
 typedef enum pk_align_method {
     PK_ALIGN_ONE_WAY, /* not symmetrised */

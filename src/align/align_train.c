@@ -38,9 +38,9 @@ typedef struct training {
     float                   *weight, *nulls; /* of each generated token: what a link's probability
                                                 is multiplied with to get its posterior; null's
                                                 posterior */
-    double         tension;
-    pk_align_sizes sizes;
-    double        *partial; /* of sizes or parts: sums to be added in order */
+    double                   tension;
+    pk_align_sizes           sizes;
+    double                  *partial; /* of sizes or parts: sums to be added in order */
     /* pairs are shared out in ranges */
     size_t *range, n_ranges;
     cell  **cell; /* of each thread [generated words] */

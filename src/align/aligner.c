@@ -51,7 +51,7 @@ pk_status pk_aligner_align(pk_aligner *a, pk_text source, pk_text target, const 
 
 /* ---- links that are there already ---- */
 
-typedef struct joint {
+typedef struct symmetrising {
     pk_align_reader      reader;
     pk_align_method      method;
     pk_align_links       links[2], out;
@@ -59,9 +59,9 @@ typedef struct joint {
     pk_buffer            text;
     int (*write)(void *user, const char *lines, size_t size);
     void *user;
-} joint;
+} symmetrising;
 
-static pk_status flush(joint *j) {
+static pk_status flush(symmetrising *j) {
     PK_TRY(pk_buffer_status(&j->text));
     if (j->text.size && j->write(j->user, j->text.data, j->text.size) != 0)
         PK_FAIL(PK_CANCELLED, "cancelled by the caller");
@@ -69,7 +69,7 @@ static pk_status flush(joint *j) {
     return PK_OK;
 }
 
-static pk_status next_pair(joint *j, bool *ended) {
+static pk_status next_pair(symmetrising *j, bool *ended) {
     pk_text pair[2];
     PK_TRY(pk_align_reader_next(&j->reader, pair));
     *ended = !pair[0].data;
@@ -83,7 +83,7 @@ static pk_status next_pair(joint *j, bool *ended) {
     return PK_OK;
 }
 
-static pk_status symmetrise_all(joint *j) {
+static pk_status symmetrise_all(symmetrising *j) {
     for (bool ended = false;;) {
         PK_TRY(next_pair(j, &ended));
         if (ended) return flush(j);
@@ -99,7 +99,7 @@ pk_status pk_align_symmetrise_files(const char *forward, const char *reverse, co
                                     int (*write)(void *user, const char *lines, size_t size),
                                     void *user) {
     const char *const path[2] = { forward, reverse };
-    joint             j = { .write = write, .user = user };
+    symmetrising      j = { .write = write, .user = user };
     if (!forward || !reverse || !method || !write)
         PK_FAIL(PK_ARGUMENT, "symmetrising needs two files, a method and where to write");
     PK_TRY(pk_align_method_find(method, &j.method));
