@@ -87,20 +87,6 @@ def main():
         seed('align', name, align(extra))
     for i, spec in enumerate(('greedy', 'beam:size=4,rules=hf', 'beam:size=2,length_penalty=0.6', 'jacobi:window=8')):
         seed('options', str(i), spec.encode())
-    seed('align_model', 'union', alignment('--symmetrise', 'union'))
-    seed('align_model', 'reverse', alignment('-r'))
-
-
-def alignment(*options):
-    """A model of three pairs of made-up words; byte 1: its hashes are set right, see align_model_fuzz.c."""
-    pairs, path = os.path.join('build', 'seed.pairs'), os.path.join('build', 'seed.align')
-    with open(pairs, 'w') as f:
-        f.write('s1 s2 ||| t1 t2\ns1 ||| t1\ns2 s3 ||| a t2\n')
-    subprocess.run([PRONK, 'align', '-q', '-i', pairs, '--save', path, *options], check=True, stdout=subprocess.DEVNULL)
-    data = b'\x01' + read(path)
-    os.remove(pairs)
-    os.remove(path)
-    return data
 
 
 def made_by(*arguments, path='build/seed', text=b''):
