@@ -466,6 +466,9 @@ static void a_prefix_with_too_many_sentences_is_refused(void **state) {
     assert_string_equal(whole, split);
     free(whole), free(split);
     pk_translator_close(t);
+    pk_model_close(m);
+}
+
 #define NI_HAO "\xE4\xBD\xA0\xE5\xA5\xBD" /* one unknown token on both sides */
 
 /* the prefix makes an unknown token come out; the source has nothing else to look at */
