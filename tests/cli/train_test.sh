@@ -84,11 +84,11 @@ vocabularies() {
     cmp -s "$dir/v.spm" "$dir/w.spm" && ok "vocab: both are the same" || bad "vocab: both are the same" "they differ"
     run vocab -q -i "$DATA/tiny.train.en" $size --type bpe -o "$dir/w.spm"
     worked "vocab: bpe"
-    refused "vocab: too small for bytes" 2 "256 bytes and its characters need 3" \
+    refused "vocab: too small for bytes" 2 "256 bytes and its characters need 296" \
         vocab -q -i "$DATA/tiny.train.en" --size 250 -o "$dir/never.spm"
     refused "vocab: bytes or none" 2 "give one of them" \
         vocab -q -i "$DATA/tiny.train.en" --byte-fallback --no-byte-fallback -o "$dir/never.spm"
-    run vocab -i "$DATA/tiny.train.en" --size 250 --no-byte-fallback -o "$dir/w.spm"
+    run vocab -i "$DATA/tiny.train.en" "$DATA/tiny.train.de" --size 250 --no-byte-fallback -o "$dir/w.spm"
     worked "vocab: no bytes"
     grep -q "99\.[0-9]* % of the text's characters have pieces .* unknown" "$dir/err" && ok "vocab: what is covered" ||
         bad "vocab: what is covered" "$(cat "$dir/err")"
