@@ -171,7 +171,7 @@ typedef struct helper {
 
 static void *help(void *context) {
     helper *h = context;
-    pk_worker_run(h->w, h->q, &h->w->opt.plan);
+    pk_worker_serve(h->w, h->q, &h->w->opt.plan);
     return NULL;
 }
 
@@ -182,7 +182,7 @@ static void run_workers(pk_worker *w, int32_t workers, pk_queue *q) {
         h[i] = (helper){ .w = &w[i], .q = q };
         if (pthread_create(&h[i].thread, NULL, help, &h[i])) or_stop(PK_NO_MEMORY, "no thread");
     }
-    pk_worker_run(&w[0], q, &w[0].opt.plan);
+    pk_worker_serve(&w[0], q, &w[0].opt.plan);
     for (int32_t i = 1; i < workers; i++) pthread_join(h[i].thread, NULL);
     for (int32_t i = 0; i < workers; i++) or_stop(w[i].status, w[i].error);
 }
@@ -272,8 +272,8 @@ static void decoding(const settings *s, const char *shape, const pk_network *net
     }
 }
 
-static void tell_single(const settings *s, const char *what, const char *shape, double *took,
-                        int runs) {
+static void print_single(const settings *s, const char *what, const char *shape, double *took,
+                         int runs) {
     const double middle = median(took, runs);
     printf("{\"case\":\"%s\",\"shape\":\"%s\",\"backend\":\"%s\",\"type\":\"%s\",\"runs\":%d,"
            "\"median_us\":%.3f,\"least_us\":%.3f,\"most_us\":%.3f}\n",
@@ -293,7 +293,7 @@ static void run_both_ways(pk_session *session, int32_t sentence, uint64_t *seed)
         pk_ask_add(
             &pass,
             (pk_ask){ .token = random_token(seed), .pos = i, .parent = i, .block = 1, .top_k = 1 });
-    OR_STOP(pk_session_run(session, &(pk_request){ sentence, &pass }, 1));
+    OR_STOP(pk_session_decode(session, &(pk_request){ sentence, &pass }, 1));
 }
 
 /* the encoder alone, and the decoder's bidirectional pass alone */
@@ -322,8 +322,8 @@ static void singles(const settings *s, const char *shape, const pk_network *net)
         pk_session_forget(w.session, sentence);
         pk_job_free(&job);
     }
-    tell_single(s, "encode", shape, encoding, runs);
-    tell_single(s, "pass_both_ways", shape, passing, runs);
+    print_single(s, "encode", shape, encoding, runs);
+    print_single(s, "pass_both_ways", shape, passing, runs);
     pk_worker_close(&w);
     pk_memory_give(state);
 }

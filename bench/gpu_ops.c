@@ -118,7 +118,7 @@ static double seconds_of(bench *b) {
     return best;
 }
 
-static void tell(bench *b, const char *name) {
+static void report(bench *b, const char *name) {
     const double seconds = seconds_of(b);
     const double flops = 2.0 * (b->answers ? b->asked.n : b->x.rows) * b->w.rows * b->w.cols;
     printf("%-34s %10.1f us %8.1f TFLOP/s\n", name, 1e6 * seconds, 1e-12 * flops / seconds);
@@ -131,7 +131,7 @@ static void measure_linear(bench *b, int32_t rows, int32_t cols, int32_t outputs
     b->answers = false;
     b->x = take_rows(b, rows, cols), b->out = take_rows(b, rows, outputs);
     b->w = take_matrix(b, outputs, cols), b->bias = take_vector(b, outputs);
-    tell(b, name);
+    report(b, name);
 }
 
 static void measure_answer(bench *b, int32_t n, int32_t top_k) {
@@ -143,7 +143,7 @@ static void measure_answer(bench *b, int32_t n, int32_t top_k) {
         b->table = take_matrix(b, VOCAB, cols), b->table_bias = take_vector(b, VOCAB);
     b->w = b->table, b->bias = b->table_bias;
     b->x = take_rows(b, n, cols), b->asked = take_questions(b, n, top_k);
-    tell(b, name);
+    report(b, name);
 }
 
 int main(int argc, char **argv) {

@@ -119,7 +119,7 @@ def figures_of(case, found):
     keep = ("seconds", "lines", "lines_as_first", "target_tokens", "asks_per_pass")
     row = {key: found[key] for key in keep}
     row.update(case=case, passes=found["passes_per_sentence"] * found["lines"],
-               aside=found["aside_passes_per_sentence"] * found["lines"],
+               aside=found["probe_passes_per_sentence"] * found["lines"],
                encoder=found["time_share"]["encoder"] * found["seconds"])
     return row
 

@@ -121,9 +121,9 @@ static void take_all(bench *b) {
     b->moments = take(&b->on, sizeof(float) * 2 * rows),
     b->sums = take(&b->on, sizeof(float) * HEADS * rows);
     b->token = take_ints(b, b->rows, token_of), b->pos = take_ints(b, b->rows, pos_of);
-    b->all = (pk_attention){ .heads = HEADS, .longest_run = b->length };
-    b->all.n_runs = (b->rows + b->length - 1) / b->length;
-    b->all.query_run = b->all.key_run = take_ints(b, b->all.n_runs + 1, run_of);
+    b->all = (pk_attention){ .heads = HEADS, .longest_segment = b->length };
+    b->all.n_segments = (b->rows + b->length - 1) / b->length;
+    b->all.query_segment = b->all.key_segment = take_ints(b, b->all.n_segments + 1, run_of);
     b->all.first = take_ints(b, b->rows, first_of), b->all.count = take_ints(b, b->rows, count_of);
     b->causal = b->all, b->causal.count = take_ints(b, b->rows, seen_of);
     b->q = (pk_lesson_questions){ b->rows, NULL, b->token, NULL, 0.1f, VOCAB, 0 };
@@ -196,12 +196,12 @@ static void activate_back(bench *b) {
     b->train->activate_back(b->on.self, b->wide[2], b->wide[1], b->wide[0], PK_RELU, drop);
 }
 static void join(bench *b) {
-    b->train->join(b->on.self, b->thin[2], b->thin[3], b->thin[0], b->thin[1], drop, &b->gain,
-                   &b->shift, 1e-5f, b->moments);
+    b->train->add_norm(b->on.self, b->thin[2], b->thin[3], b->thin[0], b->thin[1], drop, &b->gain,
+                       &b->shift, 1e-5f, b->moments);
 }
 static void join_back(bench *b) {
-    b->train->join_back(b->on.self, b->thin[0], b->thin[1], false, b->d_vector, b->d_vector + DIM,
-                        b->thin[3], b->thin[2], &b->gain, b->moments, drop);
+    b->train->add_norm_back(b->on.self, b->thin[0], b->thin[1], false, b->d_vector,
+                            b->d_vector + DIM, b->thin[3], b->thin[2], &b->gain, b->moments, drop);
 }
 /* queries, keys and values are columns of one matrix, as the network has them */
 static void attend_with(bench *b, const pk_attention *see) {

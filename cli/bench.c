@@ -60,7 +60,7 @@ static uint64_t count_words(const pk_text *line) {
 }
 
 /* all sentences up to `done` that were not yet counted are done now */
-static int note_latency(void *user, size_t done, size_t in_all) {
+static int record_latency(void *user, size_t done, size_t in_all) {
     runner *r = user;
     size_t  left = done < in_all ? in_all - done : 0; /* a line may have become several */
     size_t  end = left < r->most_latency ? r->most_latency - left : 0;
@@ -75,13 +75,13 @@ static int call(job *j, runner *r, size_t first, size_t n, double *seconds) {
     pk_result      *result = NULL;
     pk_call_options options = { .size = sizeof options,
                                 .draft = r->draft.n ? r->draft.line + first : NULL,
-                                .progress = note_latency,
+                                .progress = record_latency,
                                 .user = r };
     r->most_latency = r->n_latency + n;
     r->call_began = pk_cli_seconds();
     pk_status status = pk_translate(r->translator, j->input.line + first, n, &options, &result);
     if (status != PK_OK) return pk_cli_fail_status(j->c, status);
-    note_latency(r, n, n);
+    record_latency(r, n, n);
     *seconds += pk_cli_seconds() - r->call_began;
     for (size_t i = 0; i < n; i++) r->hash[first + i] = hash_of(pk_result_text(result, i));
     pk_result_free(result);
@@ -129,7 +129,7 @@ static void subtract(pk_stats *after, const pk_stats *before) {
     after->passes -= before->passes;
     after->asks -= before->asks;
     after->sentence_passes -= before->sentence_passes;
-    after->aside_passes -= before->aside_passes;
+    after->probe_passes -= before->probe_passes;
     for (int i = 0; i < PK_N_MODULES; i++) after->seconds[i] -= before->seconds[i];
 }
 

@@ -29,8 +29,8 @@ void pk_bench_print_json(const pk_bench *b); /* a line for each case */
 void *pk_bench_share(size_t bytes);
 void  pk_bench_unshare(void *block, size_t bytes);
 /* does the work in a process of its own: its exit code, and the most memory it had resident */
-int  pk_bench_apart(const pk_cli *c, int (*work)(void *user), void *user, uint64_t *peak);
-int  pk_cli_cores(void);                     /* that this process may use */
+int pk_bench_apart(const pk_cli *c, int (*work)(void *user), void *user, uint64_t *peak);
+int pk_cli_cores(void); /* that this process may use */
 /* bytes a second that so many threads read in a sweep over 256 MB; 0 if it cannot be measured */
 double pk_cli_bandwidth(int threads);
 #endif

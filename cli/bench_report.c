@@ -13,7 +13,7 @@ static const char *const module_name[PK_N_MODULES] = { PK_MODULE_MAP(MODULE_TEXT
 
 typedef struct figures {
     double sentences, words, tokens; /* a second */
-    double passes, aside, kept;      /* a sentence; tokens in a pass */
+    double passes, probe, kept;      /* a sentence; tokens in a pass */
     double fewer, asks;              /* times fewer passes than the first case; asks in a pass */
     double bandwidth;                /* part of the machine's */
     double ratio;
@@ -33,10 +33,10 @@ static figures derive(const pk_bench *b, const pk_bench_case *k) {
     f.words = over((double)b->words, k->seconds);
     f.tokens = over((double)s->target_tokens / runs, k->seconds);
     f.passes = over((double)s->sentence_passes, (double)s->sentences);
-    f.aside = over((double)s->aside_passes, (double)s->sentences);
+    f.probe = over((double)s->probe_passes, (double)s->sentences);
     f.kept = over((double)s->target_tokens, (double)s->sentence_passes);
     f.fewer = over((double)b->cases[0].stats.sentence_passes, (double)s->sentence_passes);
-    f.asks = over((double)s->asks, (double)(s->sentence_passes + s->aside_passes));
+    f.asks = over((double)s->asks, (double)(s->sentence_passes + s->probe_passes));
     f.bandwidth = over(over(read, k->seconds), b->bandwidth);
     f.ratio = over(b->cases[0].seconds, k->seconds);
     for (int i = 0; i < PK_N_MODULES; i++) all += s->seconds[i];
@@ -77,7 +77,7 @@ void pk_bench_print_table(const pk_bench *b) {
     ROW("  p99", "%.1f ms", 1e3 * k->p99);
     ROW("passes per sentence", "%.2f", f.passes);
     ROW("  times fewer than in the first", "%.2fx", f.fewer);
-    ROW("  aside", "%.2f", f.aside);
+    ROW("  probe", "%.2f", f.probe);
     ROW("asks per pass", "%.2f", f.asks);
     ROW("tokens kept per pass", "%.3f", f.kept);
     ROW("bandwidth used", "%.1f %%", 100 * f.bandwidth);
@@ -112,7 +112,7 @@ static json_t *json_case(const pk_bench *b, const pk_bench_case *k, const figure
         "draft", k->draft && *k->draft ? k->draft : NULL, "latency_from",
         c->batch == 1 ? "call of one line" : "call of many lines", "interleave", (int)c->interleave,
         "passes_per_sentence", f->passes, "passes_fewer_than_first", f->fewer,
-        "aside_passes_per_sentence", f->aside, "asks_per_pass", f->asks, "tokens_kept_per_pass",
+        "probe_passes_per_sentence", f->probe, "asks_per_pass", f->asks, "tokens_kept_per_pass",
         f->kept, "target_tokens", (json_int_t)(k->stats.target_tokens / (uint64_t)c->repeat),
         "peak_memory_bytes", (json_int_t)k->peak_bytes, "device_memory_bytes",
         (json_int_t)k->stats.device_bytes, "load_seconds", k->load, "bandwidth_fraction",

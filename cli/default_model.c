@@ -10,8 +10,7 @@
 
 #include "cli.h"
 
-static const char *const places[] = { "../models/en-de.pronk",
-                                      "../share/pronk/models/en-de.pronk" };
+static const char *const paths[] = { "../models/en-de.pronk", "../share/pronk/models/en-de.pronk" };
 
 char *pk_cli_default_model(void) {
     char        program[PATH_MAX], path[PATH_MAX + 64];
@@ -23,8 +22,8 @@ char *pk_cli_default_model(void) {
     char *slash = strrchr(program, '/');
     if (!slash) return NULL;
     *slash = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        snprintf(path, sizeof path, "%s/%s", program, places[i]);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        snprintf(path, sizeof path, "%s/%s", program, paths[i]);
         if (access(path, R_OK) == 0) return strdup(path);
     }
     return NULL;

@@ -28,7 +28,7 @@ static void warn(const pk_cli *c, uint64_t n, const char *what) {
     if (n) pk_cli_warn(c, "warning: %" PRIu64 " line%s %s", n, n == 1 ? "" : "s", what);
 }
 
-static void report(state *s, const pk_distill_report *r) {
+static void print_report(state *s, const pk_distill_report *r) {
     pk_progress_end(&s->progress);
     if (r->resumed)
         pk_cli_warn(s->c, "%" PRIu64 " line%s there already, %" PRIu64 " new", r->resumed,
@@ -59,7 +59,7 @@ int pk_cli_distill(pk_cli *c) {
                                        .progress = draw,
                                        .user = &s };
         pk_status status = pk_distill(models.model[0], c->input, c->output, &options, &counts);
-        report(&s, &counts);
+        print_report(&s, &counts);
         if (status != PK_OK) code = pk_cli_fail_status(c, status);
     }
     pk_cli_close_models(&models);

@@ -375,7 +375,7 @@ const pk_cli_verb pk_cli_verbs[] = {
       "Shares of time are summed over workers.\n"
       "Each case has a process of its own: peak memory and load time are that case's alone. Load time is "
       "that of a file which is in the system's memory already.\n"
-      "Passes are decoder runs a sentence took part in; those aside only found out what a method "
+      "Passes are decoder runs a sentence took part in; probes only found out what a method "
       "presumes (pj: the length) and are not counted among them. "
       "A strategy that remembers the document (jacobi) knows the lines of the warm-up and of earlier runs.",
       "pronk bench -m en-de.pronk -i news.en --batch 1 --decode greedy --decode beam:size=4" },

@@ -23,7 +23,7 @@ typedef struct training {
     pk_progress   progress;
     sigset_t      signals; /* that stop it; blocked */
     atomic_bool   stopped;
-    bool          ranks; /* started by mpirun */
+    bool          ranks;   /* started by mpirun */
     bool          watched; /* while data is prepared, by this thread: */
     pthread_t     watcher;
     atomic_bool   prepared;

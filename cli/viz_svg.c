@@ -69,7 +69,7 @@ void pk_viz_svg_style(pk_line_writer *w) { pk_viz_put(w, style); }
 static double middle(const layout *l, size_t i) { return (l->x[i] + l->x[i + 1]) / 2; }
 
 /* how far the handles of an arc reach above the tokens */
-static double reach(const layout *l, size_t from, size_t to) {
+static double arc_height(const layout *l, size_t from, size_t to) {
     const double h = 18 + 0.3 * (middle(l, to) - middle(l, from));
     return h < HIGHEST ? h : HIGHEST;
 }
@@ -95,7 +95,7 @@ static layout arrange(const pk_viz *v, double left) {
     l.x[0] = left;
     for (size_t i = 0; i < v->n; i++) l.x[i + 1] = l.x[i] + column_width(v, i);
     for (size_t e = 0; e < v->n_edges; e++) {
-        const double h = reach(&l, (size_t)v->edge[e][0], (size_t)v->edge[e][1]);
+        const double h = arc_height(&l, (size_t)v->edge[e][0], (size_t)v->edge[e][1]);
         if (0.75 * h > l.graph) l.graph = 0.75 * h;
     }
     l.graph += 12;
@@ -145,7 +145,7 @@ static void put_arcs(pk_line_writer *w, const layout *l, size_t to) {
         const int32_t from = v->edge[e][0];
         if (v->edge[e][1] != (int32_t)to) continue;
         const double a = middle(l, (size_t)from) + 6, b = middle(l, to) - 6, y = l->graph;
-        const double up = y - reach(l, (size_t)from, to);
+        const double up = y - arc_height(l, (size_t)from, to);
         pk_writer_print(w, "<path class=\"arc%s\" marker-end=\"url(#tip)\" ",
                         from == nearest ? "" : " far");
         pk_writer_print(w, "d=\"M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f\"/>", a, y, a, up, b, up,

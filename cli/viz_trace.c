@@ -40,7 +40,7 @@ static void add_pass(pk_viz *v, const pk_trace_pass *pass) {
 void pk_viz_trace(void *user, const pk_trace_pass *pass) {
     pk_viz *v = user;
     if (pass->sentence + 1 > v->sentences) v->sentences = pass->sentence + 1;
-    if (!pass->aside && pass->sentence == 0) add_pass(v, pass);
+    if (!pass->probe && pass->sentence == 0) add_pass(v, pass);
 }
 
 const pk_viz_cell *pk_viz_at(const pk_viz *v, size_t pass, size_t position) {
@@ -87,7 +87,7 @@ static pk_viz_guess judge(const pk_viz *v, const pk_viz_ask *a) {
 }
 
 /* an ask that follows another of its pass was fed a guess at the position before */
-static void note_guess(pk_viz *v, size_t pass, const pk_viz_ask *a) {
+static void record_guess(pk_viz *v, size_t pass, const pk_viz_ask *a) {
     const int32_t before = a->position - 1;
     if (a->parent < 0 || before < 0 || (size_t)before >= v->n) return;
     pk_viz_cell       *cell = cell_at(v, pass, (size_t)before);
@@ -98,7 +98,7 @@ static void note_guess(pk_viz *v, size_t pass, const pk_viz_ask *a) {
 }
 
 /* `shown`: for each position the ask of this pass that its cell shows */
-static void note_answer(pk_viz *v, size_t pass, pk_viz_ask *a, const pk_viz_ask **shown) {
+static void record_answer(pk_viz *v, size_t pass, pk_viz_ask *a, const pk_viz_ask **shown) {
     if (a->position < 0 || (size_t)a->position >= v->n) return;
     const size_t position = (size_t)a->position;
     const int    had = shown[position] ? weight(v, shown[position]) : -1;
@@ -119,8 +119,8 @@ static void read_pass(pk_viz *v, size_t pass, const pk_viz_ask **shown) {
     memset(shown, 0, (v->n + 1) * sizeof *shown);
     for (size_t i = v->first[pass - 1]; i < v->first[pass]; i++) {
         v->ask[i].accepted = stands(v, pass, &v->ask[i]);
-        note_answer(v, pass, &v->ask[i], shown);
-        note_guess(v, pass, &v->ask[i]);
+        record_answer(v, pass, &v->ask[i], shown);
+        record_guess(v, pass, &v->ask[i]);
     }
     for (size_t i = 0; i < v->n; i++)
         if (v->token[i].fixed && v->token[i].fixed < (int32_t)pass)

@@ -141,7 +141,7 @@ typedef struct pk_trace_ask {                   /* one position run through the 
 } pk_trace_ask;
 typedef struct pk_trace_pass {                  /* one pass over one sentence */
     size_t              text, sentence;         /* which text of the call, which sentence of it */
-    int32_t             aside;                  /* 1: only finds a length (see docs/decoding.md, pj) */
+    int32_t             probe;                  /* 1: only finds a length (see docs/decoding.md, pj) */
     int32_t             done;                   /* 1: the sentence's last pass */
     int32_t             n;
     const pk_trace_ask *ask;                    /* valid during the callback */
@@ -200,7 +200,7 @@ typedef struct pk_stats {
     uint64_t texts, sentences, source_tokens, target_tokens;
     uint64_t passes, asks;                      /* decoder passes; positions run through the decoder */
     uint64_t sentence_passes;                   /* passes, counted once for each sentence in them */
-    uint64_t aside_passes;                      /* of those, not counted: they only found a length */
+    uint64_t probe_passes;                      /* of those, not counted: they only found a length */
     uint64_t decoder_weight_bytes;              /* read by one decoder pass */
     uint64_t device_bytes;                      /* memory taken on GPUs */
     uint64_t repaired, wrapped;                 /* texts with invalid UTF-8; sentences over the limit */

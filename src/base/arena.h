@@ -17,10 +17,10 @@ static inline pk_status pk_arena_open(pk_arena *a, size_t bytes) {
     return PK_TAKE(&a->base, bytes);
 }
 
-static inline size_t pk_arena_round(size_t bytes) { return (bytes + 63) / 64 * 64; }
+static inline size_t pk_arena_aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 static inline void *pk_arena_take(pk_arena *a, size_t bytes) {
-    const size_t need = pk_arena_round(bytes);
+    const size_t need = pk_arena_aligned(bytes);
     assert(a->used <= a->size);
     if (need < bytes || need > a->size - a->used) {
         if (!a->short_of) a->short_of = need - (a->size - a->used);

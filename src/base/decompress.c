@@ -190,7 +190,7 @@ void pk_decompressor_close(pk_decompressor *d) {
     pk_memory_give(d);
 }
 
-pk_status pk_decompressor_run(pk_decompressor *d, pk_flow *f, bool last) {
+pk_status pk_decompressor_feed(pk_decompressor *d, pk_flow *f, bool last) {
     return d->kind->run(d, f, last);
 }
 

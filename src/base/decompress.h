@@ -22,7 +22,7 @@ typedef struct pk_flow {
 } pk_flow;
 /* Goes on until the input is used up or the room is full. last: no more input will come. Damaged
  * data: PK_FORMAT. */
-pk_status pk_decompressor_run(pk_decompressor *d, pk_flow *f, bool last);
+pk_status pk_decompressor_feed(pk_decompressor *d, pk_flow *f, bool last);
 /* whether the data may end here; false: something is missing */
 bool pk_decompressor_whole(const pk_decompressor *d);
 #endif

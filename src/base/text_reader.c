@@ -90,7 +90,7 @@ static pk_status make_room(pk_text_reader *r) {
 static pk_status decompress(pk_text_reader *r) {
     pk_flow         f = { r->input + r->at, r->n_input - r->at, (unsigned char *)r->text + r->end,
                           r->room - r->end };
-    const pk_status status = pk_decompressor_run(r->decompressor, &f, r->input_ended);
+    const pk_status status = pk_decompressor_feed(r->decompressor, &f, r->input_ended);
     if (status != PK_OK) {
         pk_fail_context("%s", r->path);
         return status;

@@ -87,7 +87,7 @@ static pk_status read_metadata(const json_t *metadata, pk_stored *out) {
 }
 
 /* by address; of two that begin together the empty one comes first, so that both can tile */
-static int by_place(const void *a, const void *b) {
+static int by_offset(const void *a, const void *b) {
     const pk_stored_tensor *x = *(const pk_stored_tensor *const *)a;
     const pk_stored_tensor *y = *(const pk_stored_tensor *const *)b;
     if (x->data != y->data) return (const char *)x->data < (const char *)y->data ? -1 : 1;
@@ -101,7 +101,7 @@ static pk_status check_tiling(const pk_stored *s, const unsigned char *data, siz
     pk_status                status = PK_OK;
     PK_TRY(PK_TAKE(&order, s->n));
     for (size_t i = 0; i < s->n; i++) order[i] = &s->tensor[i];
-    if (s->n) qsort(order, s->n, sizeof *order, by_place);
+    if (s->n) qsort(order, s->n, sizeof *order, by_offset);
     for (size_t i = 0; i < s->n && status == PK_OK; i++) {
         if (order[i]->data != at)
             status = pk_fail_with(PK_FORMAT, "tensor \"%s\": its data %s", order[i]->name,

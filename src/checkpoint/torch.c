@@ -240,7 +240,7 @@ static pk_status list_storages(reader *r, const pk_pickle_value *dict) {
 }
 
 /* one storage: its number of elements in 8 bytes, then the elements */
-static pk_status place_storage(const reader *r, storage *s, size_t *at) {
+static pk_status locate_storage(const reader *r, storage *s, size_t *at) {
     uint64_t n = 0;
     if (r->size - *at < 8) PK_FAIL(PK_FORMAT, "ends before its storages (truncated file?)");
     for (size_t i = 0; i < 8; i++) n |= (uint64_t)r->data[*at + i] << (8 * i);
@@ -254,12 +254,12 @@ static pk_status place_storage(const reader *r, storage *s, size_t *at) {
 }
 
 /* storages follow one another in the order of the list of keys */
-static pk_status place_storages(reader *r, const pk_pickle_value *keys, size_t at) {
+static pk_status locate_storages(reader *r, const pk_pickle_value *keys, size_t at) {
     if (keys->kind != PK_PICKLE_LIST) PK_FAIL(PK_FORMAT, "broken list of storages");
     for (size_t i = 0; i < keys->n; i++) {
         storage *s = find_listed(r, keys->item[i]);
         if (!s) PK_FAIL(PK_FORMAT, "a storage that belongs to no tensor");
-        PK_TRY(place_storage(r, s, &at));
+        PK_TRY(locate_storage(r, s, &at));
     }
     return PK_OK;
 }
@@ -273,7 +273,7 @@ static pk_status read_chain(reader *r, pk_stored *out) {
         PK_FAIL(PK_UNSUPPORTED, "not a state dict: save model.state_dict() alone");
     PK_TRY(next_pickle(r, &at, &keys));
     PK_TRY(list_storages(r, dict));
-    PK_TRY(place_storages(r, keys, at));
+    PK_TRY(locate_storages(r, keys, at));
     return read_state_dict(r, dict, out);
 }
 

@@ -52,7 +52,7 @@ struct pk_loader {
 };
 
 /* ---- where in the sequence ---- */
-static pk_status note_base(pk_loader *l, uint64_t base) {
+static pk_status add_base(pk_loader *l, uint64_t base) {
     PK_TRY(PK_RESERVE(&l->base, l->n_base + 1, &l->base_room));
     l->base[l->n_base++] = base;
     return PK_OK;
@@ -61,7 +61,7 @@ static pk_status note_base(pk_loader *l, uint64_t base) {
 static pk_status make_plan(pk_loader *l, uint64_t epoch) {
     l->epoch = UINT64_MAX; /* none, should this fail */
     PK_TRY(pk_batch_plan_make(&l->plan, &l->settings, epoch));
-    if (epoch + 1 == l->n_base) PK_TRY(note_base(l, l->base[epoch] + l->plan.n_batches));
+    if (epoch + 1 == l->n_base) PK_TRY(add_base(l, l->base[epoch] + l->plan.n_batches));
     l->epoch = epoch;
     return PK_OK;
 }
@@ -272,7 +272,7 @@ static pk_status open_all(pk_loader *l, const pk_loader_options *o, const pk_voc
     if (o->sampling > 0) PK_TRY(pk_batch_stretch(&l->filler, &l->settings.stretch));
     l->n_threads = o->sampling > 0 && o->threads > 1 ? (size_t)o->threads : 1;
     PK_TRY(PK_TAKE(&l->thread, l->n_threads));
-    PK_TRY(note_base(l, 0));
+    PK_TRY(add_base(l, 0));
     return start(l, l->first);
 }
 

@@ -158,9 +158,9 @@ static void collect_row(pk_beam *s, int32_t i, const pk_answer *a, int32_t top_k
     const int32_t     room = candidates_of(s, s->width);
     const float       score = s->rows[i].score;
     for (int32_t j = 0; j < top_k && a->top[j].token != PK_NO_TOKEN; j++) {
-        const float             told = a->top[j].logp;
-        const pk_beam_candidate c = { i, a->top[j].token, score + (told + w.search),
-                                      told + w.model };
+        const float             logp = a->top[j].logp;
+        const pk_beam_candidate c = { i, a->top[j].token, score + (logp + w.search),
+                                      logp + w.model };
         if (!pk_beam_offer(s, c, room)) break; /* they come best first: the rest is worse */
     }
     for (int32_t j = 0; j < special->n_penalised; j++) {

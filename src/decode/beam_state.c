@@ -40,8 +40,8 @@ static pk_status take_lists(pk_beam *s, size_t size) {
     return PK_OK;
 }
 
-pk_status pk_beam_take(pk_beam *s, int32_t n_places) {
-    const size_t        size = (size_t)n_places;
+pk_status pk_beam_take(pk_beam *s, int32_t width) {
+    const size_t        size = (size_t)width;
     pk_constraint_rules rules = s->by->constraint;
     if (s->src.model->renormalise) rules.renormalise = true;
     if (size == 1) rules.on_logits = true; /* a beam of one is greedy search, also in hf */

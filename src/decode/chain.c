@@ -19,14 +19,14 @@ int32_t pk_chain_propose(pk_chain *c, pk_pass *pass) {
     const int32_t left = c->n - c->fed;
     c->asked = left < pass->room ? left : pass->room;
     for (int32_t i = c->fed; i < c->fed + c->asked; i++) {
-        const bool tell = c->logp && i >= c->n_free;
+        const bool scored = c->logp && i >= c->n_free;
         parent = pk_ask_add(pass, (pk_ask){ .token = i ? c->token[i - 1] : c->start,
                                             .pos = i,
                                             .parent = parent,
-                                            .logp = tell,
+                                            .logp = scored,
                                             .attention = c->attention,
-                                            .target = tell ? c->token + i : NULL,
-                                            .n_target = tell });
+                                            .target = scored ? c->token + i : NULL,
+                                            .n_target = scored });
     }
     return parent;
 }
@@ -34,8 +34,8 @@ int32_t pk_chain_propose(pk_chain *c, pk_pass *pass) {
 bool pk_chain_absorb(pk_chain *c, const pk_pass *pass, pk_output *out) {
     for (int32_t i = 1; i <= c->asked; i++, c->fed++) {
         const pk_answer *a = &pass->answer[i];
-        const bool       told = c->logp && c->fed >= c->n_free;
-        pk_output_add(out, c->token[c->fed], told ? a->target_logp[0] : 0, a->attention);
+        const bool       scored = c->logp && c->fed >= c->n_free;
+        pk_output_add(out, c->token[c->fed], scored ? a->target_logp[0] : 0, a->attention);
     }
     return pass->n > c->asked;
 }

@@ -57,18 +57,18 @@ pk_status pk_guess_begin(pk_guess *g, int32_t init, const pk_source *src) {
     pk_rates_begin(&g->own);
     g->rates = g->ngrams ? &g->ngrams->rates : &g->own;
     /* what follows the free prefix (a language) is the text */
-    g->place[PK_GUESS_DRAFT] = (pk_place){ .token = src->draft,
-                                           .n = src->draft ? src->n_draft : 0,
-                                           .when = src->n_free_prefix };
-    g->place[PK_GUESS_COPY] = (pk_place){ .token = src->token,
-                                          .n = src->token ? text_length(src) : 0,
-                                          .when = src->n_free_prefix };
-    g->place[PK_GUESS_SHIFT] = (pk_place){ .token = g->said };
+    g->cursor[PK_GUESS_DRAFT] = (pk_cursor){ .token = src->draft,
+                                             .n = src->draft ? src->n_draft : 0,
+                                             .when = src->n_free_prefix };
+    g->cursor[PK_GUESS_COPY] = (pk_cursor){ .token = src->token,
+                                            .n = src->token ? text_length(src) : 0,
+                                            .when = src->n_free_prefix };
+    g->cursor[PK_GUESS_SHIFT] = (pk_cursor){ .token = g->said };
     return PK_OK;
 }
 
 /* tokens just before p that are also the last of n output tokens */
-static int32_t match(const pk_place *text, int32_t p, const int32_t *output, int32_t n) {
+static int32_t match(const pk_cursor *text, int32_t p, const int32_t *output, int32_t n) {
     int32_t m = 0;
     while (m < LONGEST_MATCH && m < p && m < n && text->token[p - 1 - m] == output[n - 1 - m]) m++;
     return m;
@@ -82,7 +82,7 @@ static int32_t strength(int32_t m, int32_t at, int32_t expected, int32_t n) {
 }
 
 /* the place to read on from after n output tokens; moves there; returns what speaks for it */
-static int32_t find(pk_place *text, const int32_t *output, int32_t n) {
+static int32_t find(pk_cursor *text, const int32_t *output, int32_t n) {
     const int32_t expected = text->at + n - text->when;
     int32_t       longest = 0, at = expected;
     for (int32_t p = 1; p <= text->n; p++) {
@@ -97,7 +97,7 @@ static int32_t find(pk_place *text, const int32_t *output, int32_t n) {
     return strength(longest, at, expected, n);
 }
 
-static pk_suggestion read_on(pk_place *text, int32_t source, const int32_t *output, int32_t n) {
+static pk_suggestion read_on(pk_cursor *text, int32_t source, const int32_t *output, int32_t n) {
     const int32_t reason = text->n ? find(text, output, n) : 0;
     const bool    inside = text->at >= 0 && text->at < text->n;
     return (pk_suggestion){ inside ? text->token[text->at] : PK_NO_TOKEN,
@@ -116,14 +116,14 @@ static pk_suggestion from_ngrams(const pk_guess *g, const int32_t *history, int3
 }
 
 /* what one source thinks follows n output tokens, `ahead` of which are guesses themselves */
-static pk_suggestion suggest(pk_guess *g, pk_place *place, int32_t source, const int32_t *history,
+static pk_suggestion suggest(pk_guess *g, pk_cursor *cursor, int32_t source, const int32_t *history,
                              int32_t n, int32_t ahead) {
     pk_suggestion s = { PK_NO_TOKEN, 0 };
     if (!(sources_of[g->init] >> source & 1)) return s;
     if (source == PK_GUESS_NGRAM)
         s = from_ngrams(g, history, n + 1);
     else if (source != PK_GUESS_PAD)
-        s = read_on(&place[source], source, history + 1, n);
+        s = read_on(&cursor[source], source, history + 1, n);
     else if (g->init == PK_INIT_PAD || ahead < PADS_OF_SHIFT)
         s = (pk_suggestion){ g->pad, PK_GUESS_PAD * PK_GUESS_STRENGTHS };
     if (s.token >= g->vocab) s.token = PK_NO_TOKEN; /* another vocabulary on the source side */
@@ -138,13 +138,13 @@ static float worth(const pk_guess *g, const pk_suggestion *s) {
     return pk_rates_of(g->rates, s->kind == pad ? said : s->kind);
 }
 
-/* all sources speak about one place; returns the best of them, or NULL */
-static const pk_suggestion *hear(pk_guess *g, pk_place *place, const int32_t *history, int32_t n,
+/* all sources speak about one cursor; returns the best of them, or NULL */
+static const pk_suggestion *hear(pk_guess *g, pk_cursor *cursor, const int32_t *history, int32_t n,
                                  int32_t ahead) {
     const pk_suggestion *best = NULL;
     for (int32_t source = 0; source < PK_GUESS_SOURCES; source++) {
         pk_suggestion *s = &g->suggestion[ahead][source];
-        *s = suggest(g, place, source, history, n + ahead, ahead);
+        *s = suggest(g, cursor, source, history, n + ahead, ahead);
         if (s->token == PK_NO_TOKEN) continue;
         if (!best || (source != PK_GUESS_PAD && worth(g, s) > worth(g, best))) best = s;
     }
@@ -161,13 +161,14 @@ static bool probe(pk_guess *g, int32_t width) {
 
 int32_t pk_guess_fill(pk_guess *g, int32_t *history, int32_t n, int32_t room, int32_t width,
                       const pk_pass *pass) {
-    pk_place place[PK_GUESS_SOURCES]; /* moves on with the guesses; the true one with the output */
-    float    rate[PK_GUESS_MOST], chance = 1;
-    int32_t  most = width && width - 1 < room ? width - 1 : room, found = 0;
+    pk_cursor
+            cursor[PK_GUESS_SOURCES]; /* moves on with the guesses; the true one with the output */
+    float   rate[PK_GUESS_MOST], chance = 1;
+    int32_t most = width && width - 1 < room ? width - 1 : room, found = 0;
     if (most > PK_GUESS_MOST) most = PK_GUESS_MOST;
     for (g->n = 0; found == g->n && g->n < most && (width || chance > UNLIKELY); g->n++) {
-        if (g->n == 1) memcpy(place, g->place, sizeof place);
-        const pk_suggestion *best = hear(g, g->n ? place : g->place, history, n, g->n);
+        if (g->n == 1) memcpy(cursor, g->cursor, sizeof cursor);
+        const pk_suggestion *best = hear(g, g->n ? cursor : g->cursor, history, n, g->n);
         if (!best || best->token == g->eos) continue; /* after the end there is nothing to ask */
         history[n + found + 1] = best->token;
         rate[found] = worth(g, best);
@@ -188,7 +189,7 @@ void pk_guess_learn(pk_guess *g, const int32_t *history, int32_t n, int32_t now,
         }
     if (n_said == 0) return;
     memcpy(g->said, said, (size_t)n_said * sizeof *said);
-    g->place[PK_GUESS_SHIFT] = (pk_place){ .token = g->said, .n = n_said, .when = now };
+    g->cursor[PK_GUESS_SHIFT] = (pk_cursor){ .token = g->said, .n = n_said, .when = now };
 }
 
 void pk_guess_finish(pk_guess *g, const int32_t *history, int32_t n) {

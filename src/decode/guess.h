@@ -20,11 +20,11 @@ enum pk_init {
 extern const char *const pk_init_choices[];
 
 /* A text to read on in. It finds its place again by the last tokens of the output. */
-typedef struct pk_place {
+typedef struct pk_cursor {
     const int32_t *token; /* (n) */
     int32_t        n;
     int32_t        at, when; /* token[at] was expected to follow `when` output tokens */
-} pk_place;
+} pk_cursor;
 
 typedef struct pk_suggestion {
     int32_t token; /* PK_NO_TOKEN: nothing to say */
@@ -33,7 +33,7 @@ typedef struct pk_suggestion {
 
 typedef struct pk_guess { /* for one sentence */
     int32_t    init, vocab, eos, pad;
-    pk_place   place[PK_GUESS_SOURCES]; /* of draft, shift and copy */
+    pk_cursor  cursor[PK_GUESS_SOURCES]; /* of draft, shift and copy */
     int32_t    said[PK_GUESS_MOST];
     pk_ngrams *ngrams; /* borrowed, or NULL */
     pk_rates  *rates;  /* of the document, or own */

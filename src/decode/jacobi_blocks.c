@@ -84,7 +84,7 @@ static void propose(void *p, pk_pass *pass) {
     state        *s = p;
     pk_window    *w = &s->window;
     const int32_t room = pk_window_room(w, pass);
-    pass->aside = s->counting;
+    pass->probe = s->counting;
     pk_window_propose(w, pass, at_most(s->last - 1 - w->n, room));
 }
 

@@ -48,12 +48,12 @@ static uint32_t hash(const int32_t *token, int32_t order) {
 }
 
 /* the upper bits choose the place, all of them tell who is there */
-static pk_ngram *place(const pk_ngrams *g, uint32_t h) { return &g->entry[h >> (32 - g->bits)]; }
+static pk_ngram *bucket(const pk_ngrams *g, uint32_t h) { return &g->entry[h >> (32 - g->bits)]; }
 
 static void vote(pk_ngrams *g, const int32_t *token, int32_t order) {
     const uint32_t h = hash(token, order);
     const int32_t  next = token[order];
-    pk_ngram      *e = place(g, h);
+    pk_ngram      *e = bucket(g, h);
     if (e->count && e->check == h && e->next == next)
         e->count += e->count < MOST_VOTES;
     else if (e->count > 1)
@@ -72,7 +72,7 @@ int32_t pk_ngrams_next(const pk_ngrams *g, int32_t order, const int32_t *token, 
     *votes = 0;
     if (n < order) return PK_NO_TOKEN;
     const uint32_t  h = hash(token + n - order, order);
-    const pk_ngram *e = place(g, h);
+    const pk_ngram *e = bucket(g, h);
     if (!e->count || e->check != h) return PK_NO_TOKEN;
     *votes = e->count;
     return e->next;

@@ -54,7 +54,7 @@ typedef struct pk_pass {
     int32_t    n_cost;     /* cost[w]: what w asks of this sentence cost, one ask costing 1, at the */
     const float *cost;     /*   present load; w = 0 .. n_cost - 1; NULL: nothing is known */
     int32_t    follow;     /* most steps an ask that is alone in its pass may follow; 0: none */
-    bool       aside;      /* finds out what the method presumes: not one of its own passes */
+    bool       probe;      /* finds out what the method presumes: not one of its own passes */
 } pk_pass;
 
 /* Which histories to carry on with. A history is the path from the start to one token, so one token

@@ -26,7 +26,7 @@ typedef struct pk_reader { /* what reading needs to know */
     pk_splitter    *splitter, *target_splitter;
     int32_t         max_source; /* tokens of one job */
     bool            one_sentence;
-    bool            skip_long; /* a text with a sentence that is too long has no jobs */
+    bool            skip_long;      /* a text with a sentence that is too long has no jobs */
     pk_status (*alive)(void *user); /* called as a long text is read, to stop or go on; or NULL */
     void *user;
 } pk_reader;

@@ -18,14 +18,14 @@ pk_status pk_model_check_file(const pk_model *m);
 
 /* Tokens that say which languages are meant; -1: none needed. */
 typedef struct pk_language {
-    int32_t source_token;    /* put before the source */
-    int32_t target_token;    /* the output must begin with it */
+    int32_t source_token; /* put before the source */
+    int32_t target_token; /* the output must begin with it */
     /* for sentence splitting; "" when unknown */
     char source_code[16], target_code[16];
 } pk_language;
 /* from, to: ISO codes or the model's own names, or NULL. Refuses what the model does not know. */
 pk_status pk_language_choose(const pk_model *m, const char *from, const char *to, pk_language *out);
 /* several models as one; refuses those that read or write other tokens than the first */
-pk_status pk_models_join(const pk_model *first, const pk_model *const *more, size_t n_more,
-                         pk_ensemble *out);
+pk_status pk_models_ensemble(const pk_model *first, const pk_model *const *more, size_t n_more,
+                             pk_ensemble *out);
 #endif

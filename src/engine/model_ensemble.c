@@ -31,8 +31,8 @@ static pk_status check(const pk_model *first, const pk_model *other, size_t numb
     return PK_OK;
 }
 
-pk_status pk_models_join(const pk_model *first, const pk_model *const *more, size_t n_more,
-                         pk_ensemble *out) {
+pk_status pk_models_ensemble(const pk_model *first, const pk_model *const *more, size_t n_more,
+                             pk_ensemble *out) {
     const pk_network *net[PK_MOST_NETWORKS] = { &first->data.network };
     *out = (pk_ensemble){ 0 };
     if (n_more >= PK_MOST_NETWORKS)

@@ -37,7 +37,7 @@ void pk_pass_cost_learn(pk_pass_cost *c, int32_t asks, double seconds) {
     add(c, asks, seconds, 1);
 }
 
-void pk_pass_cost_tell(pk_pass_cost *c, int32_t sentences) {
+void pk_pass_cost_update(pk_pass_cost *c, int32_t sentences) {
     double fixed, each;
     line(c, &fixed, &each);
     const double share = fixed / sentences + each; /* of one sentence with one ask */

@@ -16,5 +16,5 @@ typedef struct pk_pass_cost {
 /* a pass of that many asks, of all sentences, took so long */
 void pk_pass_cost_learn(pk_pass_cost *c, int32_t asks, double seconds);
 /* fills cost[] for a pass in which that many sentences take part */
-void pk_pass_cost_tell(pk_pass_cost *c, int32_t sentences);
+void pk_pass_cost_update(pk_pass_cost *c, int32_t sentences);
 #endif

@@ -24,8 +24,8 @@ struct pk_translator {
     pk_plan         plan, scoring;
     void           *options, *scoring_options; /* strategies' fresh states */
     int32_t         n_best, n_workers, threads, threads_each;
-    bool            may_join; /* worker 0 may have all threads when it serves alone */
-    pk_worker      *worker;   /* [n_workers] */
+    bool            lends_threads; /* worker 0 may have all threads when it serves alone */
+    pk_worker      *worker;        /* [n_workers] */
     uint64_t        texts, repaired, wrapped, skipped;
 };
 
@@ -77,7 +77,7 @@ enum { MOST_WORKERS = 8, JOBS_EACH = 4 };
 /* A worker per thread wastes least when there are many sentences; all threads on one sentence give
  * the lowest latency. Unless told otherwise we are ready for both, and choose call by call. */
 static void choose_workers(pk_translator *t, int32_t asked, int32_t threads, int32_t batch) {
-    t->may_join = asked == 0;
+    t->lends_threads = asked == 0;
     t->n_workers = asked ? asked : batch == 1 ? 1 : threads < MOST_WORKERS ? threads : MOST_WORKERS;
     if (t->n_workers > threads) t->n_workers = threads;
     t->threads_each = threads / t->n_workers;
@@ -87,7 +87,7 @@ static void choose_workers(pk_translator *t, int32_t asked, int32_t threads, int
 /* GPUs compute, and the host thinks between two passes: with two workers a GPU serves one while the
  * other thinks */
 static void choose_gpu_workers(pk_translator *t, int32_t asked, int32_t n_gpus, int32_t batch) {
-    t->may_join = false;
+    t->lends_threads = false;
     t->n_workers = (asked ? asked : batch > 1 ? 2 : 1) * n_gpus;
     t->threads_each = 1;
     t->threads = t->n_workers;
@@ -95,7 +95,7 @@ static void choose_gpu_workers(pk_translator *t, int32_t asked, int32_t n_gpus, 
 
 /* how many of the workers serve this call, each with its share of the threads */
 static int32_t share_threads(pk_translator *t, size_t n_jobs) {
-    const bool    many = n_jobs >= (size_t)t->n_workers * JOBS_EACH || !t->may_join;
+    const bool    many = n_jobs >= (size_t)t->n_workers * JOBS_EACH || !t->lends_threads;
     const int32_t n = many ? t->n_workers : 1;
     t->worker[0].on.limit(t->worker[0].on.self, many ? t->threads_each : t->threads);
     return n;
@@ -135,7 +135,7 @@ static pk_status open_workers(pk_translator *t, const pk_translator_options *o) 
     PK_TRY(PK_TAKE(&t->worker, (size_t)t->n_workers));
     for (int32_t i = 0; i < t->n_workers; i++) {
         w.backend = devices.name[i % devices.n];
-        w.threads = i == 0 && t->may_join ? threads : t->threads_each;
+        w.threads = i == 0 && t->lends_threads ? threads : t->threads_each;
         PK_TRY(pk_worker_open(&t->worker[i], &t->all, &w));
         t->worker[i].reports = i == 0;
     }
@@ -155,7 +155,7 @@ static pk_status open_parts(pk_translator *t, const pk_translator_options *o) {
     t->reader.model = t->model;
     t->reader.one_sentence = o->one_sentence;
     t->reader.skip_long = o->skip_long;
-    PK_TRY(pk_models_join(t->model, o->ensemble, o->n_ensemble, &t->all));
+    PK_TRY(pk_models_ensemble(t->model, o->ensemble, o->n_ensemble, &t->all));
     PK_TRY(pk_language_choose(t->model, o->from, o->to, &t->reader.language));
     PK_TRY(pk_splitter_open(t->reader.language.source_code, &t->reader.splitter));
     PK_TRY(pk_splitter_open(t->reader.language.target_code, &t->reader.target_splitter));
@@ -199,10 +199,10 @@ void pk_translator_close(pk_translator *t) {
 /* ---- one call ---- */
 
 typedef struct call {
-    pk_translator *t;
-    pk_document   *document;
-    size_t         n, n_jobs;
-    pk_job       **queue; /* all jobs, longest first */
+    pk_translator  *t;
+    pk_document    *document;
+    size_t          n, n_jobs;
+    pk_job        **queue; /* all jobs, longest first */
     pk_call_options o;
     double          reported; /* when reading was last reported, by the clock */
 } call;
@@ -290,7 +290,7 @@ typedef struct helper {
 
 static void *help(void *arg) {
     helper *h = arg;
-    pk_worker_run(h->w, h->q, h->plan);
+    pk_worker_serve(h->w, h->q, h->plan);
     return NULL;
 }
 
@@ -298,21 +298,21 @@ static void *help(void *arg) {
  */
 static pk_status decode_all(call *k, const pk_plan *plan) {
     const pk_call_options *o = &k->o;
-    pk_translator *t = k->t;
-    pk_queue       q = { .job = k->queue,
-                         .n = k->n_jobs,
-                         .progress = o->progress,
-                         .trace = o->trace,
-                         .tracing = PTHREAD_MUTEX_INITIALIZER,
-                         .user = o->user };
-    helper        *h = NULL;
-    const int32_t  n_workers = share_threads(t, k->n_jobs);
+    pk_translator         *t = k->t;
+    pk_queue               q = { .job = k->queue,
+                                 .n = k->n_jobs,
+                                 .progress = o->progress,
+                                 .trace = o->trace,
+                                 .tracing = PTHREAD_MUTEX_INITIALIZER,
+                                 .user = o->user };
+    helper                *h = NULL;
+    const int32_t          n_workers = share_threads(t, k->n_jobs);
     PK_TRY(PK_TAKE(&h, (size_t)t->n_workers));
     for (int32_t i = 1; i < n_workers && (size_t)i < k->n_jobs; i++) {
         h[i] = (helper){ .w = &t->worker[i], .q = &q, .plan = plan };
         h[i].started = pthread_create(&h[i].thread, NULL, help, &h[i]) == 0;
     }
-    pk_worker_run(&t->worker[0], &q, plan);
+    pk_worker_serve(&t->worker[0], &q, plan);
     pk_status status = t->worker[0].status;
     if (status != PK_OK) pk_fail_with(status, "%s", t->worker[0].error);
     for (int32_t i = 1; i < t->n_workers; i++) {
@@ -334,9 +334,9 @@ static pk_status render_all(call *k, const pk_plan *plan, pk_result **out) {
 
 static pk_status serve(pk_translator *t, const pk_text *text, const pk_text *target, size_t n,
                        const pk_call_options *opt, pk_result **out) {
-    call            k = { .t = t, .n = n };
-    const pk_plan  *plan = target ? &t->scoring : &t->plan;
-    pk_status       status;
+    call           k = { .t = t, .n = n };
+    const pk_plan *plan = target ? &t->scoring : &t->plan;
+    pk_status      status;
     PK_READ_OPTIONS(pk_call_options, opt, &k.o);
     PK_GOTO(check_files(t));
     PK_GOTO(read_all(&k, text, target));
@@ -393,7 +393,7 @@ void pk_translator_stats(const pk_translator *t, pk_stats *out) {
         if (w->on.held) out->device_bytes += w->on.held(w->on.self);
         out->asks += w->stats.asks;
         out->sentence_passes += w->stats.sentence_passes;
-        out->aside_passes += w->stats.aside_passes;
+        out->probe_passes += w->stats.probe_passes;
         for (int m = 0; m < PK_N_MODULES; m++) out->seconds[m] += seconds[m] + w->stats.seconds[m];
     }
 }

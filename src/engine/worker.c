@@ -192,8 +192,8 @@ static bool has_room(const pk_worker *w) {
 }
 
 static pk_status begin(pk_worker *w, pk_job *job, int32_t sentence) {
-    pk_live        *l = &w->live[w->n_live];
-    const pk_plan  *p = w->plan;
+    pk_live       *l = &w->live[w->n_live];
+    const pk_plan *p = w->plan;
     assert(w->n_live < w->opt.batch);
     const pk_source src = source_of(w, job);
     memcpy(l->state, p->options, p->strategy->state_size);
@@ -269,12 +269,12 @@ static int32_t steps_at_once(const pk_worker *w, const pk_queue *q) {
 
 static void propose(pk_worker *w, const pk_queue *q) {
     const int32_t follow = steps_at_once(w, q);
-    pk_pass_cost_tell(&w->cost, w->n_live);
+    pk_pass_cost_update(&w->cost, w->n_live);
     for (int32_t i = 0; i < w->n_live; i++) {
         pk_live *l = &w->live[i];
         if (l->ready) continue;
         l->pass.n = 0;
-        l->pass.aside = false;
+        l->pass.probe = false;
         l->pass.follow = follow;
         l->pass.cost = w->cost.cost;
         l->pass.n_cost = 3;
@@ -315,7 +315,7 @@ static void put_back_youngest(pk_worker *w) {
 }
 
 /* tells a pass of one sentence to whoever looks on */
-static void tell(pk_worker *w, pk_queue *q, const pk_live *l) {
+static void trace(pk_worker *w, pk_queue *q, const pk_live *l) {
     for (int32_t i = 1; i <= l->pass.n; i++) {
         const pk_ask    *a = &l->pass.ask[i];
         const pk_answer *x = &l->pass.answer[i];
@@ -328,7 +328,7 @@ static void tell(pk_worker *w, pk_queue *q, const pk_live *l) {
     for (int32_t i = 0; i < l->verdict.n_rows; i++)
         for (int32_t at = l->verdict.tip[i]; at > 0; at = l->pass.ask[at].parent)
             w->traced[at - 1].kept = 1;
-    const pk_trace_pass pass = { l->job->text,    l->job->sentence, l->pass.aside,
+    const pk_trace_pass pass = { l->job->text,    l->job->sentence, l->pass.probe,
                                  l->verdict.done, l->pass.n,        w->traced };
     pthread_mutex_lock(&q->tracing);
     q->trace(q->user, &pass);
@@ -346,8 +346,8 @@ static pk_status absorb(pk_worker *w, pk_queue *q, int32_t n, int32_t *first) {
         pk_live       *l = &w->live[*first];
         const uint64_t steps = steps_of(&l->pass);
         assert(l->ready); /* a pass is absorbed and committed once */
-        if (l->pass.aside)
-            w->stats.aside_passes += steps;
+        if (l->pass.probe)
+            w->stats.probe_passes += steps;
         else
             w->stats.sentence_passes += steps;
         w->stats.asks += (uint64_t)l->pass.n * steps;
@@ -357,7 +357,7 @@ static pk_status absorb(pk_worker *w, pk_queue *q, int32_t n, int32_t *first) {
         w->plan->strategy->absorb(l->state, &l->pass, &l->verdict);
         assert(l->verdict.n_rows <= l->verdict.room);
         pk_session_commit(w->session, l->sentence, &l->verdict);
-        if (q->trace) tell(w, q, l);
+        if (q->trace) trace(w, q, l);
         if (!l->verdict.done)
             (*first)++;
         else
@@ -395,7 +395,7 @@ static pk_status step(pk_worker *w, pk_queue *q) {
             continue;
         }
         const double begun = pk_clock_now();
-        PK_TRY(pk_session_run(w->session, w->request, n));
+        PK_TRY(pk_session_decode(w->session, w->request, n));
         since = pk_clock_now();
         const uint64_t passes = passes_of(w, n);
         pk_pass_cost_learn(&w->cost, asks_of(w, n), (since - begun) / (double)passes);
@@ -422,7 +422,7 @@ static pk_status serve(pk_worker *w, pk_queue *q) {
     return PK_OK;
 }
 
-void pk_worker_run(pk_worker *w, pk_queue *q, const pk_plan *plan) {
+void pk_worker_serve(pk_worker *w, pk_queue *q, const pk_plan *plan) {
     w->plan = plan;
     w->n_waiting = 0;
     w->status = serve(w, q);

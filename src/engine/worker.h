@@ -36,8 +36,8 @@ typedef struct pk_worker_options {
     pk_dtype    arithmetic;
     int32_t     threads; /* of this worker when it works alone */
     int32_t     batch, batch_tokens, max_source;
-    int32_t     usual_length;  /* target tokens to plan memory for; 0: 128 */
-    pk_plan     plan, scoring; /* both must fit the session */
+    int32_t     usual_length;                 /* target tokens to plan memory for; 0: 128 */
+    pk_plan     plan, scoring;                /* both must fit the session */
     int32_t     continuation, n_continuation; /* see pk_conventions */
 } pk_worker_options;
 
@@ -72,5 +72,5 @@ typedef struct pk_worker {
 pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_options *opt);
 void      pk_worker_close(pk_worker *w);
 /* decodes until the queue is empty or stopped; the outcome is in w->status and w->error */
-void pk_worker_run(pk_worker *w, pk_queue *q, const pk_plan *plan);
+void pk_worker_serve(pk_worker *w, pk_queue *q, const pk_plan *plan);
 #endif

@@ -16,7 +16,7 @@ pk_ensemble pk_ensemble_alone(const pk_network *net) {
 
 static int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
 
-static pk_status join(pk_ensemble *e, const pk_network *net) {
+static pk_status add_member(pk_ensemble *e, const pk_network *net) {
     pk_config       *all = &e->config;
     const pk_config *c = &net->config;
     if (c->target_vocab != all->target_vocab || c->source_vocab != all->source_vocab)
@@ -54,7 +54,7 @@ static void read_row(const pk_ensemble *e, int32_t token, float *row) {
     }
 }
 
-static pk_status join_outputs(pk_ensemble *e) {
+static pk_status concatenate_outputs(pk_ensemble *e) {
     const int32_t  vocab = e->config.target_vocab;
     const pk_dtype type = common_type(e);
     float         *row;
@@ -70,7 +70,7 @@ static pk_status join_outputs(pk_ensemble *e) {
     return PK_OK;
 }
 
-static pk_status join_biases(pk_ensemble *e) {
+static pk_status add_biases(pk_ensemble *e) {
     const int32_t vocab = e->config.target_vocab;
     PK_TRY(PK_TAKE(&e->bias, (size_t)vocab));
     for (int32_t i = 0; i < e->n; i++) {
@@ -88,9 +88,9 @@ pk_status pk_ensemble_open(const pk_network *const *net, int32_t n, pk_ensemble 
         PK_FAIL(PK_ARGUMENT, "an ensemble has 1 to %d models, not %d", PK_MOST_NETWORKS, n);
     *out = pk_ensemble_alone(net[0]);
     pk_status status = PK_OK;
-    for (int32_t i = 1; status == PK_OK && i < n; i++) status = join(out, net[i]);
-    if (status == PK_OK && n > 1) status = join_outputs(out);
-    if (status == PK_OK && n > 1) status = join_biases(out);
+    for (int32_t i = 1; status == PK_OK && i < n; i++) status = add_member(out, net[i]);
+    if (status == PK_OK && n > 1) status = concatenate_outputs(out);
+    if (status == PK_OK && n > 1) status = add_biases(out);
     if (status != PK_OK) pk_ensemble_close(out);
     return status;
 }

@@ -121,7 +121,7 @@ pk_tensor pk_decode(pk_run *r, const pk_network *net, const pk_target *t) {
     const pk_config *c = &net->config;
     const stack      s = { r, c };
     assert(t->memory ? t->slot && !r->tape : !t->slot); /* decoding keeps keys, training does not */
-    const int32_t told = t->cross_told ? pk_alignment_layer(net) : -1;
+    const int32_t weighted_layer = t->cross_weighted ? pk_alignment_layer(net) : -1;
     pk_tensor x = embed(&s, &net->target_embed, &net->target_positions, &net->target_norm, t->token,
                         t->pos, t->n);
     for (int32_t i = 0; i < c->decoder_layers; i++) {
@@ -129,7 +129,7 @@ pk_tensor pk_decode(pk_run *r, const pk_network *net, const pk_target *t) {
         pk_run_enter(r, PK_MODULE_SELF);
         x = decoder_self(&s, l, x, t, i);
         pk_run_enter(r, PK_MODULE_CROSS);
-        x = decoder_cross(&s, l, x, t, i == told ? t->cross_told : t->cross, i);
+        x = decoder_cross(&s, l, x, t, i == weighted_layer ? t->cross_weighted : t->cross, i);
         pk_run_enter(r, PK_MODULE_FFN);
         x = feed_forward(&s, x, &l->up, &l->down, &l->ffn_norm);
     }

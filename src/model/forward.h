@@ -14,11 +14,11 @@ typedef struct pk_memory {
 typedef struct pk_target { /* n tokens to push through the decoder */
     int32_t             n;
     const int32_t      *token, *pos;
-    const int32_t      *slot;         /* where each is remembered */
-    const pk_attention *self, *cross; /* who sees whom */
-    const pk_attention *cross_told;   /* the same with weights, for the layer that tells */
-    const pk_memory    *memory;       /* NULL while training; then: */
-    pk_tensor           source;       /* (source rows, D) what the encoder said */
+    const int32_t      *slot;           /* where each is remembered */
+    const pk_attention *self, *cross;   /* who sees whom */
+    const pk_attention *cross_weighted; /* the same with weights, for the layer that tells */
+    const pk_memory    *memory;         /* NULL while training; then: */
+    pk_tensor           source;         /* (source rows, D) what the encoder said */
 } pk_target;
 
 /* (n, D) states of n source tokens */

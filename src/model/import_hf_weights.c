@@ -164,7 +164,7 @@ static pk_status read_positions(importer *in, const pk_weight_spec *spec, float 
     const char   *name = spec->stack == PK_ENCODER ? "model.encoder.embed_positions.weight"
                                                    : "model.decoder.embed_positions.weight";
     const int32_t rows = spec->rows, cols = spec->cols;
-    const bool              mbart = in->m->network.config.family == PK_MBART;
+    const bool    mbart = in->m->network.config.family == PK_MBART;
     const pk_stored_tensor *t = pk_hf_find(in->f, name);
     if (!t && mbart) PK_FAIL(PK_FORMAT, "tensor \"%s\" is missing", name);
     if (!t) {

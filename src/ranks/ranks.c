@@ -6,7 +6,7 @@
 
 static void sum_gradients(void *self, float *x, size_t count) { (void)self, (void)x, (void)count; }
 
-static pk_status join(void *self) {
+static pk_status wait_sums(void *self) {
     (void)self;
     return PK_OK;
 }
@@ -17,7 +17,7 @@ static pk_status sum(void *self, double *x, size_t count) {
 }
 
 pk_status pk_ranks_open(pk_ranks *out) {
-    *out = (pk_ranks){ .n = 1, .sum_gradients = sum_gradients, .join = join, .sum = sum };
+    *out = (pk_ranks){ .n = 1, .sum_gradients = sum_gradients, .wait = wait_sums, .sum = sum };
     return pk_ranks_mpi_wanted() ? pk_ranks_mpi_open(out) : PK_OK;
 }
 

@@ -16,7 +16,7 @@ typedef struct pk_ranks {
     /* Begins to sum count floats on the device over all ranks, in place; may return before it is
      * done. The op that comes after join() sees the sums. Failures stick until then. */
     void (*sum_gradients)(void *self, float *x, size_t count);
-    pk_status (*join)(void *self);
+    pk_status (*wait)(void *self);
     /* sums doubles on the host; every rank gets the same bits */
     pk_status (*sum)(void *self, double *x, size_t count);
     void (*close)(void *self, bool well);

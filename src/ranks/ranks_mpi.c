@@ -86,7 +86,7 @@ static pk_status load(const pk_ranks_plugin **out) {
     return PK_OK; /* it stays loaded: MPI cannot be begun twice */
 }
 
-static pk_status told(const mpi_ranks *m, int failed) {
+static pk_status checked(const mpi_ranks *m, int failed) {
     if (failed) PK_FAIL(PK_DEVICE, "rank %d: MPI: %s", m->rank, m->mpi->error());
     return PK_OK;
 }
@@ -102,8 +102,8 @@ static pk_status sum_through_host(mpi_ranks *m, float *x, size_t count) {
     }
     on->get(on->self, m->here, x, count * sizeof *x);
     PK_TRY(on->status(on->self));
-    PK_TRY(told(m, m->mpi->begin_sum(m->here, count)));
-    PK_TRY(told(m, m->mpi->end_sums()));
+    PK_TRY(checked(m, m->mpi->begin_sum(m->here, count)));
+    PK_TRY(checked(m, m->mpi->end_sums()));
     on->put(on->self, x, m->here, count * sizeof *x);
     return on->status(on->self); /* here[] may change again */
 }
@@ -119,7 +119,7 @@ static void flush(mpi_ranks *m) {
     else if (through_host(m))
         m->status = sum_through_host(m, m->first, count);
     else
-        m->status = told(m, m->mpi->begin_sum(m->first, count));
+        m->status = checked(m, m->mpi->begin_sum(m->first, count));
 }
 
 /* through the host there is nothing to overlap: all goes at once, in the end */
@@ -131,11 +131,11 @@ static void sum_gradients(void *self, float *x, size_t count) {
     if (m->count >= SLICE && !through_host(m)) flush(m);
 }
 
-static pk_status join(void *self) {
+static pk_status wait_sums(void *self) {
     mpi_ranks *m = self;
     flush(m);
-    if (m->status == PK_OK && m->linked) m->on->train->join_linked(m->on->self);
-    if (m->status == PK_OK && !m->linked) m->status = told(m, m->mpi->end_sums());
+    if (m->status == PK_OK && m->linked) m->on->train->wait_linked(m->on->self);
+    if (m->status == PK_OK && !m->linked) m->status = checked(m, m->mpi->end_sums());
     const pk_status status = m->status;
     m->status = PK_OK;
     return status;
@@ -143,7 +143,7 @@ static pk_status join(void *self) {
 
 static pk_status sum(void *self, double *x, size_t count) {
     mpi_ranks *m = self;
-    return told(m, m->mpi->sum(x, count));
+    return checked(m, m->mpi->sum(x, count));
 }
 
 /* ---- opening ---- */
@@ -151,7 +151,7 @@ static pk_status sum(void *self, double *x, size_t count) {
 /* how many ranks can; the same number for all */
 static pk_status count_able(const mpi_ranks *m, bool able, int32_t *out) {
     double sum_of = able;
-    PK_TRY(told(m, m->mpi->sum(&sum_of, 1)));
+    PK_TRY(checked(m, m->mpi->sum(&sum_of, 1)));
     *out = (int32_t)sum_of;
     return PK_OK;
 }
@@ -164,7 +164,7 @@ static pk_status link_all(mpi_ranks *m) {
     int32_t            able;
     PK_TRY(count_able(m, train && train->link && train->link_id(on->self, id) == PK_OK, &able));
     if (able < m->n) return PK_OK;
-    PK_TRY(told(m, m->mpi->share(id, sizeof id)));
+    PK_TRY(checked(m, m->mpi->share(id, sizeof id)));
     const bool linked = train->link(on->self, m->n, m->rank, id) == PK_OK;
     if (!linked) on->status(on->self); /* it stands no more: there is another way */
     PK_TRY(count_able(m, linked, &able));
@@ -198,7 +198,7 @@ pk_status pk_ranks_mpi_open(pk_ranks *out) {
     PK_TRY(load(&mpi));
     PK_TRY(PK_TAKE(&m, 1));
     m->mpi = mpi;
-    const pk_status status = told(m, mpi->begin(&m->rank, &m->n, &local));
+    const pk_status status = checked(m, mpi->begin(&m->rank, &m->n, &local));
     if (status != PK_OK) {
         pk_memory_give(m);
         return status;
@@ -209,7 +209,7 @@ pk_status pk_ranks_mpi_open(pk_ranks *out) {
                        .self = m,
                        .attach = attach,
                        .sum_gradients = sum_gradients,
-                       .join = join,
+                       .wait = wait_sums,
                        .sum = sum,
                        .close = close_ranks };
     return PK_OK;

@@ -71,24 +71,24 @@ void pk_session_answering(const pk_session *s, pk_answering *out) {
     *out = (pk_answering){ .n = s->questions,
                            .most_top_k = s->most_top_k,
                            .any_log_sum = s->any_log_sum && s->n_members == 1,
-                           .question = pk_twin_there(&s->up, s->question),
-                           .tokens = pk_twin_there(&s->up, s->list),
+                           .question = pk_mirror_device(&s->up, s->question),
+                           .tokens = pk_mirror_device(&s->up, s->list),
                            .top_stride = s->max.top_k,
-                           .top = pk_twin_there(&s->down, s->top),
-                           .log_sum = pk_twin_there(&s->down, s->log_sum),
-                           .target_score = pk_twin_there(&s->down, s->target_score) };
+                           .top = pk_mirror_device(&s->down, s->top),
+                           .log_sum = pk_mirror_device(&s->down, s->log_sum),
+                           .target_score = pk_mirror_device(&s->down, s->target_score) };
 }
 
 void pk_session_summing(const pk_session *s, int32_t member, pk_answering *out) {
     const float *sums = s->log_sum + (size_t)member * (size_t)s->questions;
     *out = (pk_answering){ .n = s->questions,
                            .any_log_sum = true,
-                           .question = pk_twin_there(&s->up, s->summing),
-                           .tokens = pk_twin_there(&s->up, s->list),
+                           .question = pk_mirror_device(&s->up, s->summing),
+                           .tokens = pk_mirror_device(&s->up, s->list),
                            .top_stride = s->max.top_k,
-                           .top = pk_twin_there(&s->down, s->top),
-                           .log_sum = pk_twin_there(&s->down, sums),
-                           .target_score = pk_twin_there(&s->down, s->target_score) };
+                           .top = pk_mirror_device(&s->down, s->top),
+                           .log_sum = pk_mirror_device(&s->down, sums),
+                           .target_score = pk_mirror_device(&s->down, s->target_score) };
 }
 
 /* the log sums of all members together */
@@ -162,7 +162,7 @@ pk_status pk_session_answer(pk_session *s, const pk_request *request, int32_t n)
             }
             if (p->ask[j].attention)
                 p->answer[j].attention =
-                    s->told + (size_t)(e->first_ask + j - 1) * (size_t)s->max.source_length;
+                    s->attention + (size_t)(e->first_ask + j - 1) * (size_t)s->max.source_length;
         }
     }
     if (!finite)

@@ -17,18 +17,18 @@ static size_t stride_of(int32_t rows) {
 static size_t bytes_of(int32_t rows) { return N_ARRAYS * stride_of(rows) * sizeof(int32_t); }
 
 pk_status pk_session_open_encoding(pk_session *s) {
-    const int32_t rows = s->on->round(s->on->self, s->max.encode_tokens);
-    return pk_twin_open(s->on, bytes_of(rows), &s->encoding.up);
+    const int32_t rows = s->on->padded_rows(s->on->self, s->max.encode_tokens);
+    return pk_mirror_open(s->on, bytes_of(rows), &s->encoding.up);
 }
 
-void pk_session_close_encoding(pk_session *s) { pk_twin_close(s->on, &s->encoding.up); }
+void pk_session_close_encoding(pk_session *s) { pk_mirror_close(s->on, &s->encoding.up); }
 
 /* Places the arrays for n tokens; rows beyond them are no tokens, see nothing, and are remembered
  * where nobody looks. */
 static void lay_out(pk_session *s, int32_t n) {
     session_encoding *e = &s->encoding;
     int32_t **const   arrays[N_ARRAYS] = { &e->token, &e->pos, &e->slot, &e->first, &e->count };
-    e->rows = s->on->round(s->on->self, n);
+    e->rows = s->on->padded_rows(s->on->self, n);
     for (size_t i = 0; i < N_ARRAYS; i++)
         *arrays[i] = (int32_t *)(void *)e->up.here + i * stride_of(e->rows);
     for (int32_t i = n; i < e->rows; i++) {
@@ -62,11 +62,11 @@ typedef struct encoding {
 static void encode_rows(encoding *e, const pk_network *net) {
     const session_encoding *a = &e->s->encoding;
     const pk_attention      see = { .heads = net->config.encoder_heads,
-                                    .first = pk_twin_there(&a->up, a->first),
-                                    .count = pk_twin_there(&a->up, a->count) };
+                                    .first = pk_mirror_device(&a->up, a->first),
+                                    .count = pk_mirror_device(&a->up, a->count) };
     pk_run_release(&e->r, 0);
-    e->states = pk_encode(&e->r, net, pk_twin_there(&a->up, a->token),
-                          pk_twin_there(&a->up, a->pos), a->rows, &see);
+    e->states = pk_encode(&e->r, net, pk_mirror_device(&a->up, a->token),
+                          pk_mirror_device(&a->up, a->pos), a->rows, &see);
 }
 
 static void encode_and_remember(void *context) {
@@ -76,7 +76,8 @@ static void encode_and_remember(void *context) {
     for (int32_t i = 0; i < s->n_members; i++) {
         const session_member *m = &s->member[i];
         encode_rows(e, &m->net);
-        pk_remember_source(&e->r, &m->net, e->states, &m->memory, pk_twin_there(&a->up, a->slot));
+        pk_remember_source(&e->r, &m->net, e->states, &m->memory,
+                           pk_mirror_device(&a->up, a->slot));
     }
 }
 
@@ -123,7 +124,7 @@ static int32_t tokens_of(const pk_sentence_tokens *source, int32_t n) {
 }
 
 static void send(const pk_session *s) {
-    pk_twin_send(s->on, &s->encoding.up, bytes_of(s->encoding.rows));
+    pk_mirror_send(s->on, &s->encoding.up, bytes_of(s->encoding.rows));
 }
 
 pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int32_t n,
@@ -135,7 +136,7 @@ pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int
     admit_all(s, source, n, sentence);
     pk_run_begin(&e.r, s->on, &s->scratch);
     send(s);
-    pk_twin_send(s->on, &s->source, s->source.bytes);
+    pk_mirror_send(s->on, &s->source, s->source.bytes);
     s->on->repeat(s->on->self, pk_session_key(PK_KEY_ENCODE, 0, 0, s->encoding.rows), 1, NULL,
                   encode_and_remember, &e);
     const pk_status status = pk_run_status(&e.r);

@@ -56,21 +56,21 @@ void pk_session_settle(pk_session *s, session_sentence *e, int32_t fed) {
 }
 
 void pk_session_following(pk_session *s, pk_following *out) {
-    const session_twin *up = &s->up, *down = &s->down;
+    const session_mirror *up = &s->up, *down = &s->down;
     *out = (pk_following){ .n = s->rows,
                            .eos = s->config.eos,
-                           .token = pk_twin_there(up, s->token),
-                           .pos = pk_twin_there(up, s->pos),
-                           .slot = pk_twin_there(up, s->slot),
-                           .count = pk_twin_there(up, s->count),
-                           .first = pk_twin_there(up, s->first),
-                           .index = pk_twin_there(up, s->list),
-                           .left = pk_twin_there(up, s->left),
-                           .n_found = pk_twin_there(up, s->n_found),
-                           .live = pk_twin_there(up, s->live),
-                           .top = pk_twin_there(down, s->top),
+                           .token = pk_mirror_device(up, s->token),
+                           .pos = pk_mirror_device(up, s->pos),
+                           .slot = pk_mirror_device(up, s->slot),
+                           .count = pk_mirror_device(up, s->count),
+                           .first = pk_mirror_device(up, s->first),
+                           .index = pk_mirror_device(up, s->list),
+                           .left = pk_mirror_device(up, s->left),
+                           .n_found = pk_mirror_device(up, s->n_found),
+                           .live = pk_mirror_device(up, s->live),
+                           .top = pk_mirror_device(down, s->top),
                            .top_stride = s->max.top_k,
-                           .log_sum = s->any_log_sum ? pk_twin_there(down, s->log_sum) : NULL,
-                           .found = pk_twin_there(down, s->found),
+                           .log_sum = s->any_log_sum ? pk_mirror_device(down, s->log_sum) : NULL,
+                           .found = pk_mirror_device(down, s->found),
                            .found_stride = s->max.path };
 }

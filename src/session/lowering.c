@@ -102,7 +102,8 @@ static pk_status check_all(const pk_session *s, const pk_request *request, int32
     return PK_OK;
 }
 
-pk_status pk_session_lower(pk_session *s, const pk_request *request, int32_t n, bool *telling) {
+pk_status pk_session_lower(pk_session *s, const pk_request *request, int32_t n,
+                           bool *any_attention) {
     int32_t asks = 0;
     PK_TRY(check_all(s, request, n, &asks));
     pk_session_lay_out(s, asks, pk_session_count_questions(request, n));
@@ -113,7 +114,7 @@ pk_status pk_session_lower(pk_session *s, const pk_request *request, int32_t n, 
         PK_TRY(take_slots(s, e, request[i].pass));
         PK_TRY(list_visible(s, e, request[i].pass));
         if (s->steps) PK_TRY(pk_session_take_steps(s, e, request[i].pass));
-        *telling |= wants_attention(request[i].pass);
+        *any_attention |= wants_attention(request[i].pass);
     }
     return PK_OK;
 }

@@ -40,11 +40,11 @@ static pk_status open_output(pk_session *s, const pk_ensemble *all) {
 }
 
 /* rows 0, 1, 2 ...: where the states of row i go beside those of other members */
-static pk_status open_places(pk_session *s, int32_t rows) {
+static pk_status open_row_numbers(pk_session *s, int32_t rows) {
     if (s->n_members == 1) return PK_OK;
-    PK_TRY(pk_twin_open(s->on, (size_t)rows * sizeof(int32_t), &s->places));
-    for (int32_t i = 0; i < rows; i++) ((int32_t *)(void *)s->places.here)[i] = i;
-    pk_twin_send(s->on, &s->places, s->places.bytes);
+    PK_TRY(pk_mirror_open(s->on, (size_t)rows * sizeof(int32_t), &s->row_numbers));
+    for (int32_t i = 0; i < rows; i++) ((int32_t *)(void *)s->row_numbers.here)[i] = i;
+    pk_mirror_send(s->on, &s->row_numbers, s->row_numbers.bytes);
     return PK_OK;
 }
 
@@ -89,7 +89,7 @@ pk_status pk_session_open_members(pk_session *s, const pk_ensemble *all, int32_t
         PK_TRY(open_pools(s, &m->net, &m->memory.source, s->max.source_tokens));
     }
     PK_TRY(open_output(s, all));
-    return open_places(s, rows);
+    return open_row_numbers(s, rows);
 }
 
 void pk_session_close_members(pk_session *s) {
@@ -99,7 +99,7 @@ void pk_session_close_members(pk_session *s) {
         close_pools(s, &m->net, m->memory.source);
         pk_network_free(&m->net);
     }
-    pk_twin_close(s->on, &s->places);
+    pk_mirror_close(s->on, &s->row_numbers);
     pk_memory_give(s->member);
 }
 

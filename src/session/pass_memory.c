@@ -10,23 +10,23 @@
 
 enum { ALIGNMENT = 64 };
 
-static size_t rounded(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
-pk_status pk_twin_open(const pk_backend *on, size_t bytes, session_twin *out) {
-    *out = (session_twin){ .bytes = bytes };
+pk_status pk_mirror_open(const pk_backend *on, size_t bytes, session_mirror *out) {
+    *out = (session_mirror){ .bytes = bytes };
     PK_TRY(on->take(on->self, bytes, (void **)&out->there));
     return on->mirror(on->self, out->there, bytes, (void **)&out->here);
 }
 
-void pk_twin_close(const pk_backend *on, session_twin *t) {
+void pk_mirror_close(const pk_backend *on, session_mirror *t) {
     on->give(on->self, t->there);
-    *t = (session_twin){ 0 };
+    *t = (session_mirror){ 0 };
 }
 
 /* takes the next array of a block; with base NULL only counts */
 static void *carve(char *base, size_t *used, size_t bytes) {
     char *at = base ? base + *used : NULL;
-    *used += rounded(bytes);
+    *used += aligned(bytes);
     return at;
 }
 
@@ -49,10 +49,11 @@ static size_t lay_out_down(pk_session *s, char *base, int32_t rows, int32_t ques
     s->log_sum = carve(base, &used, (size_t)s->n_members * (size_t)questions * sizeof *s->log_sum);
     s->target_score = carve(base, &used, (size_t)s->max.listed * sizeof *s->target_score);
     /* an ask that follows is alone in its sentence */
-    const int32_t sentences = s->on->round(s->on->self, s->max.sentences);
+    const int32_t sentences = s->on->padded_rows(s->on->self, s->max.sentences);
     const int32_t following = rows < sentences ? rows : sentences;
     s->found = carve(base, &used, (size_t)following * (size_t)s->max.path * sizeof *s->found);
-    s->told = carve(base, &used, (size_t)rows * (size_t)s->max.source_length * sizeof *s->told);
+    s->attention =
+        carve(base, &used, (size_t)rows * (size_t)s->max.source_length * sizeof *s->attention);
     return used;
 }
 
@@ -64,9 +65,9 @@ static void fill_row(pk_session *s, int32_t i) {
 }
 
 void pk_session_lay_out(pk_session *s, int32_t n, int32_t n_questions) {
-    s->rows = s->on->round(s->on->self, n);
+    s->rows = s->on->padded_rows(s->on->self, n);
     s->n_questions = n_questions;
-    s->questions = n_questions ? s->on->round(s->on->self, n_questions) : 0;
+    s->questions = n_questions ? s->on->padded_rows(s->on->self, n_questions) : 0;
     s->n_asks = s->n_listed = s->n_list = 0;
     lay_out_up(s, s->up.here, s->rows, s->questions);
     lay_out_down(s, s->down.here, s->rows, s->questions);
@@ -79,15 +80,15 @@ void pk_session_lay_out(pk_session *s, int32_t n, int32_t n_questions) {
 
 int32_t pk_session_most_rows(const pk_session *s) {
     const int32_t asks = s->max.asks, encoded = s->max.encode_tokens;
-    return s->on->round(s->on->self, asks > encoded ? asks : encoded);
+    return s->on->padded_rows(s->on->self, asks > encoded ? asks : encoded);
 }
 
 pk_status pk_session_open_pass(pk_session *s) {
-    const int32_t asks = s->on->round(s->on->self, s->max.asks);
+    const int32_t asks = s->on->padded_rows(s->on->self, s->max.asks);
     const size_t  list = (size_t)s->max.listed + (size_t)s->max.visible;
     lay_out_up(s, NULL, asks, asks);
-    PK_TRY(pk_twin_open(s->on, s->up_used + rounded(list * sizeof *s->list), &s->up));
-    PK_TRY(pk_twin_open(s->on, lay_out_down(s, NULL, asks, asks), &s->down));
+    PK_TRY(pk_mirror_open(s->on, s->up_used + aligned(list * sizeof *s->list), &s->up));
+    PK_TRY(pk_mirror_open(s->on, lay_out_down(s, NULL, asks, asks), &s->down));
     PK_TRY(PK_TAKE(&s->candidate, (size_t)s->max.asks * (size_t)s->max.top_k));
     PK_TRY(PK_TAKE(&s->followed, (size_t)s->max.sentences * (size_t)s->max.path));
     /* alignment rounds each tensor up; a few tensors are alive at a time */
@@ -97,8 +98,8 @@ pk_status pk_session_open_pass(pk_session *s) {
 }
 
 void pk_session_close_pass(pk_session *s) {
-    pk_twin_close(s->on, &s->up);
-    pk_twin_close(s->on, &s->down);
+    pk_mirror_close(s->on, &s->up);
+    pk_mirror_close(s->on, &s->down);
     pk_memory_give(s->candidate);
     pk_memory_give(s->followed);
     s->on->give(s->on->self, s->scratch.base);

@@ -16,7 +16,7 @@ static pk_status open_sentences(pk_session *s) {
     PK_TRY(PK_TAKE(&s->sentence, n));
     PK_TRY(PK_TAKE(&s->tips, n * (size_t)s->max.rows));
     PK_TRY(PK_TAKE(&s->new_tips, (size_t)s->max.rows));
-    PK_TRY(pk_twin_open(s->on, n * length * sizeof(int32_t), &s->source));
+    PK_TRY(pk_mirror_open(s->on, n * length * sizeof(int32_t), &s->source));
     s->source_index = (int32_t *)(void *)s->source.here;
     PK_TRY(PK_TAKE(&s->free_sentence, n));
     PK_TRY(PK_TAKE(&s->free_source, (size_t)s->max.source_tokens));
@@ -35,7 +35,7 @@ static pk_status reserve(pk_session *s) {
         .rows = pk_session_most_rows(s),
         .cols = pk_session_widest(s),
         .keys = s->max.path > s->max.source_length ? s->max.path : s->max.source_length,
-        .questions = s->on->round(s->on->self, s->max.asks),
+        .questions = s->on->padded_rows(s->on->self, s->max.asks),
         .top_k = s->max.top_k,
         .vocab = s->config.target_vocab,
     };
@@ -51,7 +51,7 @@ pk_status pk_session_open(const pk_network *net, const pk_backend *on, const pk_
 /* keys of recordings have room for so much, see pk_session_key() */
 static pk_status check_limits(const pk_backend *on, const pk_session_limits *max) {
     const int32_t asks = max->asks, tokens = max->encode_tokens;
-    const int32_t rows = on->round(on->self, asks > tokens ? asks : tokens);
+    const int32_t rows = on->padded_rows(on->self, asks > tokens ? asks : tokens);
     if (rows < 0 || rows >= 1 << PK_KEY_ROW_BITS || max->top_k >= 1 << PK_KEY_TOP_K_BITS)
         PK_FAIL(PK_ARGUMENT, "passes of %d asks and %d best tokens are too large: lower the batch",
                 asks, max->top_k);
@@ -93,7 +93,7 @@ static pk_status gather_memory(const pk_ensemble *all, const pk_backend *on,
                                const pk_session_limits *max) {
     pk_backend  counting;
     pk_session *s;
-    PK_TRY(on->stand_in(on->self, &counting));
+    PK_TRY(on->dry_run(on->self, &counting));
     pk_status status = open_here(all, &counting, max, &s);
     pk_session_close(s);
     if (status == PK_OK) status = on->expect(on->self, &counting);
@@ -104,7 +104,7 @@ static pk_status gather_memory(const pk_ensemble *all, const pk_backend *on,
 pk_status pk_session_open_ensemble(const pk_ensemble *all, const pk_backend *on,
                                    const pk_session_limits *max, pk_session **out) {
     *out = NULL;
-    if (on->stand_in) PK_TRY(gather_memory(all, on, max));
+    if (on->dry_run) PK_TRY(gather_memory(all, on, max));
     return open_here(all, on, max, out);
 }
 
@@ -112,7 +112,7 @@ void pk_session_close(pk_session *s) {
     if (!s) return;
     void *const blocks[] = { s->sentence, s->tips, s->new_tips, s->free_sentence, s->free_source };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
-    pk_twin_close(s->on, &s->source);
+    pk_mirror_close(s->on, &s->source);
     pk_session_close_encoding(s);
     pk_session_close_pass(s);
     pk_session_close_members(s);
@@ -140,38 +140,38 @@ static pk_status give_up(pk_session *s, const pk_request *request, int32_t n, pk
 typedef struct decoding { /* what the ops of one pass are called with */
     pk_session *s;
     pk_run      r;
-    bool        telling;
+    bool        any_attention;
 } decoding;
 
 static pk_attention sees_own_past(const pk_session *s, int32_t heads) {
     return (pk_attention){ .heads = heads,
-                           .first = pk_twin_there(&s->up, s->first),
-                           .count = pk_twin_there(&s->up, s->count),
-                           .index = pk_twin_there(&s->up, s->list) };
+                           .first = pk_mirror_device(&s->up, s->first),
+                           .count = pk_mirror_device(&s->up, s->count),
+                           .index = pk_mirror_device(&s->up, s->list) };
 }
 
 static pk_attention sees_source(const pk_session *s, int32_t heads) {
     return (pk_attention){ .heads = heads,
-                           .first = pk_twin_there(&s->up, s->cross_first),
-                           .count = pk_twin_there(&s->up, s->cross_count),
-                           .index = pk_twin_there(&s->source, s->source_index) };
+                           .first = pk_mirror_device(&s->up, s->cross_first),
+                           .count = pk_mirror_device(&s->up, s->cross_count),
+                           .index = pk_mirror_device(&s->source, s->source_index) };
 }
 
 /* (rows, D) states of one member; the first tells where it looked */
-static pk_tensor decode_member(decoding *d, const session_member *m, bool telling) {
+static pk_tensor decode_member(decoding *d, const session_member *m, bool any_attention) {
     pk_session        *s = d->s;
     const int32_t      heads = m->net.config.decoder_heads;
     const pk_attention self = sees_own_past(s, heads), cross = sees_source(s, heads);
-    pk_attention       told = cross;
-    told.weights = pk_twin_there(&s->down, s->told);
-    told.weights_stride = s->max.source_length;
+    pk_attention       weighted = cross;
+    weighted.weights = pk_mirror_device(&s->down, s->attention);
+    weighted.weights_stride = s->max.source_length;
     const pk_target target = { .n = s->rows,
-                               .token = pk_twin_there(&s->up, s->token),
-                               .pos = pk_twin_there(&s->up, s->pos),
-                               .slot = pk_twin_there(&s->up, s->slot),
+                               .token = pk_mirror_device(&s->up, s->token),
+                               .pos = pk_mirror_device(&s->up, s->pos),
+                               .slot = pk_mirror_device(&s->up, s->slot),
                                .self = &self,
                                .cross = &cross,
-                               .cross_told = telling ? &told : NULL,
+                               .cross_weighted = any_attention ? &weighted : NULL,
                                .memory = &m->memory };
     return pk_decode(&d->r, &m->net, &target);
 }
@@ -184,15 +184,15 @@ static pk_tensor decode_together(decoding *d) {
     const size_t    mark = pk_run_mark(&d->r);
     for (int32_t i = 0, first = 0; i < s->n_members; i++) {
         const session_member *m = &s->member[i];
-        const pk_tensor       one = decode_member(d, m, d->telling && i == 0);
+        const pk_tensor       one = decode_member(d, m, d->any_attention && i == 0);
         pk_answering          summing;
         pk_run_enter(&d->r, PK_MODULE_OUTPUT);
         pk_session_summing(s, i, &summing);
         if (summing.n && s->any_log_sum)
             pk_answers(&d->r, one, &m->net.output, &m->net.output_bias, &summing);
         if (d->r.status == PK_OK)
-            s->on->place(s->on->self, pk_columns(all, first, one.cols), one,
-                         (const int32_t *)(const void *)s->places.there);
+            s->on->scatter(s->on->self, pk_columns(all, first, one.cols), one,
+                           (const int32_t *)(const void *)s->row_numbers.there);
         first += one.cols;
         pk_run_release(&d->r, mark);
     }
@@ -206,7 +206,7 @@ static void decode_rows(void *context) {
     pk_following following;
     pk_run_release(&d->r, 0);
     const pk_tensor hidden =
-        s->n_members > 1 ? decode_together(d) : decode_member(d, &s->member[0], d->telling);
+        s->n_members > 1 ? decode_together(d) : decode_member(d, &s->member[0], d->any_attention);
     pk_run_enter(&d->r, PK_MODULE_OUTPUT);
     pk_session_answering(s, &answering);
     if (answering.n) pk_answers(&d->r, hidden, &s->output, &s->output_bias, &answering);
@@ -215,20 +215,20 @@ static void decode_rows(void *context) {
 }
 
 /* all that decides which ops run on which memory */
-static uint64_t key_of(const pk_session *s, bool telling) {
-    const uint32_t what = PK_KEY_DECODE | (telling ? PK_KEY_TOLD : 0u) |
+static uint64_t key_of(const pk_session *s, bool any_attention) {
+    const uint32_t what = PK_KEY_DECODE | (any_attention ? PK_KEY_ATTENTION : 0u) |
                           (s->any_log_sum ? PK_KEY_SUMS : 0u) | (s->steps ? PK_KEY_STEPS : 0u);
     return pk_session_key(what, s->most_top_k, s->questions, s->rows);
 }
 
-static void fetch(pk_session *s, const session_twin *t, void *here, size_t bytes) {
-    if (bytes) s->on->get(s->on->self, here, pk_twin_there(t, here), bytes);
+static void fetch(pk_session *s, const session_mirror *t, void *here, size_t bytes) {
+    if (bytes) s->on->get(s->on->self, here, pk_mirror_device(t, here), bytes);
 }
 
-static void fetch_answers(pk_session *s, bool telling) {
-    const size_t told = (size_t)s->n_asks * (size_t)s->max.source_length * sizeof *s->told;
+static void fetch_answers(pk_session *s, bool any_attention) {
+    const size_t weighted = (size_t)s->n_asks * (size_t)s->max.source_length * sizeof *s->attention;
     const size_t row = (size_t)s->max.path * sizeof *s->found;
-    if (telling) fetch(s, &s->down, s->told, told);
+    if (any_attention) fetch(s, &s->down, s->attention, weighted);
     if (s->steps) {
         fetch(s, &s->up, s->n_found, (size_t)s->n_asks * sizeof *s->n_found);
         fetch(s, &s->down, s->found, (size_t)s->n_asks * row);
@@ -239,17 +239,17 @@ static void fetch_answers(pk_session *s, bool telling) {
     if (s->any_target) fetch(s, &s->down, s->target_score, (size_t)s->n_listed * sizeof(float));
 }
 
-pk_status pk_session_run(pk_session *s, const pk_request *request, int32_t n) {
+pk_status pk_session_decode(pk_session *s, const pk_request *request, int32_t n) {
     decoding d = { .s = s };
     assert(s->n_in_flight == 0); /* the last pass has its verdicts */
-    const pk_status lowered = pk_session_lower(s, request, n, &d.telling);
+    const pk_status lowered = pk_session_lower(s, request, n, &d.any_attention);
     if (lowered != PK_OK) return give_up(s, request, n, lowered);
     assert(s->up_used + (size_t)s->n_list * sizeof *s->list <= s->up.bytes);
     pk_run_begin(&d.r, s->on, &s->scratch);
-    pk_twin_send(s->on, &s->up, s->up_used + (size_t)s->n_list * sizeof *s->list);
-    s->on->repeat(s->on->self, key_of(s, d.telling), s->steps ? s->steps : 1,
-                  s->steps ? pk_twin_there(&s->up, s->live) : NULL, decode_rows, &d);
-    fetch_answers(s, d.telling);
+    pk_mirror_send(s->on, &s->up, s->up_used + (size_t)s->n_list * sizeof *s->list);
+    s->on->repeat(s->on->self, key_of(s, d.any_attention), s->steps ? s->steps : 1,
+                  s->steps ? pk_mirror_device(&s->up, s->live) : NULL, decode_rows, &d);
+    fetch_answers(s, d.any_attention);
     pk_status status = pk_run_status(&d.r);
     pk_session_add_time(s, &d.r);
     if (status == PK_OK) status = pk_session_answer(s, request, n);

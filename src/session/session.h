@@ -42,7 +42,7 @@ pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int
                             int32_t *sentence);
 /* Many sentences, one pass: fills the answers. Each sentence in it must be committed, once, or
  * forgotten before the next run. A pass that fails is over, and changed nothing. */
-pk_status pk_session_run(pk_session *s, const pk_request *request, int32_t n);
+pk_status pk_session_decode(pk_session *s, const pk_request *request, int32_t n);
 void      pk_session_commit(pk_session *s, int32_t sentence, const pk_verdict *verdict);
 void      pk_session_forget(pk_session *s, int32_t sentence);
 

@@ -17,17 +17,17 @@ typedef struct session_sentence {
 
 /* A block that host and device both have: we write here, ops read there. On the host the two are
  * one, and sending costs nothing. */
-typedef struct session_twin {
+typedef struct session_mirror {
     char  *here, *there;
     size_t bytes;
-} session_twin;
+} session_mirror;
 
 /* What one call of encode sends. Its arrays are its own, so that a pass may still wait for its
  * verdict: 20 bytes for each of max.encode_tokens, here and there. */
 typedef struct session_encoding {
-    session_twin up;
-    int32_t      rows;
-    int32_t     *token, *pos, *slot, *first, *count; /* [row] slot: of the source pools */
+    session_mirror up;
+    int32_t        rows;
+    int32_t       *token, *pos, *slot, *first, *count; /* [row] slot: of the source pools */
 } session_encoding;
 
 /* One network of those that decode together. */
@@ -43,7 +43,7 @@ struct pk_session {
     session_member   *member;
     int32_t           n_members;
     pk_weight         output, output_bias; /* of all members side by side */
-    session_twin      places;              /* 0, 1, 2 ...; only where there are several members */
+    session_mirror    row_numbers;         /* 0, 1, 2 ...; only where there are several members */
     pk_slots          slots;
     pk_arena          scratch;
     double            seconds[PK_N_MODULES];
@@ -52,30 +52,30 @@ struct pk_session {
     int32_t          *tips, *new_tips;
     int32_t          *free_sentence, n_free_sentences;
     int32_t          *free_source, n_free_source;
-    session_twin      source;       /* int32_t (sentences, source_length) */
+    session_mirror    source;       /* int32_t (sentences, source_length) */
     int32_t          *source_index; /* source.here */
     session_encoding  encoding;
 
     /* The pass in flight. Its arrays lie in `up` as lay_out() put them, filled up to `rows` and
      * `questions`, which is what the device likes; its answers in `down`. */
-    session_twin up, down;
-    int32_t      n_in_flight; /* sentences of it that wait for their verdicts */
-    int32_t      n_asks, rows, n_questions, questions, steps;
-    int32_t     *token, *pos, *slot;        /* [row] */
-    int32_t     *first, *count;             /* [row] into list */
-    int32_t     *cross_first, *cross_count; /* [row] into source_index */
-    int32_t     *left, *n_found, *live;     /* [row], [row], one: of those that follow */
-    pk_question *question;                  /* [question] */
-    pk_question *summing;                   /* [question] the log sums alone; several members */
-    int32_t     *list;                      /* ban and target lists, then visible slots */
-    int32_t      n_listed, n_list;          /* of the former; of both */
-    int32_t      most_top_k;                /* of any question */
-    bool         any_log_sum, any_target;
-    size_t       up_used;             /* bytes of up in front of list */
-    pk_scored   *top;                 /* (questions, max.top_k) */
-    float       *log_sum;             /* (member, questions) */
-    float       *target_score, *told; /* [listed], (row, source_length) */
-    pk_scored   *found;               /* (row, max.path) */
+    session_mirror up, down;
+    int32_t        n_in_flight; /* sentences of it that wait for their verdicts */
+    int32_t        n_asks, rows, n_questions, questions, steps;
+    int32_t       *token, *pos, *slot;        /* [row] */
+    int32_t       *first, *count;             /* [row] into list */
+    int32_t       *cross_first, *cross_count; /* [row] into source_index */
+    int32_t       *left, *n_found, *live;     /* [row], [row], one: of those that follow */
+    pk_question   *question;                  /* [question] */
+    pk_question   *summing;                   /* [question] the log sums alone; several members */
+    int32_t       *list;                      /* ban and target lists, then visible slots */
+    int32_t        n_listed, n_list;          /* of the former; of both */
+    int32_t        most_top_k;                /* of any question */
+    bool           any_log_sum, any_target;
+    size_t         up_used;                  /* bytes of up in front of list */
+    pk_scored     *top;                      /* (questions, max.top_k) */
+    float         *log_sum;                  /* (member, questions) */
+    float         *target_score, *attention; /* [listed], (row, source_length) */
+    pk_scored     *found;                    /* (row, max.path) */
 
     pk_candidate *candidate; /* answers as log-probabilities: (questions, max.top_k) */
     pk_candidate *followed;  /* (row, max.path) */
@@ -96,21 +96,22 @@ void      pk_session_close_encoding(pk_session *s);
 int32_t   pk_session_most_rows(const pk_session *s);
 pk_status pk_session_open_pass(pk_session *s);
 void      pk_session_close_pass(pk_session *s);
-pk_status pk_twin_open(const pk_backend *on, size_t bytes, session_twin *out);
-void      pk_twin_close(const pk_backend *on, session_twin *t);
+pk_status pk_mirror_open(const pk_backend *on, size_t bytes, session_mirror *out);
+void      pk_mirror_close(const pk_backend *on, session_mirror *t);
 /* where the device has what we have here */
-static inline void *pk_twin_there(const session_twin *t, const void *here) {
+static inline void *pk_mirror_device(const session_mirror *t, const void *here) {
     return t->there + ((const char *)here - t->here);
 }
 /* sends the first bytes of what we have written here */
-static inline void pk_twin_send(const pk_backend *on, const session_twin *t, size_t bytes) {
+static inline void pk_mirror_send(const pk_backend *on, const session_mirror *t, size_t bytes) {
     on->put(on->self, t->there, t->here, bytes);
 }
 /* places the arrays for so many rows and questions, and fills the rows beyond n with nothing */
 void pk_session_lay_out(pk_session *s, int32_t n, int32_t n_questions);
 
-/* lowering.c: asks -> flat arrays and slots. telling: does any ask want its attention? */
-pk_status pk_session_lower(pk_session *s, const pk_request *request, int32_t n, bool *telling);
+/* lowering.c: asks -> flat arrays and slots. any_attention: does any ask want its attention? */
+pk_status pk_session_lower(pk_session *s, const pk_request *request, int32_t n,
+                           bool *any_attention);
 /* answering.c: asks -> questions for the backend; its answers -> the strategies' answers */
 int32_t pk_session_count_questions(const pk_request *request, int32_t n);
 void    pk_session_question(pk_session *s, const pk_request *request, int32_t n);
@@ -127,7 +128,13 @@ void      pk_session_following(pk_session *s, pk_following *out);
 void pk_session_settle(pk_session *s, session_sentence *e, int32_t fed);
 /* What a recording is of: an encoding or a pass, and what a pass has. Keys of different shapes
  * differ: each part has bits of its own, and a session with more than these is refused. */
-enum { PK_KEY_ENCODE = 1, PK_KEY_DECODE = 2, PK_KEY_TOLD = 4, PK_KEY_SUMS = 8, PK_KEY_STEPS = 16 };
+enum {
+    PK_KEY_ENCODE = 1,
+    PK_KEY_DECODE = 2,
+    PK_KEY_ATTENTION = 4,
+    PK_KEY_SUMS = 8,
+    PK_KEY_STEPS = 16
+};
 enum { PK_KEY_TOP_K_BITS = 11, PK_KEY_ROW_BITS = 24 };
 static inline uint64_t pk_session_key(uint32_t what, int32_t top_k, int32_t questions,
                                       int32_t rows) {

@@ -10,11 +10,11 @@
 #include "base/hash.h"
 
 /* every list of ids that a lesson has */
-#define LISTS(l)                                                                        \
-    {                                                                                   \
-        &(l)->source_token, &(l)->source_pos, &(l)->source_run, &(l)->token, &(l)->pos, \
-            &(l)->first, &(l)->count, &(l)->run, &(l)->question_row, &(l)->target,      \
-            &(l)->question_run, &(l)->tagged                                            \
+#define LISTS(l)                                                                            \
+    {                                                                                       \
+        &(l)->source_token, &(l)->source_pos, &(l)->source_segment, &(l)->token, &(l)->pos, \
+            &(l)->first, &(l)->count, &(l)->run, &(l)->question_row, &(l)->target,          \
+            &(l)->question_segment, &(l)->tagged                                            \
     }
 
 static int32_t last(const pk_ids *list) {
@@ -26,7 +26,7 @@ static int32_t last(const pk_ids *list) {
 
 pk_status pk_lesson_source(pk_lesson *l, const int32_t *token, int32_t n) {
     for (int32_t i = 0; i < n; i++) {
-        PK_TRY(pk_ids_add(&l->source_pos, (int32_t)l->source_token.n - last(&l->source_run)));
+        PK_TRY(pk_ids_add(&l->source_pos, (int32_t)l->source_token.n - last(&l->source_segment)));
         PK_TRY(pk_ids_add(&l->source_token, token[i]));
     }
     return PK_OK;
@@ -76,15 +76,15 @@ static pk_status begin(pk_lesson *l) {
     l->weight.n = 0;
     l->total = 0;
     l->longest_source = l->longest_target = 0;
-    PK_TRY(pk_ids_add(&l->source_run, 0));
-    PK_TRY(pk_ids_add(&l->question_run, 0));
+    PK_TRY(pk_ids_add(&l->source_segment, 0));
+    PK_TRY(pk_ids_add(&l->question_segment, 0));
     return pk_ids_add(&l->run, 0);
 }
 
 /* Checks the sentence that was added, and closes it. */
 static pk_status end_sentence(pk_lesson *l, const pk_lesson_maker *m) {
     const int32_t from = last(&l->run), end = (int32_t)l->token.n;
-    const int32_t n_source = (int32_t)l->source_token.n - last(&l->source_run);
+    const int32_t n_source = (int32_t)l->source_token.n - last(&l->source_segment);
     for (int32_t i = from; i < end; i++) {
         if (l->first.id[i] + l->count.id[i] > end)
             PK_FAIL(PK_ARGUMENT, "a decoder input sees others that are not there");
@@ -103,8 +103,8 @@ static pk_status end_sentence(pk_lesson *l, const pk_lesson_maker *m) {
     if (n_source > l->longest_source) l->longest_source = n_source;
     if (end - from > l->longest_target) l->longest_target = end - from;
     assert(l->weight.n == l->target.n && l->question_row.n == l->target.n);
-    PK_TRY(pk_ids_add(&l->source_run, (int32_t)l->source_token.n));
-    PK_TRY(pk_ids_add(&l->question_run, (int32_t)l->question_row.n));
+    PK_TRY(pk_ids_add(&l->source_segment, (int32_t)l->source_token.n));
+    PK_TRY(pk_ids_add(&l->question_segment, (int32_t)l->question_row.n));
     return pk_ids_add(&l->run, end);
 }
 
@@ -145,7 +145,7 @@ pk_status pk_lesson_make(pk_lesson *l, const pk_lesson_maker *m, const pk_batch 
     PK_TRY(begin(l));
     for (int32_t i = 0; i < batch->n; i++) {
         /* the first look's entry is still there: it is overwritten one sentence later */
-        const int32_t next = predicted ? l->question_run.id[i + 1] : 0;
+        const int32_t next = predicted ? l->question_segment.id[i + 1] : 0;
         PK_TRY(add_pair(l, m, batch, i, predicted ? predicted + answered : NULL));
         answered = next;
     }

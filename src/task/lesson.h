@@ -13,11 +13,11 @@ typedef struct pk_floats {
 } pk_floats;
 
 struct pk_lesson {
-    pk_ids    source_token, source_pos, source_run; /* rows of the encoder; (sentences + 1) */
-    pk_ids    token, pos, first, count, run;        /* rows of the decoder; first: absolute row */
-    pk_ids    question_row, target;                 /* questions; row: absolute */
-    pk_ids    question_run;                         /* (sentences + 1) */
-    pk_ids    tagged;                               /* scratch: a target with its tag */
+    pk_ids    source_token, source_pos, source_segment; /* rows of the encoder; (sentences + 1) */
+    pk_ids    token, pos, first, count, run; /* rows of the decoder; first: absolute row */
+    pk_ids    question_row, target;          /* questions; row: absolute */
+    pk_ids    question_segment;              /* (sentences + 1) */
+    pk_ids    tagged;                        /* scratch: a target with its tag */
     pk_floats weight;
     double    total;                          /* sum of weights */
     int32_t   longest_source, longest_target; /* rows of the longest sentence */

@@ -12,38 +12,38 @@ typedef struct packer { /* where the next array goes, here and on the device */
     char *at, *device;
 } packer;
 
-static const int32_t *place(packer *p, const void *from, size_t n) {
+static const int32_t *pack(packer *p, const void *from, size_t n) {
     const int32_t *there = (const int32_t *)(void *)p->device;
     const size_t   bytes = n * sizeof(int32_t);
     if (n) memcpy(p->at, from, bytes);
-    p->at += pk_arena_round(bytes);
-    p->device += pk_arena_round(bytes);
+    p->at += pk_arena_aligned(bytes);
+    p->device += pk_arena_aligned(bytes);
     return there;
 }
 
 /* for each of n queries: where the source of its sentence begins, or how long it is */
-static const int32_t *place_source(packer *p, const pk_ids *query_run, const pk_ids *source_run,
-                                   bool length) {
+static const int32_t *pack_source(packer *p, const pk_ids *query_segment,
+                                  const pk_ids *source_segment, bool length) {
     int32_t       *to = (int32_t *)(void *)p->at;
     const int32_t *there = (const int32_t *)(void *)p->device;
-    const size_t   n = (size_t)query_run->id[query_run->n - 1];
-    for (size_t run = 0; run + 1 < query_run->n; run++) {
-        const int32_t first = source_run->id[run];
-        const int32_t value = length ? source_run->id[run + 1] - first : first;
-        for (int32_t i = query_run->id[run]; i < query_run->id[run + 1]; i++) to[i] = value;
+    const size_t   n = (size_t)query_segment->id[query_segment->n - 1];
+    for (size_t run = 0; run + 1 < query_segment->n; run++) {
+        const int32_t first = source_segment->id[run];
+        const int32_t value = length ? source_segment->id[run + 1] - first : first;
+        for (int32_t i = query_segment->id[run]; i < query_segment->id[run + 1]; i++) to[i] = value;
     }
-    p->at += pk_arena_round(n * sizeof *to);
-    p->device += pk_arena_round(n * sizeof *to);
+    p->at += pk_arena_aligned(n * sizeof *to);
+    p->device += pk_arena_aligned(n * sizeof *to);
     return there;
 }
 
-static size_t rounded(size_t n) { return pk_arena_round(n * sizeof(int32_t)); }
+static size_t aligned(size_t n) { return pk_arena_aligned(n * sizeof(int32_t)); }
 
 /* source: token, pos, first, count; target: token, pos, and first and count twice; questions: row,
  * target, weight; two runs */
 static size_t bytes_of(size_t source, size_t target, size_t questions, size_t sentences) {
-    return 4 * rounded(source) + 6 * rounded(target) + 3 * rounded(questions) +
-           2 * rounded(sentences + 1);
+    return 4 * aligned(source) + 6 * aligned(target) + 3 * aligned(questions) +
+           2 * aligned(sentences + 1);
 }
 
 size_t pk_lesson_bytes(const pk_lesson *l) {
@@ -63,37 +63,37 @@ void pk_lesson_pack(const pk_lesson *l, int32_t encoder_heads, int32_t decoder_h
     *out = (pk_lesson_there){ .n_source = (int32_t)l->source_token.n,
                               .n_target = (int32_t)l->token.n,
                               .n_questions = (int32_t)l->target.n };
-    const int32_t *source_run = place(&p, l->source_run.id, l->source_run.n);
-    const int32_t *run = place(&p, l->run.id, l->run.n);
-    const int32_t  n_runs = (int32_t)l->run.n - 1;
-    out->source_token = place(&p, l->source_token.id, l->source_token.n);
-    out->source_pos = place(&p, l->source_pos.id, l->source_pos.n);
+    const int32_t *source_segment = pack(&p, l->source_segment.id, l->source_segment.n);
+    const int32_t *run = pack(&p, l->run.id, l->run.n);
+    const int32_t  n_segments = (int32_t)l->run.n - 1;
+    out->source_token = pack(&p, l->source_token.id, l->source_token.n);
+    out->source_pos = pack(&p, l->source_pos.id, l->source_pos.n);
     out->source_self = (pk_attention){ .heads = encoder_heads,
-                                       .n_runs = n_runs,
-                                       .longest_run = l->longest_source,
-                                       .query_run = source_run,
-                                       .key_run = source_run };
-    out->source_self.first = place_source(&p, &l->source_run, &l->source_run, false);
-    out->source_self.count = place_source(&p, &l->source_run, &l->source_run, true);
-    out->token = place(&p, l->token.id, l->token.n);
-    out->pos = place(&p, l->pos.id, l->pos.n);
+                                       .n_segments = n_segments,
+                                       .longest_segment = l->longest_source,
+                                       .query_segment = source_segment,
+                                       .key_segment = source_segment };
+    out->source_self.first = pack_source(&p, &l->source_segment, &l->source_segment, false);
+    out->source_self.count = pack_source(&p, &l->source_segment, &l->source_segment, true);
+    out->token = pack(&p, l->token.id, l->token.n);
+    out->pos = pack(&p, l->pos.id, l->pos.n);
     out->self = (pk_attention){ .heads = decoder_heads,
-                                .n_runs = n_runs,
-                                .longest_run = l->longest_target,
-                                .query_run = run,
-                                .key_run = run };
-    out->self.first = place(&p, l->first.id, l->first.n);
-    out->self.count = place(&p, l->count.id, l->count.n);
+                                .n_segments = n_segments,
+                                .longest_segment = l->longest_target,
+                                .query_segment = run,
+                                .key_segment = run };
+    out->self.first = pack(&p, l->first.id, l->first.n);
+    out->self.count = pack(&p, l->count.id, l->count.n);
     out->cross = (pk_attention){ .heads = decoder_heads,
-                                 .n_runs = n_runs,
-                                 .longest_run = larger(l->longest_source, l->longest_target),
-                                 .query_run = run,
-                                 .key_run = source_run };
-    out->cross.first = place_source(&p, &l->run, &l->source_run, false);
-    out->cross.count = place_source(&p, &l->run, &l->source_run, true);
-    out->question_row = place(&p, l->question_row.id, l->question_row.n);
-    out->target = place(&p, l->target.id, l->target.n);
-    out->weight = (const float *)(const void *)place(&p, l->weight.value, l->weight.n);
+                                 .n_segments = n_segments,
+                                 .longest_segment = larger(l->longest_source, l->longest_target),
+                                 .query_segment = run,
+                                 .key_segment = source_segment };
+    out->cross.first = pack_source(&p, &l->run, &l->source_segment, false);
+    out->cross.count = pack_source(&p, &l->run, &l->source_segment, true);
+    out->question_row = pack(&p, l->question_row.id, l->question_row.n);
+    out->target = pack(&p, l->target.id, l->target.n);
+    out->weight = (const float *)(const void *)pack(&p, l->weight.value, l->weight.n);
     assert((size_t)(p.at - (char *)block) == pk_lesson_bytes(l)); /* as it was counted */
     /* questions rise, so as many as there are rows are one to each */
     if (out->n_questions == out->n_target) out->question_row = NULL;

@@ -30,8 +30,8 @@ typedef struct pk_task {
     const char      *name, *help;
     const pk_option *table; /* of its options; NULL: none */
     size_t           options_size;
-    bool             glances; /* a first look, without learning, decides the second */
-    bool             masks;   /* needs a mask token in the vocabulary */
+    bool             two_pass; /* a first look, without learning, decides the second */
+    bool             masks;    /* needs a mask token in the vocabulary */
     bool backwards; /* writes targets from right to left: said in the model's configuration */
     /* adds one sentence to the lesson */
     pk_status (*teach)(pk_lesson *lesson, pk_pair *pair);

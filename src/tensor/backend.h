@@ -47,10 +47,10 @@ typedef struct pk_attention {
     const int32_t *first, *count, *index;       /* one per query; index may be NULL */
     float         *weights;                     /* NULL, or (queries, weights_stride): the attention */
     int32_t        weights_stride;              /*   probabilities, averaged over heads */
-    /* Training, where there is no index: queries query_run[r] .. query_run[r + 1] - 1 see nothing but keys
-     * key_run[r] .. key_run[r + 1] - 1, each a part of them that has no gaps. */
-    int32_t        n_runs, longest_run;         /* longest: most queries or keys of any */
-    const int32_t *query_run, *key_run;         /* (n_runs + 1) */
+    /* Training, where there is no index: queries query_segment[r] .. query_segment[r + 1] - 1 see nothing but keys
+     * key_segment[r] .. key_segment[r + 1] - 1, each a part of them that has no gaps. */
+    int32_t        n_segments, longest_segment;         /* longest: most queries or keys of any */
+    const int32_t *query_segment, *key_segment;         /* (n_segments + 1) */
 } pk_attention;
 
 /* What happens to a product on its way out, in this order; zeros: nothing. */
@@ -129,7 +129,7 @@ typedef struct pk_backend {
     pk_status (*status) (void *self);                       /* waits; first failure since the last call */
     pk_status (*reserve)(void *self, const pk_limits *max); /* scratch for ops up to these sizes */
     void      (*limit)  (void *self, int32_t threads);      /* use no more threads than these from now on */
-    int32_t   (*round)  (void *self, int32_t rows);         /* rows that a pass of so many is filled up to */
+    int32_t   (*padded_rows)(void *self, int32_t rows);         /* rows that a pass of so many is filled up to */
 
     /* Memory of the device, zeroed. A mirror is memory of ours for some of it, which the device copies from
      * and to quickly: on the host it is that memory itself, and put and get between the two do nothing. put
@@ -142,8 +142,8 @@ typedef struct pk_backend {
      * take nothing of the device, put does nothing, ops must not be called), and then here, after expect()
      * has taken in one piece what was counted. All three are NULL where memory need not be in one piece. */
     uint64_t  (*held)   (void *self);                       /* bytes of the device taken so far */
-    pk_status (*stand_in)(void *self, struct pk_backend *out);
-    pk_status (*expect) (void *self, const struct pk_backend *stand_in);
+    pk_status (*dry_run)(void *self, struct pk_backend *out);
+    pk_status (*expect) (void *self, const struct pk_backend *dry_run);
     void      (*put)    (void *self, void *to, const void *from, size_t bytes);
     void      (*get)    (void *self, void *to, const void *from, size_t bytes);
     /* the weight as the device likes it: a copy that lives until close, or on the host the very same */
@@ -168,7 +168,7 @@ typedef struct pk_backend {
     void (*attend) (void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
                     const pk_attention *see);
     /* pool[slot[i]] = rows[i], rounded to the pool's type */
-    void (*place)  (void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot);
+    void (*scatter)  (void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot);
     /* logits = hidden table^T + bias, never stored whole; vocab = table->rows; bias may be NULL */
     void (*answer) (void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                     const pk_answering *a);

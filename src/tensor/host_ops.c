@@ -33,7 +33,7 @@ pk_status pk_host_adopt(void *self, const pk_weight *host, pk_weight *out) {
     return PK_OK;
 }
 
-int32_t pk_host_round(void *self, int32_t rows) {
+int32_t pk_host_padded_rows(void *self, int32_t rows) {
     (void)self;
     return rows;
 }

@@ -12,7 +12,7 @@ void      pk_host_give(void *self, void *memory);
 void      pk_host_copy(void *self, void *to, const void *from, size_t bytes);
 pk_status pk_host_adopt(void *self, const pk_weight *host, pk_weight *out);
 
-int32_t pk_host_round(void *self, int32_t rows); /* rows: nothing is filled up */
+int32_t pk_host_padded_rows(void *self, int32_t rows); /* rows: nothing is filled up */
 void    pk_host_repeat(void *self, uint64_t key, int32_t steps, const int32_t *live,
                        void (*body)(void *context), void *context);
 void    pk_host_advance(void *self, const pk_following *f);

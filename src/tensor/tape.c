@@ -12,20 +12,20 @@
 
 #include "base/memory.h"
 
-typedef enum kind { EMBED, PRODUCT, ACTIVATE, JOIN, NORM, ATTEND, LOSS } kind;
+typedef enum kind { EMBED, PRODUCT, ACTIVATE, ADD_NORM, NORM, ATTEND, LOSS } kind;
 
 typedef struct record {
     kind             kind;
     pk_tensor        out, x;   /* ATTEND: x holds the queries */
-    pk_tensor        a, b;     /* ATTEND: keys, values; JOIN: residual, sum */
-    const pk_weight *w, *bias; /* JOIN, NORM: gain, shift; EMBED: table, positions */
+    pk_tensor        a, b;     /* ATTEND: keys, values; ADD_NORM: residual, sum */
+    const pk_weight *w, *bias; /* ADD_NORM, NORM: gain, shift; EMBED: table, positions */
     const int32_t   *token, *pos;
     float            number; /* EMBED: scale */
     float           *kept;   /* moments or sums */
     pk_act           act;
     pk_drop          drop;
     pk_attention     see;
-    size_t           reach; /* weights behind this one belong to later records */
+    size_t           weights_end; /* weights behind this one belong to later records */
 } record;
 
 typedef struct node {
@@ -177,15 +177,15 @@ static float *weight_gradient(const pk_tape *t, const pk_weight *w) {
 
 static bool live(const pk_run *r) { return r->status == PK_OK && !r->tape->dry; }
 
-static void note(pk_run *r, record what) {
+static void add_record(pk_run *r, record what) {
     pk_tape *t = r->tape;
     if (!grow(r, (void **)&t->record, t->n_records, &t->record_room, sizeof *t->record)) return;
     const pk_weight *const weights[] = { what.w, what.bias };
-    what.reach = t->n_records ? t->record[t->n_records - 1].reach : 0;
+    what.weights_end = t->n_records ? t->record[t->n_records - 1].weights_end : 0;
     for (size_t i = 0, first; i < 2; i++) {
         if (!place_of(t, weights[i], &first)) continue;
         const size_t end = first + (size_t)weights[i]->rows * (size_t)weights[i]->cols;
-        if (end > what.reach) what.reach = end;
+        if (end > what.weights_end) what.weights_end = end;
     }
     t->record[t->n_records++] = what;
 }
@@ -202,14 +202,14 @@ pk_tensor pk_tape_embed(pk_run *r, const pk_weight *table, const int32_t *token,
     name_value(r, &out);
     if (pk_run_fits(r, table->cols == position->cols, "embed") && live(r))
         r->on->train->embed(r->on->self, out, table, token, scale, position, pos, drop);
-    note(r, (record){ .kind = EMBED,
-                      .out = out,
-                      .w = table,
-                      .bias = position,
-                      .token = token,
-                      .pos = pos,
-                      .number = scale,
-                      .drop = drop });
+    add_record(r, (record){ .kind = EMBED,
+                            .out = out,
+                            .w = table,
+                            .bias = position,
+                            .token = token,
+                            .pos = pos,
+                            .number = scale,
+                            .drop = drop });
     return out;
 }
 
@@ -219,7 +219,7 @@ static pk_tensor product(pk_run *r, pk_tensor x, const pk_weight *w, const pk_we
     if (bias && !bias->data) bias = NULL; /* the network has none */
     if (pk_run_fits(r, x.cols == w->cols, "product") && live(r))
         r->on->train->product(r->on->self, out, x, w, bias);
-    note(r, (record){ .kind = PRODUCT, .out = out, .x = x, .w = w, .bias = bias });
+    add_record(r, (record){ .kind = PRODUCT, .out = out, .x = x, .w = w, .bias = bias });
     return out;
 }
 
@@ -228,12 +228,12 @@ static pk_tensor activate(pk_run *r, pk_tensor x, pk_act act) {
     pk_tensor     out = take_tensor(r, x.rows, x.cols);
     name_value(r, &out);
     if (live(r)) r->on->train->activate(r->on->self, out, x, act, drop);
-    note(r, (record){ .kind = ACTIVATE, .out = out, .x = x, .act = act, .drop = drop });
+    add_record(r, (record){ .kind = ACTIVATE, .out = out, .x = x, .act = act, .drop = drop });
     return out;
 }
 
 /* The sum takes x's place: nothing needs x itself on the way back. */
-static pk_tensor join(pk_run *r, pk_tensor x, const pk_after *after) {
+static pk_tensor add_norm(pk_run *r, pk_tensor x, const pk_after *after) {
     const pk_drop drop = drop_at(r->tape, r->tape->dropout.residual);
     pk_tensor     sum = x, out = x;
     float        *moments = NULL;
@@ -243,18 +243,18 @@ static pk_tensor join(pk_run *r, pk_tensor x, const pk_after *after) {
     }
     name_value(r, &out);
     const bool fits = x.cols == after->residual.cols && x.rows == after->residual.rows;
-    if (pk_run_fits(r, fits, "join") && live(r))
-        r->on->train->join(r->on->self, sum, out, x, after->residual, drop, after->gain,
-                           after->shift, after->epsilon, moments);
-    note(r, (record){ .kind = JOIN,
-                      .out = out,
-                      .x = x,
-                      .a = after->residual,
-                      .b = sum,
-                      .w = after->gain,
-                      .bias = after->shift,
-                      .kept = moments,
-                      .drop = drop });
+    if (pk_run_fits(r, fits, "add_norm") && live(r))
+        r->on->train->add_norm(r->on->self, sum, out, x, after->residual, drop, after->gain,
+                               after->shift, after->epsilon, moments);
+    add_record(r, (record){ .kind = ADD_NORM,
+                            .out = out,
+                            .x = x,
+                            .a = after->residual,
+                            .b = sum,
+                            .w = after->gain,
+                            .bias = after->shift,
+                            .kept = moments,
+                            .drop = drop });
     return out;
 }
 
@@ -265,8 +265,8 @@ pk_tensor pk_tape_norm(pk_run *r, pk_tensor x, const pk_weight *gain, const pk_w
     name_value(r, &out);
     if (pk_run_fits(r, x.cols == gain->cols && x.cols == shift->cols, "norm") && live(r))
         r->on->train->norm(r->on->self, out, x, gain, shift, epsilon, moments);
-    note(r,
-         (record){ .kind = NORM, .out = out, .x = x, .w = gain, .bias = shift, .kept = moments });
+    add_record(
+        r, (record){ .kind = NORM, .out = out, .x = x, .w = gain, .bias = shift, .kept = moments });
     return out;
 }
 
@@ -274,7 +274,7 @@ pk_tensor pk_tape_linear(pk_run *r, pk_tensor x, const pk_weight *w, const pk_af
     pk_run_fits(r, !after->pool.data, "placing while training");
     pk_tensor out = product(r, x, w, after->bias);
     if (after->act != PK_LINEAR) out = activate(r, out, after->act);
-    if (after->residual.data) return join(r, out, after);
+    if (after->residual.data) return add_norm(r, out, after);
     if (after->gain) out = pk_tape_norm(r, out, after->gain, after->shift, after->epsilon);
     return out;
 }
@@ -286,17 +286,17 @@ pk_tensor pk_tape_attend(pk_run *r, pk_tensor q, pk_tensor k, pk_tensor v,
     float        *sums = take_floats(r, q.rows, see->heads);
     name_value(r, &out);
     const bool fits = q.cols == k.cols && k.cols == v.cols && q.cols % see->heads == 0 &&
-                      !see->index && see->query_run && see->key_run;
+                      !see->index && see->query_segment && see->key_segment;
     if (pk_run_fits(r, fits, "attend") && live(r))
         r->on->train->attend(r->on->self, out, q, k, v, see, drop, sums);
-    note(r, (record){ .kind = ATTEND,
-                      .out = out,
-                      .x = q,
-                      .a = k,
-                      .b = v,
-                      .see = *see,
-                      .kept = sums,
-                      .drop = drop });
+    add_record(r, (record){ .kind = ATTEND,
+                            .out = out,
+                            .x = q,
+                            .a = k,
+                            .b = v,
+                            .see = *see,
+                            .kept = sums,
+                            .drop = drop });
     return out;
 }
 
@@ -317,7 +317,7 @@ void pk_tape_loss(pk_run *r, pk_tensor hidden, const pk_weight *table, const pk_
                     learn ? weight_gradient(t, table) : NULL,
                     learn ? weight_gradient(t, bias) : NULL, work);
     r->scratch->used = mark;
-    note(r, (record){ .kind = LOSS, .w = table, .bias = bias });
+    add_record(r, (record){ .kind = LOSS, .w = table, .bias = bias });
 }
 
 /* ---- backwards ---- */
@@ -344,13 +344,13 @@ static void activate_back(pk_run *r, const record *i, pk_tensor d_out) {
         r->on->train->activate_back(r->on->self, d_x, d_out, i->x, i->act, i->drop);
 }
 
-static void join_back(pk_run *r, const record *i, pk_tensor d_out) {
+static void add_norm_back(pk_run *r, const record *i, pk_tensor d_out) {
     bool      add_x, add;
     pk_tensor d_x = gradient(r, i->x, &add_x), d_residual = gradient(r, i->a, &add);
-    if (pk_run_fits(r, !add_x, "join backwards") && live(r))
-        r->on->train->join_back(r->on->self, d_x, d_residual, add, weight_gradient(r->tape, i->w),
-                                weight_gradient(r->tape, i->bias), d_out, i->b, i->w, i->kept,
-                                i->drop);
+    if (pk_run_fits(r, !add_x, "add_norm backwards") && live(r))
+        r->on->train->add_norm_back(
+            r->on->self, d_x, d_residual, add, weight_gradient(r->tape, i->w),
+            weight_gradient(r->tape, i->bias), d_out, i->b, i->w, i->kept, i->drop);
 }
 
 static void norm_back(pk_run *r, const record *i, pk_tensor d_out) {
@@ -374,8 +374,8 @@ static void attend_back(pk_run *r, const record *i, pk_tensor d_out) {
 
 static void walk_back(pk_run *r, const record *i) {
     static void (*const back[])(pk_run *, const record *, pk_tensor) = {
-        [EMBED] = embed_back, [PRODUCT] = product_back, [ACTIVATE] = activate_back,
-        [JOIN] = join_back,   [NORM] = norm_back,       [ATTEND] = attend_back,
+        [EMBED] = embed_back,       [PRODUCT] = product_back, [ACTIVATE] = activate_back,
+        [ADD_NORM] = add_norm_back, [NORM] = norm_back,       [ATTEND] = attend_back,
     };
     if (i->kind == LOSS) return; /* went back at once */
     const pk_tensor d_out = r->tape->node[i->out.node].grad;
@@ -386,13 +386,13 @@ static void walk_back(pk_run *r, const record *i) {
 
 void pk_tape_backward(pk_run *r, pk_tape_done *done, void *user) {
     pk_tape *t = r->tape;
-    size_t   told = t->learned.n;
+    size_t   final = t->learned.n;
     assert(t->n_spare == 0); /* a tape is walked back once */
     for (size_t i = t->n_records; i-- > 0 && r->status == PK_OK;) {
         walk_back(r, &t->record[i]);
-        const size_t first = i ? t->record[i - 1].reach : 0;
-        if (!done || first >= told) continue;
-        told = first;
+        const size_t first = i ? t->record[i - 1].weights_end : 0;
+        if (!done || first >= final) continue;
+        final = first;
         if (!t->dry) done(user, first);
     }
 }

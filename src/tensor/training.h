@@ -48,7 +48,7 @@ typedef struct pk_update {
     int64_t       step;                         /* from 1, for Adam's correction of its first steps */
 } pk_update;
 
-enum { PK_MARKS = 4, PK_LINK_BYTES = 128 };
+enum { PK_EVENTS = 4, PK_LINK_BYTES = 128 };
 typedef struct pk_training {
     /* out[i] = drop(table[token[i]] * scale + position[pos[i]]); token -1 counts as a row of zeros */
     void (*embed)         (void *self, pk_tensor out, const pk_weight *table, const int32_t *token, float scale,
@@ -64,9 +64,9 @@ typedef struct pk_training {
     void (*activate_back) (void *self, pk_tensor d_x, pk_tensor d_out, pk_tensor x, pk_act act, pk_drop drop);
     /* sum = residual + drop(x), and where there is a gain out = norm(sum); moments: (rows, 2) floats, mean and
      * 1 / sqrt(variance + epsilon). sum may be x. d_out is that of out, or of sum where there is no gain. */
-    void (*join)          (void *self, pk_tensor sum, pk_tensor out, pk_tensor x, pk_tensor residual, pk_drop drop,
+    void (*add_norm)      (void *self, pk_tensor sum, pk_tensor out, pk_tensor x, pk_tensor residual, pk_drop drop,
                            const pk_weight *gain, const pk_weight *shift, float epsilon, float *moments);
-    void (*join_back)     (void *self, pk_tensor d_x, pk_tensor d_residual, bool add, float *d_gain, float *d_shift,
+    void (*add_norm_back) (void *self, pk_tensor d_x, pk_tensor d_residual, bool add, float *d_gain, float *d_shift,
                            pk_tensor d_out, pk_tensor sum, const pk_weight *gain, const float *moments,
                            pk_drop drop);
     /* out = norm(x) */
@@ -74,7 +74,7 @@ typedef struct pk_training {
                            float epsilon, float *moments);
     void (*norm_back)     (void *self, pk_tensor d_x, bool add, float *d_gain, float *d_shift, pk_tensor d_out,
                            pk_tensor x, const pk_weight *gain, const float *moments);
-    /* as the op attend, over runs (see->query_run and so on); dropout on the probabilities. sums: (queries, heads)
+    /* as the op attend, over runs (see->query_segment and so on); dropout on the probabilities. sums: (queries, heads)
      * floats, log of the sum of exp of the scaled scores. d_q, d_k and d_v are set, rows of no run excepted. */
     void (*attend)        (void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
                            const pk_attention *see, pk_drop drop, float *sums);
@@ -97,17 +97,17 @@ typedef struct pk_training {
     /* weights = master, rounded to the backend's type; nothing where they are the same memory */
     void (*round_weights) (void *self, void *weights, const float *master, size_t n);
     /* scratch for ops of so many rows and columns of x, out or w, whichever is most; before the first op */
-    pk_status (*reserve)  (void *self, int32_t rows, int32_t cols, int32_t longest_run);
-    /* Marks (0 to PK_MARKS - 1) a place in the queue of ops, and waits until all before it is done; so the host can
+    pk_status (*reserve)  (void *self, int32_t rows, int32_t cols, int32_t longest_segment);
+    /* Marks (0 to PK_EVENTS - 1) a place in the queue of ops, and waits until all before it is done; so the host can
      * prepare what comes next. NULL: only status() waits. */
-    void (*mark)          (void *self, int32_t which);
-    void (*wait)          (void *self, int32_t which);
+    void (*record_event)  (void *self, int32_t which);
+    void (*wait_event)    (void *self, int32_t which);
     /* Devices that sum among themselves, one rank each; NULL: this one cannot. Rank 0's id must reach all others, then
      * all link at once. sum_linked begins to sum n numbers over all ranks, in place, beside the ops that follow;
-     * ops after join_linked see the sums. */
+     * ops after wait_linked see the sums. */
     pk_status (*link_id)  (void *self, unsigned char id[PK_LINK_BYTES]);
     pk_status (*link)     (void *self, int32_t n, int32_t rank, const unsigned char id[PK_LINK_BYTES]);
     void (*sum_linked)    (void *self, float *x, size_t n);
-    void (*join_linked)   (void *self);
+    void (*wait_linked)   (void *self);
 } pk_training;
 #endif

@@ -10,9 +10,9 @@
 #include "text/utf8.h"
 
 /* the last place of each kind, 0 when there is none */
-typedef struct places {
+typedef struct points {
     size_t clause, space, character, code_point;
-} places;
+} points;
 
 /* marks that end a clause when a space follows */
 static bool ends_clause(int32_t c) {
@@ -56,15 +56,15 @@ static bool ends_clause_alone(int32_t c) {
 }
 
 /* whether c is drawn upon the character before it, so that no cut should part them */
-static bool joins_back(int32_t before, int32_t c) {
+static bool adds_back(int32_t before, int32_t c) {
     enum { ZERO_WIDTH_JOINER = 0x200D };
     return (U_GET_GC_MASK(c) & U_GC_M_MASK) || c == ZERO_WIDTH_JOINER ||
            before == ZERO_WIDTH_JOINER || (c >= 0x1F3FB && c <= 0x1F3FF); /* skin tones */
 }
 
-static void note_place(places *p, size_t at, int32_t before_space, int32_t last, int32_t next) {
+static void add_point(points *p, size_t at, int32_t before_space, int32_t last, int32_t next) {
     p->code_point = at;
-    if (!joins_back(last, next)) p->character = at;
+    if (!adds_back(last, next)) p->character = at;
     if (ends_clause_alone(last)) p->clause = at;
     if (!pk_utf8_is_space(last) || before_space < 0)
         return; /* a part of white space only is none */
@@ -74,13 +74,13 @@ static void note_place(places *p, size_t at, int32_t before_space, int32_t last,
 
 size_t pk_split_point(const char *text, size_t size, size_t most) {
     if (size <= most) return size;
-    places       p = { 0 };
+    points       p = { 0 };
     int32_t      last, visible = -1, next; /* visible: the last one that was no space */
     size_t       at = pk_utf8_next(text, size, &last);
     const size_t shortest = at;
     while (at < size && at <= most) {
         const size_t n = pk_utf8_next(text + at, size - at, &next);
-        note_place(&p, at, visible, last, next);
+        add_point(&p, at, visible, last, next);
         if (!pk_utf8_is_space(last)) visible = last;
         last = next;
         at += n;

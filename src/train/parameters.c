@@ -14,7 +14,7 @@
 
 enum { ALIGN = 64 };
 
-static size_t round_up(size_t n) { return (n + ALIGN - 1) / ALIGN * ALIGN; }
+static size_t aligned(size_t n) { return (n + ALIGN - 1) / ALIGN * ALIGN; }
 
 /* ---- memory on the device ---- */
 
@@ -67,7 +67,7 @@ static pk_status list_weight(void *user, const pk_weight_spec *spec, pk_weight *
                            .role = spec->role,
                            .learned = is_learned(l, spec) };
     /* products read tables row by row: whole 64 rows suit them */
-    if (pk_role_is_table(spec->role)) one->room_rows = (int32_t)round_up((size_t)spec->rows);
+    if (pk_role_is_table(spec->role)) one->room_rows = (int32_t)aligned((size_t)spec->rows);
     assert(strlen(spec->name) < sizeof one->name);
     snprintf(one->name, sizeof one->name, "%s", spec->name);
     return PK_OK;
@@ -81,7 +81,7 @@ static void place_all(pk_parameters *p) {
             pk_parameter *one = &p->list[i];
             if (one->learned != learned) continue;
             one->first = at;
-            at += round_up((size_t)one->room_rows * (size_t)one->cols);
+            at += aligned((size_t)one->room_rows * (size_t)one->cols);
         }
         if (learned) p->n = at;
     }

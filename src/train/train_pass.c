@@ -57,10 +57,10 @@ static pk_lesson_there largest(const pk_train_pass *t) {
     static const int32_t nothing[1];
     const pk_config     *c = &t->p->net.config;
     const pk_attention   see = { .heads = c->encoder_heads,
-                                 .n_runs = t->most.sentences,
-                                 .longest_run = t->most.longest_run,
-                                 .query_run = nothing,
-                                 .key_run = nothing };
+                                 .n_segments = t->most.sentences,
+                                 .longest_segment = t->most.longest_segment,
+                                 .query_segment = nothing,
+                                 .key_segment = nothing };
     pk_lesson_there      l = { .n_source = t->most.source_rows + 1,
                                .n_target = t->most.target_rows,
                                .n_questions = t->most.target_rows,
@@ -79,7 +79,8 @@ static pk_status reserve(pk_train_pass *t) {
     int32_t          rows = larger(larger(t->most.source_rows, t->most.target_rows), ffn);
     rows = larger(larger(rows, 3 * c->dim), t->p->net.output.rows);
     if (!t->on->train->reserve) return PK_OK;
-    return t->on->train->reserve(t->on->self, rows, larger(3 * c->dim, ffn), t->most.longest_run);
+    return t->on->train->reserve(t->on->self, rows, larger(3 * c->dim, ffn),
+                                 t->most.longest_segment);
 }
 
 static pk_status take(pk_train_pass *t, size_t bytes, void **out) {
@@ -106,7 +107,7 @@ static pk_status take_blocks(pk_train_pass *t) {
     const pk_backend *on = t->on;
     t->block_bytes =
         pk_lesson_bytes_most(t->most.source_rows, t->most.target_rows, t->most.sentences);
-    t->n_blocks = on->remote ? PK_MARKS : 1;
+    t->n_blocks = on->remote ? PK_EVENTS : 1;
     for (int32_t i = 0; i < t->n_blocks; i++) {
         pk_lesson_block *b = &t->block[i];
         void            *read = NULL;
@@ -118,7 +119,7 @@ static pk_status take_blocks(pk_train_pass *t) {
     return PK_OK;
 }
 
-static pk_status open_parts(pk_train_pass *t, bool glances) {
+static pk_status open_parts(pk_train_pass *t, bool two_pass) {
     const size_t answers = (size_t)t->most.target_rows * sizeof *t->best;
     void        *block = NULL;
     PK_TRY(pk_tape_open(&t->tape));
@@ -129,7 +130,7 @@ static pk_status open_parts(pk_train_pass *t, bool glances) {
     PK_TRY(reserve(t));
     PK_TRY(take_scratch(t));
     PK_TRY(take_blocks(t));
-    if (!glances) return PK_OK;
+    if (!two_pass) return PK_OK;
     PK_TRY(PK_TAKE(&t->best_here, (size_t)t->most.target_rows));
     PK_TRY(take(t, answers, &block));
     t->best = block;
@@ -137,9 +138,9 @@ static pk_status open_parts(pk_train_pass *t, bool glances) {
 }
 
 pk_status pk_train_pass_open(const pk_backend *on, pk_parameters *p, const pk_pass_limits *most,
-                             bool glances, pk_train_pass *out) {
+                             bool two_pass, pk_train_pass *out) {
     *out = (pk_train_pass){ .on = on, .p = p, .most = *most };
-    const pk_status status = open_parts(out, glances);
+    const pk_status status = open_parts(out, two_pass);
     if (status != PK_OK) pk_train_pass_close(out);
     return status;
 }
@@ -172,8 +173,8 @@ pk_status pk_train_pass_ready(pk_train_pass *t, pk_readings_seen *seen, void *us
     const pk_backend *on = t->on;
     pk_lesson_block  *b = &t->block[t->next];
     if (!on->remote) return PK_OK;
-    if (on->train->wait)
-        on->train->wait(on->self, t->next);
+    if (on->train->wait_event)
+        on->train->wait_event(on->self, t->next);
     else if (t->next == 0)
         PK_TRY(on->status(on->self));
     const int64_t update = b->update;
@@ -201,17 +202,17 @@ pk_status pk_train_pass_run(pk_train_pass *t, const pk_lesson *l, const pk_pass_
     pk_lesson_pack(l, c->encoder_heads, c->decoder_heads, b->host, b->device, &there);
     on->put(on->self, b->device, b->host, pk_lesson_bytes(l));
     PK_TRY(run(t, &there, o, false));
-    if (on->remote && on->train->mark) on->train->mark(on->self, t->next);
+    if (on->remote && on->train->record_event) on->train->record_event(on->self, t->next);
     t->next = (t->next + 1) % t->n_blocks;
     if (!o->answers) return PK_OK;
     return pk_device_get(on, t->best_here, t->best, l->target.n * sizeof *t->best);
 }
 
-void pk_train_pass_note(pk_train_pass *t, int64_t update) {
+void pk_train_pass_record(pk_train_pass *t, int64_t update) {
     const pk_backend *on = t->on;
     const int32_t     last = (t->next + t->n_blocks - 1) % t->n_blocks;
     if (!on->remote) return;
     on->get(on->self, t->block[last].read, t->train, sizeof *t->train);
-    if (on->train->mark) on->train->mark(on->self, last);
+    if (on->train->record_event) on->train->record_event(on->self, last);
     t->block[last].update = update;
 }

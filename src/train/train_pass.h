@@ -21,7 +21,7 @@ typedef struct pk_lesson_block { /* (host, pinned on a GPU) and its copy; the sa
 } pk_lesson_block;
 
 typedef struct pk_pass_limits { /* of any lesson */
-    int32_t source_rows, target_rows, sentences, longest_run;
+    int32_t source_rows, target_rows, sentences, longest_segment;
 } pk_pass_limits;
 
 typedef struct pk_train_pass {
@@ -30,11 +30,11 @@ typedef struct pk_train_pass {
     pk_tape          *tape;
     pk_arena          scratch; /* on the device */
     pk_pass_limits    most;
-    pk_lesson_block   block[PK_MARKS];
+    pk_lesson_block   block[PK_EVENTS];
     int32_t           n_blocks, next; /* block that is filled next */
     size_t            block_bytes;
     pk_readings      *train, *valid; /* on the device */
-    int32_t          *best; /* on the device: answers of a first look; NULL: no task glances */
+    int32_t          *best; /* on the device: answers of a first look; NULL: no task two_pass */
     int32_t          *best_here;
     size_t            bytes; /* of the device that this takes */
 } pk_train_pass;
@@ -52,13 +52,13 @@ typedef struct pk_pass_options {
 
 /* takes all memory that lessons up to these limits need, found by a dry run */
 pk_status pk_train_pass_open(const pk_backend *on, pk_parameters *p, const pk_pass_limits *most,
-                             bool glances, pk_train_pass *out);
+                             bool two_pass, pk_train_pass *out);
 void      pk_train_pass_close(pk_train_pass *t); /* accepts a zeroed one */
 /* sends the lesson and runs it */
 pk_status pk_train_pass_run(pk_train_pass *t, const pk_lesson *l, const pk_pass_options *o);
 /* The last run's block also brings what the device has counted by now, for this update. Whenever a
  * block comes round again, `seen` gets what it brought. */
-void              pk_train_pass_note(pk_train_pass *t, int64_t update);
+void              pk_train_pass_record(pk_train_pass *t, int64_t update);
 typedef pk_status pk_readings_seen(void *user, const pk_readings *read, int64_t update);
 pk_status         pk_train_pass_ready(pk_train_pass *t, pk_readings_seen *seen, void *user);
 /* the same for all blocks at once, in order; the device must have been waited for */

@@ -82,12 +82,12 @@ static void fill_report(pk_trainer *t, pk_train_report *out) {
     out->done = t->done;
 }
 
-/* what was not noted yet of this step */
-static pk_status note_in_log(pk_trainer *t, const pk_train_report *r) {
+/* what was not logged yet of this step */
+static pk_status write_log(pk_trainer *t, const pk_train_report *r) {
     pk_train_report rest = *r;
     if (!t->log) return PK_OK;
-    if (t->noted) rest.logged = rest.validated = 0;
-    t->noted = true;
+    if (t->logged) rest.logged = rest.validated = 0;
+    t->logged = true;
     return pk_train_log_add(t->log, &rest);
 }
 
@@ -98,11 +98,11 @@ static pk_status plot(pk_trainer *t, const pk_train_report *r) {
 
 /* A checkpoint comes after what is said up to it: who goes on from one finds the log complete,
  * whatever happened in between. */
-static pk_status note_and_save(pk_trainer *t) {
+static pk_status log_and_save(pk_trainer *t) {
     pk_train_report r;
     PK_TRY(pk_trainer_read(t, false));
     fill_report(t, &r);
-    PK_TRY(note_in_log(t, &r));
+    PK_TRY(write_log(t, &r));
     PK_TRY(pk_trainer_save(t));
     t->last.saved = 1;
     return PK_OK;
@@ -119,7 +119,7 @@ const char *pk_trainer_output(const pk_trainer *t) { return t ? t->recipe.output
 static pk_status learn(pk_trainer *t) {
     const pk_standing *s = &t->standing;
     t->since = pk_clock_now();
-    t->noted = false;
+    t->logged = false;
     t->last.logged = t->last.validated = t->last.saved = 0;
     PK_TRY(pk_trainer_update(t));
     t->last.logged = is_due(s->update, t->recipe.log_every) || is_over(t);
@@ -136,7 +136,7 @@ static pk_status look_after(pk_trainer *t) {
         PK_TRY(pk_trainer_validate(t));
         t->last.validated = 1;
     }
-    if (over || is_over(t) || is_due(s->update, r->save_every)) PK_TRY(note_and_save(t));
+    if (over || is_over(t) || is_due(s->update, r->save_every)) PK_TRY(log_and_save(t));
     return over || is_over(t) ? finish(t) : PK_OK;
 }
 
@@ -154,7 +154,7 @@ pk_status pk_trainer_step(pk_trainer *t, pk_train_report *out) {
     memset(out, 0, sizeof *out);
     pk_status status = go_on(t);
     fill_report(t, out);
-    if (status == PK_OK && !was_done) status = note_in_log(t, out);
+    if (status == PK_OK && !was_done) status = write_log(t, out);
     if (status == PK_OK && !was_done) status = plot(t, out);
     if (status != PK_OK) t->failed = true;
     return status;

@@ -42,7 +42,7 @@ struct pk_trainer {
     pk_buffer     text;         /* report for people */
     bool          over;         /* no update is left; known to all ranks alike */
     bool          done;         /* and the model is written */
-    bool          noted;        /* the log has what this step learned */
+    bool          logged;       /* the log has what this step learned */
     bool          failed;       /* here: other ranks must not wait for us */
 
     pk_train_report last; /* what was last told */

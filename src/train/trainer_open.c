@@ -43,7 +43,7 @@ static pk_status open_device(pk_trainer *t) {
 
 /* ---- data ---- */
 
-static int tell_progress(void *user, const char *file, size_t lines) {
+static int report_progress(void *user, const char *file, size_t lines) {
     pk_trainer *t = user;
     char        what[256];
     snprintf(what, sizeof what, "reading %.200s: %zu lines", file, lines);
@@ -65,7 +65,7 @@ static pk_loader_options loader_options(pk_trainer *t, const char *cache) {
                                 .first = (uint64_t)t->ranks.rank,
                                 .step = (uint64_t)t->ranks.n,
                                 .threads = t->threads,
-                                .progress = t->opt.progress ? tell_progress : NULL,
+                                .progress = t->opt.progress ? report_progress : NULL,
                                 .user = t };
 }
 
@@ -198,11 +198,11 @@ static pk_status open_pass(pk_trainer *t) {
     const int32_t  tag = t->maker.source_tag >= 0;
     find_most(t, &most);
     if (t->task->most) t->task->most(t->task_options, &per_token, &per_sentence);
-    most.longest_run = ((int32_t)t->recipe.max_length + 1 + tag) * per_token + per_sentence;
+    most.longest_segment = ((int32_t)t->recipe.max_length + 1 + tag) * per_token + per_sentence;
     most.source_rows += tag * most.sentences;
     most.target_rows =
         (most.target_rows + tag * most.sentences) * per_token + per_sentence * most.sentences;
-    return pk_train_pass_open(&t->on, &t->p, &most, t->task->glances, &t->pass);
+    return pk_train_pass_open(&t->on, &t->p, &most, t->task->two_pass, &t->pass);
 }
 
 /* ---- where we are ---- */

@@ -34,14 +34,14 @@ static pk_status see_readings(void *user, const pk_readings *read, int64_t updat
 
 typedef struct summing { /* gradients that go out to other ranks while the rest is computed */
     pk_trainer *t;
-    size_t      told; /* those from here on are on their way */
+    size_t      sent; /* those from here on are on their way */
 } summing;
 
 static void sum_from(void *user, size_t first) {
     summing *s = user;
-    assert(first < s->told); /* each gradient is summed once */
-    s->t->ranks.sum_gradients(s->t->ranks.self, s->t->p.grad + first, s->told - first);
-    s->told = first;
+    assert(first < s->sent); /* each gradient is summed once */
+    s->t->ranks.sum_gradients(s->t->ranks.self, s->t->p.grad + first, s->sent - first);
+    s->sent = first;
 }
 
 /* a glancing task looks first, and then makes its lesson of what it saw */
@@ -70,7 +70,7 @@ static pk_status train_part(pk_trainer *t, int64_t part, summing *sum, double *t
     t->maker.share = pk_schedule_share(&t->schedule, t->standing.update, t->standing.seconds / 60);
     PK_TRY(pk_lesson_make(&t->lesson, &t->maker, &batch, NULL));
     PK_TRY(pk_train_pass_ready(&t->pass, see_readings, t));
-    if (t->task->glances) PK_TRY(look_first(t, &batch, key));
+    if (t->task->two_pass) PK_TRY(look_first(t, &batch, key));
     if (sum) o.done = sum_from, o.user = sum;
     PK_TRY(pk_train_pass_run(&t->pass, &t->lesson, &o));
     *total += t->lesson.total;
@@ -131,12 +131,12 @@ pk_status pk_trainer_update(pk_trainer *t) {
     PK_TRY(pk_ranks_share(&t->ranks, &t->standing.seconds, 1));
     t->over =
         pk_schedule_share(&t->schedule, t->standing.update + 1, t->standing.seconds / 60) >= 1;
-    PK_TRY(t->ranks.join(t->ranks.self));
+    PK_TRY(t->ranks.wait(t->ranks.self));
     t->last.rate = pk_schedule_rate(&t->schedule, t->standing.update + 1, t->standing.seconds / 60);
     step(t, total, t->last.rate);
     t->standing.update++;
     t->standing.batches += accumulate * t->ranks.n;
-    pk_train_pass_note(&t->pass, t->standing.update);
+    pk_train_pass_record(&t->pass, t->standing.update);
     t->total = total;
     if (t->on.remote) return PK_OK;
     PK_TRY(t->on.status(t->on.self));
@@ -147,7 +147,7 @@ pk_status pk_trainer_update(pk_trainer *t) {
 /* ---- reading ---- */
 
 /* what the sums say, per token */
-static void tell(pk_trainer *t, double squares, double tokens) {
+static void report(pk_trainer *t, double squares, double tokens) {
     const pk_standing *s = &t->standing;
     const double       weight = s->weight > 0 ? s->weight : NAN;
     t->last.loss = s->loss / weight;
@@ -169,7 +169,7 @@ pk_status pk_trainer_read(pk_trainer *t, bool begin) {
     s->loss = x[0], s->nll = x[1], s->weight = x[2], s->correct = x[3];
     pk_trainer_count_time(t);
     if (!begin) return PK_OK;
-    tell(t, here.squares, x[4]);
+    report(t, here.squares, x[4]);
     s->loss = s->nll = s->weight = s->correct = 0;
     t->tokens = 0;
     t->tokens_since = s->seconds;

@@ -55,15 +55,15 @@ static void latencies_are_one_a_line(void **state) {
     double latency[8] = { 0 };
     runner j = { .latency = latency, .n_latency = 2, .most_latency = 6 };
     (void)state;
-    note_latency(&j, 0, 4);
+    record_latency(&j, 0, 4);
     assert_int_equal(j.n_latency, 2);
-    note_latency(&j, 3, 4);
+    record_latency(&j, 3, 4);
     assert_int_equal(j.n_latency, 5);
-    note_latency(&j, 1, 100); /* many more sentences than lines */
+    record_latency(&j, 1, 100); /* many more sentences than lines */
     assert_int_equal(j.n_latency, 5);
-    note_latency(&j, 9, 4);
+    record_latency(&j, 9, 4);
     assert_int_equal(j.n_latency, 6);
-    note_latency(&j, 4, 4);
+    record_latency(&j, 4, 4);
     assert_int_equal(j.n_latency, 6);
     assert_true(latency[6] == 0);
 }
@@ -109,11 +109,11 @@ static void drafts_are_for_all_or_for_each(void **state) {
 }
 
 static void statistics_are_of_the_runs_alone(void **state) {
-    pk_stats before = { .sentences = 10, .passes = 100, .target_tokens = 50, .aside_passes = 3 };
+    pk_stats before = { .sentences = 10, .passes = 100, .target_tokens = 50, .probe_passes = 3 };
     pk_stats after = { .sentences = 30,
                        .passes = 160,
                        .target_tokens = 80,
-                       .aside_passes = 5,
+                       .probe_passes = 5,
                        .repaired = 1,
                        .decoder_weight_bytes = 7 };
     (void)state;
@@ -123,7 +123,7 @@ static void statistics_are_of_the_runs_alone(void **state) {
     assert_int_equal(after.sentences, 20);
     assert_int_equal(after.passes, 60);
     assert_int_equal(after.target_tokens, 30);
-    assert_int_equal(after.aside_passes, 2);
+    assert_int_equal(after.probe_passes, 2);
     assert_int_equal(after.decoder_weight_bytes, 7);
     assert_true(after.seconds[PK_MODULE_FFN] == 0.5);
 }
@@ -155,9 +155,9 @@ static void figures_follow_from_the_counts(void **state) {
     (void)state;
     make_bench(&b, &c, cases);
     cases[0].stats.sentence_passes = 150;
-    cases[1].stats.aside_passes = 20;
+    cases[1].stats.probe_passes = 20;
     figures f = derive(&b, &cases[1]);
-    assert_true(f.fewer == 1.5 && f.aside == 1 && f.asks == 2.5);
+    assert_true(f.fewer == 1.5 && f.probe == 1 && f.asks == 2.5);
     assert_true(f.sentences == 10 && f.words == 60 && f.tokens == 100);
     assert_true(f.passes == 5 && f.kept == 2);
     assert_true(f.ratio == 2);
@@ -193,7 +193,7 @@ static void reports_have_all_cases(void **state) {
     CAPTURE(&text, pk_bench_print_table(&b));
     assert_non_null(strstr(text, "2.00x"));
     assert_non_null(strstr(text, "times fewer than in the first"));
-    assert_non_null(strstr(text, "aside"));
+    assert_non_null(strstr(text, "probe"));
     for (int i = 0; i < PK_N_MODULES; i++) assert_non_null(strstr(text, module_name[i]));
     free(text);
 }

@@ -210,11 +210,11 @@ static void beams_do_not_break_it(void **state) {
 
 static void asides_and_other_sentences_are_no_passes(void **state) {
     const pk_trace_ask  ask = { 0, START, A, half, -1, 1 };
-    const pk_trace_pass aside = { .aside = 1, .n = 1, .ask = &ask };
+    const pk_trace_pass probe = { .probe = 1, .n = 1, .ask = &ask };
     const pk_trace_pass second = { .sentence = 1, .n = 1, .ask = &ask };
     pk_viz              v = begin();
     (void)state;
-    pk_viz_trace(&v, &aside);
+    pk_viz_trace(&v, &probe);
     assert_int_equal(v.n_passes, 0);
     pk_viz_trace(&v, &second);
     assert_int_equal(v.n_passes, 0);

@@ -1,4 +1,4 @@
-/* guess_test.c - where guesses come from, how they find their place, how many are worth asking. */
+/* guess_test.c - where guesses come from, how they find their cursor, how many are worth asking. */
 #include "oracle.h"
 
 #include "decode/guess.h"

@@ -247,7 +247,7 @@ static void test_passes_aside(void **unused) {
         assert_int_equal(pk_strategy_parse(specs[i], &by, &state), PK_OK);
         assert_int_equal(by->begin(by, state, &src), PK_OK);
         by->propose(state, &pass);
-        assert_int_equal(pass.aside, i == 0);
+        assert_int_equal(pass.probe, i == 0);
         by->end(state);
         pk_memory_give(state);
     }

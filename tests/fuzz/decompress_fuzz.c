@@ -24,7 +24,7 @@ static void decompress(const uint8_t *data, size_t size, size_t piece, outcome *
     for (bool moved = true; o->status == PK_OK && moved && o->n < MOST;) {
         const size_t n_in = least(piece, size - at), room = least(piece, MOST - o->n);
         pk_flow      f = { data + at, n_in, o->text + o->n, room };
-        o->status = pk_decompressor_run(d, &f, at + n_in == size);
+        o->status = pk_decompressor_feed(d, &f, at + n_in == size);
         moved = f.n_in < n_in || f.room < room;
         at += n_in - f.n_in;
         o->n += room - f.room;

@@ -45,7 +45,7 @@ static inline void forced_log_probs(const pk_model *m, const pk_ids *source, con
                                     .target = &id[i],
                                     .n_target = 1 });
     const pk_request request = { sentence, &pass };
-    ASSERT_OK(pk_session_run(s, &request, 1));
+    ASSERT_OK(pk_session_decode(s, &request, 1));
     for (int32_t i = 0; i < n; i++) out[i] = answer[i + 1].target_logp[0];
     pk_session_close(s);
     pk_backend_close(&on);

@@ -141,7 +141,7 @@ static void run_logits(pk_session *s, const pk_network *net, int32_t id, const g
                                     .target = every,
                                     .n_target = V });
     const pk_request request = { id, &pass };
-    check(pk_session_run(s, &request, 1));
+    check(pk_session_decode(s, &request, 1));
     for (int32_t i = 0; i < n; i++)
         memcpy(out + (size_t)i * (size_t)V, answer[i + 1].target_logp, (size_t)V * sizeof *out);
     pk_memory_give(every);

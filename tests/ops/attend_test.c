@@ -140,8 +140,8 @@ static void place_halves(pk_backend *b, void *context) {
         for (int c = 0; c < COLS; c++)
             expected[slot[i] * STRIDE + c] = pk_f32_to_f16(rows.data[i * rows.stride + c]);
     }
-    b->place(b->self, (pk_tensor){ (float *)(void *)pool, SLOTS, COLS, STRIDE, PK_F16 }, rows,
-             slot);
+    b->scatter(b->self, (pk_tensor){ (float *)(void *)pool, SLOTS, COLS, STRIDE, PK_F16 }, rows,
+               slot);
     assert_memory_equal(pool, expected, SLOTS * STRIDE * sizeof *pool);
     free(pool), free(expected), free(rows.data);
 }

@@ -370,7 +370,7 @@ static void place_on(int a, int32_t cols, pk_dtype type) {
     array     dx = array_of(a, x, 1, t), pool = blank_array(a, POOL, cols, 20, type);
     for (int k = 0; k < POOL; k++) row[k] = -1;
     for (int i = 0; i < N; i++) slot[i] = (i * 7 + 3) % POOL, row[slot[i]] = i;
-    b->place(b->self, pool.on, dx.on, upload_ints(a, slot, N));
+    b->scatter(b->self, pool.on, dx.on, upload_ints(a, slot, N));
     get_array(&pool);
     for (int k = 0; k < POOL; k++)
         for (int32_t c = 0; c < cols; c++) {

@@ -150,22 +150,22 @@ static void check_join(int a, float *const host[NORM_ARRAYS], bool norm) {
     sum = upload_rows(a, NULL, ROWS, DIM), out = upload_rows(a, NULL, ROWS, DIM);
     d_x = upload_rows(a, NULL, ROWS, DIM), moments = fresh(a, 2 * ROWS * sizeof(float));
     const pk_weight gain = weight_of(t[2]), shift = weight_of(t[3]);
-    train->join(gpus[a].self, sum, out, t[0], t[1], some_drop, norm ? &gain : NULL,
-                norm ? &shift : NULL, 1e-5f, moments);
-    train->join_back(gpus[a].self, d_x, t[5], true, gradient[0], gradient[1], t[4], sum,
-                     norm ? &gain : NULL, moments, some_drop);
+    train->add_norm(gpus[a].self, sum, out, t[0], t[1], some_drop, norm ? &gain : NULL,
+                    norm ? &shift : NULL, 1e-5f, moments);
+    train->add_norm_back(gpus[a].self, d_x, t[5], true, gradient[0], gradient[1], t[4], sum,
+                         norm ? &gain : NULL, moments, some_drop);
     for (int i = 0; i < 5; i++) on[i] = malloc(n * sizeof(float));
     float          *kept = malloc(2 * ROWS * sizeof(float));
     const pk_weight host_gain = weight_of(on_host(host[2], 1, DIM));
     const pk_weight host_shift = weight_of(on_host(host[3], 1, DIM));
     memcpy(on[3], host[5], n * sizeof(float));
     memcpy(on[4], host[6], DIM * sizeof(float)), memcpy(on[4] + DIM, host[7], DIM * sizeof(float));
-    ref.train->join(ref.self, on_host(on[0], ROWS, DIM), on_host(on[1], ROWS, DIM),
-                    on_host(host[0], ROWS, DIM), on_host(host[1], ROWS, DIM), some_drop,
-                    norm ? &host_gain : NULL, norm ? &host_shift : NULL, 1e-5f, kept);
-    ref.train->join_back(ref.self, on_host(on[2], ROWS, DIM), on_host(on[3], ROWS, DIM), true,
-                         on[4], on[4] + DIM, on_host(host[4], ROWS, DIM), on_host(on[0], ROWS, DIM),
-                         norm ? &host_gain : NULL, kept, some_drop);
+    ref.train->add_norm(ref.self, on_host(on[0], ROWS, DIM), on_host(on[1], ROWS, DIM),
+                        on_host(host[0], ROWS, DIM), on_host(host[1], ROWS, DIM), some_drop,
+                        norm ? &host_gain : NULL, norm ? &host_shift : NULL, 1e-5f, kept);
+    ref.train->add_norm_back(ref.self, on_host(on[2], ROWS, DIM), on_host(on[3], ROWS, DIM), true,
+                             on[4], on[4] + DIM, on_host(host[4], ROWS, DIM),
+                             on_host(on[0], ROWS, DIM), norm ? &host_gain : NULL, kept, some_drop);
     check_array(a, sum.data, arithmetics[a], on[0], n, "sum");
     if (norm) check_array(a, out.data, arithmetics[a], on[1], n, "out");
     check_array(a, d_x.data, arithmetics[a], on[2], n, "d_x");
@@ -277,7 +277,7 @@ static const runs all_runs[] = {
 };
 
 typedef struct attend_data {
-    int32_t      queries, keys, *ints[4]; /* query_run, key_run, first, count */
+    int32_t      queries, keys, *ints[4]; /* query_segment, key_segment, first, count */
     float       *numbers[4];              /* q, k, v, d_out */
     float       *want[5];                 /* out, d_q, d_k, d_v, sums */
     pk_attention see;
@@ -291,11 +291,11 @@ static void make_runs(attend_data *d, const runs *r) {
         for (int32_t i = 0; i < r->queries[k]; i++)
             d->ints[2][query + i] = key, d->ints[3][query + i] = r->causal ? i + 1 : r->keys[k];
         const int32_t longer = r->queries[k] > r->keys[k] ? r->queries[k] : r->keys[k];
-        if (longer > d->see.longest_run) d->see.longest_run = longer;
+        if (longer > d->see.longest_segment) d->see.longest_segment = longer;
     }
     d->queries = d->ints[0][r->n], d->keys = d->ints[1][r->n];
-    d->see.heads = HEADS, d->see.n_runs = r->n;
-    d->see.query_run = d->ints[0], d->see.key_run = d->ints[1];
+    d->see.heads = HEADS, d->see.n_segments = r->n;
+    d->see.query_segment = d->ints[0], d->see.key_segment = d->ints[1];
     d->see.first = d->ints[2], d->see.count = d->ints[3];
 }
 
@@ -330,8 +330,8 @@ static void check_attention(int a, const attend_data *d, pk_drop drop) {
     for (int i = 0; i < 4; i++) t[i] = upload_rows(a, d->numbers[i], rows_in(d, i), DIM);
     for (int i = 0; i < 4; i++) got[i] = upload_rows(a, NULL, i < 2 ? d->queries : d->keys, DIM);
     float *sums = upload_numbers(a, NULL, area(d->queries, HEADS), PK_F32);
-    see.query_run = upload(a, d->ints[0], 1200 * sizeof(int32_t));
-    see.key_run = upload(a, d->ints[1], 1200 * sizeof(int32_t));
+    see.query_segment = upload(a, d->ints[0], 1200 * sizeof(int32_t));
+    see.key_segment = upload(a, d->ints[1], 1200 * sizeof(int32_t));
     see.first = upload(a, d->ints[2], 1200 * sizeof(int32_t));
     see.count = upload(a, d->ints[3], 1200 * sizeof(int32_t));
     gpus[a].train->attend(gpus[a].self, got[0], t[0], t[1], t[2], &see, drop, sums);

@@ -120,7 +120,7 @@ static trial trial_there(const mirror *m, const trial *t) {
     for (int i = 0; i < 2; i++) g.out[i].t = there(m, t, t->out[i].t);
     g.d_out = there(m, t, t->d_out), g.kept = there(m, t, t->kept);
     if (t->see.heads) {
-        g.see.query_run = m->ints[0], g.see.key_run = m->ints[1];
+        g.see.query_segment = m->ints[0], g.see.key_segment = m->ints[1];
         g.see.first = m->ints[2], g.see.count = m->ints[3];
     }
     return g;
@@ -391,7 +391,7 @@ static void test_link(void **state) {
     gpus[0].put(self, x, ones, N * sizeof *ones);
     for (size_t i = 0; i < N; i += SLICE)
         train->sum_linked(self, x + i, i + SLICE < N ? SLICE : N - i);
-    train->join_linked(self);
+    train->wait_linked(self);
     train->squares(self, x, N, sum);
     gpus[0].get(self, &squares, sum, sizeof squares);
     settle(0);

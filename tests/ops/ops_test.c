@@ -175,7 +175,7 @@ static void rows_finished(pk_backend *b, void *context) {
     assert_close(out, plain, 0, "placing changes nothing");
     pk_tensor placed = plain;
     placed.data += FROM, placed.cols -= FROM;
-    b->place(b->self, expected, placed, slot);
+    b->scatter(b->self, expected, placed, slot);
     assert_close(pool, expected, 0, "placed");
     after.gain = &gain, after.shift = &shift, after.epsilon = 1e-5f;
     b->linear(b->self, out, d.x, &d.w, &after);
@@ -249,7 +249,7 @@ static void test_repeat(void **state) {
     assert_int_equal(live, 6);
     b.repeat(b.self, 1, 4, NULL, count_down, &live); /* once */
     assert_int_equal(live, 5);
-    assert_int_equal(b.round(b.self, 13), 13);
+    assert_int_equal(b.padded_rows(b.self, 13), 13);
     pk_backend_close(&b);
 }
 
@@ -265,7 +265,7 @@ static void test_memory(void **state) {
         int32_t         out[2] = { 0 };
         ASSERT_OK(pk_backend_open(names[i], 1, PK_F32, &b));
         const int64_t alive = pk_memory_alive(), count = pk_memory_count();
-        assert_true(!b.remote && !b.stand_in && b.encode > 0);
+        assert_true(!b.remote && !b.dry_run && b.encode > 0);
         ASSERT_OK(b.take(b.self, sizeof out, &block));
         ASSERT_OK(b.mirror(b.self, block, sizeof out, &here));
         assert_ptr_equal(here, block);
@@ -368,7 +368,7 @@ static void place_everywhere(pk_backend *b, void *context) {
               rows = random_tensor(N, COLS, 1);
     (void)context;
     for (int i = 0; i < N; i++) slot[i] = (i * 7 + 3) % SLOTS;
-    b->place(b->self, pool, rows, slot);
+    b->scatter(b->self, pool, rows, slot);
     for (int i = 0; i < N; i++) {
         memcpy(before.data + slot[i] * before.stride, rows.data + i * rows.stride,
                COLS * sizeof(float));

@@ -35,7 +35,7 @@ static void count_task(void *context, int32_t task, int32_t worker) {
 static void run_and_check(pk_pool *pool, tally *t, int32_t n) {
     memset(t->plain, 0, sizeof t->plain);
     for (int i = 0; i < MOST; i++) atomic_store(&t->done[i], 0);
-    pk_pool_run(pool, count_task, t, n);
+    pk_pool_dispatch(pool, count_task, t, n);
     for (int i = 0; i < MOST; i++) {
         assert_int_equal(atomic_load(&t->done[i]), i < n);
         assert_int_equal(t->plain[i], i < n);
@@ -126,7 +126,7 @@ static void test_uneven_tasks(void **state) {
     tally   *t = calloc(1, sizeof *t);
     t->threads = 2;
     assert_int_equal(pk_pool_open(2, &pool), PK_OK);
-    for (int round = 0; round < 10; round++) pk_pool_run(pool, slow_first, t, 20);
+    for (int round = 0; round < 10; round++) pk_pool_dispatch(pool, slow_first, t, 20);
     for (int i = 0; i < 20; i++) assert_int_equal(atomic_load(&t->done[i]), 10);
     pk_pool_close(pool);
     free(t);
@@ -139,19 +139,19 @@ static void *own_pool(void *argument) {
     (void)argument;
     t->threads = 2;
     if (pk_pool_open(2, &pool) == PK_OK)
-        for (int round = 0; round < 300; round++) pk_pool_run(pool, count_task, t, 3);
+        for (int round = 0; round < 300; round++) pk_pool_dispatch(pool, count_task, t, 3);
     pk_pool_close(pool);
     const int sum = atomic_load(&t->done[0]) + atomic_load(&t->done[1]) + atomic_load(&t->done[2]);
     free(t);
     return (void *)(intptr_t)sum;
 }
 
-typedef struct pastime {
+typedef struct idle {
     atomic_int calls[2];
-} pastime;
+} idle;
 
 static bool count_call(void *context, int32_t worker) {
-    pastime *p = context;
+    idle *p = context;
     atomic_fetch_add(&p->calls[worker], 1);
     return atomic_load(&p->calls[worker]) % 2; /* now and then there is nothing to do */
 }
@@ -171,15 +171,15 @@ static void slow_second(void *context, int32_t task, int32_t worker) {
 /* who waits for work and who waits for others: both call it, and all tasks are done all the same */
 static void test_pastime(void **state) {
     pk_pool *pool;
-    pastime  p = { 0 };
+    idle     p = { 0 };
     tally   *t = calloc(1, sizeof *t);
     (void)state;
     t->threads = 2;
     assert_int_equal(pk_pool_open(2, &pool), PK_OK);
-    pk_pool_set_pastime(pool, count_call, &p);
+    pk_pool_set_idle(pool, count_call, &p);
     for (int32_t round = 0; round < 20; round++) {
         atomic_int started = 0;
-        pk_pool_run(pool, slow_second, &started, 2);
+        pk_pool_dispatch(pool, slow_second, &started, 2);
         assert_true(atomic_load(&started));
         for (int32_t n = 0; n < 9; n++) run_and_check(pool, t, n);
     }
@@ -207,9 +207,9 @@ static void test_ahead(void **state) {
     assert_int_equal(pk_ahead_open(pool, 2, &ahead), PK_OK);
     for (int pass = 0; pass < 300; pass++)
         for (int i = 0; i < 3; i++) {
-            pk_ahead_note(ahead, &w[i]);
+            pk_ahead_record(ahead, &w[i]);
             assert_ptr_equal(pk_ahead_next(ahead), pass ? w[(i + 1) % 3].data : NULL);
-            pk_ahead_note(ahead, &w[i]); /* several blocks of rows, one matrix */
+            pk_ahead_record(ahead, &w[i]); /* several blocks of rows, one matrix */
             assert_ptr_equal(pk_ahead_next(ahead), pass ? w[(i + 1) % 3].data : NULL);
             if (pass == 200) free(memory[i]);
             run_and_check(pool, t, 2);

@@ -101,7 +101,7 @@ enum { TRAIN_RUNS = 8 };
 typedef struct train_attend_case {
     int32_t            heads, width;
     enum train_pattern pattern;
-    int32_t            n_runs, queries[TRAIN_RUNS], keys[TRAIN_RUNS];
+    int32_t            n_segments, queries[TRAIN_RUNS], keys[TRAIN_RUNS];
     float              drop;
     int32_t            gap;   /* between rows of out and d_out */
     bool               fused; /* q, k and v are columns of one matrix; queries = keys then */
@@ -122,13 +122,13 @@ static const train_attend_case train_attend_cases[] = {
     { 2, 72, SEES_MIXED, 3, { 30, 2, 18 }, { 30, 17, 5 }, 0, 8, false, WANT_ALL },
 };
 
-/* Fills query_run and key_run (n_runs + 1), first and count (one per query). */
-static inline void train_see(const train_attend_case *c, int32_t *query_run, int32_t *key_run,
-                             int32_t *first, int32_t *count) {
-    query_run[0] = key_run[0] = 0;
-    for (int32_t r = 0; r < c->n_runs; r++) {
-        const int32_t start = query_run[r], from = key_run[r], keys = c->keys[r];
-        query_run[r + 1] = start + c->queries[r], key_run[r + 1] = from + keys;
+/* Fills query_segment and key_segment (n_segments + 1), first and count (one per query). */
+static inline void train_see(const train_attend_case *c, int32_t *query_segment,
+                             int32_t *key_segment, int32_t *first, int32_t *count) {
+    query_segment[0] = key_segment[0] = 0;
+    for (int32_t r = 0; r < c->n_segments; r++) {
+        const int32_t start = query_segment[r], from = key_segment[r], keys = c->keys[r];
+        query_segment[r + 1] = start + c->queries[r], key_segment[r + 1] = from + keys;
         for (int32_t i = 0; i < c->queries[r]; i++) {
             int32_t at = 0, n = keys;
             if (c->pattern == SEES_CAUSAL) n = i + 1;
@@ -141,21 +141,21 @@ static inline void train_see(const train_attend_case *c, int32_t *query_run, int
     }
 }
 
-static inline pk_attention train_attention(const train_attend_case *c, const int32_t *query_run,
-                                           const int32_t *key_run, const int32_t *first,
+static inline pk_attention train_attention(const train_attend_case *c, const int32_t *query_segment,
+                                           const int32_t *key_segment, const int32_t *first,
                                            const int32_t *count) {
     int32_t longest = 0;
-    for (int32_t r = 0; r < c->n_runs; r++) {
+    for (int32_t r = 0; r < c->n_segments; r++) {
         if (c->queries[r] > longest) longest = c->queries[r];
         if (c->keys[r] > longest) longest = c->keys[r];
     }
     return (pk_attention){ .heads = c->heads,
                            .first = first,
                            .count = count,
-                           .n_runs = c->n_runs,
-                           .longest_run = longest,
-                           .query_run = query_run,
-                           .key_run = key_run };
+                           .n_segments = c->n_segments,
+                           .longest_segment = longest,
+                           .query_segment = query_segment,
+                           .key_segment = key_segment };
 }
 
 /* ---- loss ---- */

@@ -185,13 +185,15 @@ static void join_in_place(pk_backend *b, int32_t threads, void *context) {
     for (int i = 0; i < 5; i++) m[i] = (pk_tensor){ block + i * N, ROWS, COLS, COLS, PK_F32, 0 };
     for (int i = 0; i < N; i++) block[i] = uniform(), block[N + i] = uniform();
     for (int i = 0; i < COLS; i++) gains[i] = uniform();
-    b->train->join(b->self, m[2], m[3], m[0], m[1], drop, &gain, &gain, 1e-5f, moments);
-    b->train->join(b->self, m[0], m[4], m[0], m[1], drop, &gain, &gain, 1e-5f, other);
+    b->train->add_norm(b->self, m[2], m[3], m[0], m[1], drop, &gain, &gain, 1e-5f, moments);
+    b->train->add_norm(b->self, m[0], m[4], m[0], m[1], drop, &gain, &gain, 1e-5f, other);
     assert_memory_equal(m[0].data, m[2].data, N * sizeof(float));
     assert_memory_equal(m[4].data, m[3].data, N * sizeof(float));
     assert_memory_equal(moments, other, sizeof moments);
-    b->train->join_back(b->self, m[4], m[0], false, NULL, NULL, m[3], m[2], &gain, moments, drop);
-    b->train->join_back(b->self, m[3], m[1], false, NULL, NULL, m[3], m[2], &gain, moments, drop);
+    b->train->add_norm_back(b->self, m[4], m[0], false, NULL, NULL, m[3], m[2], &gain, moments,
+                            drop);
+    b->train->add_norm_back(b->self, m[3], m[1], false, NULL, NULL, m[3], m[2], &gain, moments,
+                            drop);
     assert_memory_equal(m[4].data, m[3].data, N * sizeof(float));
     assert_memory_equal(m[0].data, m[1].data, N * sizeof(float));
     free(block);

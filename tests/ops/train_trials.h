@@ -208,17 +208,17 @@ static inline void make_activate(trial *t, int number) {
 static inline void join_forward(trial *t, pk_backend *b) {
     const pk_weight gain = trial_weight(t->in[2].t), shift = trial_weight(t->in[3].t);
     const bool      g = t->with_gain;
-    b->train->join(b->self, g ? t->out[1].t : t->out[0].t, g ? t->out[0].t : (pk_tensor){ 0 },
-                   t->in[0].t, t->in[1].t, t->drop, g ? &gain : NULL, g ? &shift : NULL, 1e-5f,
-                   t->kept.data);
+    b->train->add_norm(b->self, g ? t->out[1].t : t->out[0].t, g ? t->out[0].t : (pk_tensor){ 0 },
+                       t->in[0].t, t->in[1].t, t->drop, g ? &gain : NULL, g ? &shift : NULL, 1e-5f,
+                       t->kept.data);
 }
 
 static inline void join_backward(trial *t, pk_backend *b) {
     const train_norm_case *c = t->c;
     const pk_weight        gain = trial_weight(t->in[2].t);
-    b->train->join_back(b->self, t->d_in[0], t->d_in[1], c->add, t->d_in[2].data, t->d_in[3].data,
-                        t->d_out, t->with_gain ? t->out[1].t : t->out[0].t,
-                        t->with_gain ? &gain : NULL, t->kept.data, t->drop);
+    b->train->add_norm_back(b->self, t->d_in[0], t->d_in[1], c->add, t->d_in[2].data,
+                            t->d_in[3].data, t->d_out, t->with_gain ? t->out[1].t : t->out[0].t,
+                            t->with_gain ? &gain : NULL, t->kept.data, t->drop);
 }
 
 static inline void make_join(trial *t, int number, bool with_gain) {
@@ -281,7 +281,7 @@ static inline void make_attend(trial *t, int number) {
     trial_begin(t, c, number, c->drop);
     train_see(c, t->ints[0], t->ints[1], t->ints[2], t->ints[3]);
     t->see = train_attention(c, t->ints[0], t->ints[1], t->ints[2], t->ints[3]);
-    const int32_t queries = t->ints[0][c->n_runs], keys = t->ints[1][c->n_runs];
+    const int32_t queries = t->ints[0][c->n_segments], keys = t->ints[1][c->n_segments];
     if (c->fused) {
         const pk_tensor all = trial_take(t, queries, 3 * cols, 0, FILL_RANDOM, false);
         const pk_tensor d_all = trial_take(t, queries, 3 * cols, 0, FILL_NAN, true);

@@ -61,9 +61,9 @@ static uint64_t held(void *self) {
     return f->counting ? f->used : f->size;
 }
 
-static pk_status expect(void *self, const pk_backend *stand_in) {
+static pk_status expect(void *self, const pk_backend *dry_run) {
     far_device  *f = self;
-    const size_t bytes = (size_t)stand_in->held(stand_in->self);
+    const size_t bytes = (size_t)dry_run->held(dry_run->self);
     if (f->base) PK_FAIL(PK_ARGUMENT, "one session for each far device");
     if (bytes > f->most) PK_FAIL(PK_NO_MEMORY, "%zu bytes of %zu", bytes, f->most);
     f->base = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -126,7 +126,7 @@ static pk_status reserve(void *self, const pk_limits *max) {
 }
 
 static void    limit(void *self, int32_t threads) { (void)self, (void)threads; }
-static int32_t round_rows(void *self, int32_t rows) {
+static int32_t padded_rows(void *self, int32_t rows) {
     (void)self;
     return (rows + 7) / 8 * 8;
 }
@@ -173,7 +173,7 @@ static void attend(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tenso
 
 static void place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
     const pk_backend *near = enter(self);
-    near->place(near->self, pool, rows, slot);
+    near->scatter(near->self, pool, rows, slot);
     leave(self);
 }
 
@@ -194,7 +194,7 @@ static void advance(void *self, const pk_following *f) {
 
 static pk_status open_device(far_device **out, pk_backend *table);
 
-static pk_status stand_in(void *self, pk_backend *out) {
+static pk_status dry_run(void *self, pk_backend *out) {
     far_device *f;
     (void)self;
     PK_TRY(open_device(&f, out));
@@ -221,12 +221,12 @@ static pk_status open_device(far_device **out, pk_backend *table) {
                            .status = take_status,
                            .reserve = reserve,
                            .limit = limit,
-                           .round = round_rows,
+                           .padded_rows = padded_rows,
                            .take = take,
                            .mirror = mirror,
                            .give = give,
                            .held = held,
-                           .stand_in = stand_in,
+                           .dry_run = dry_run,
                            .expect = expect,
                            .put = put,
                            .get = get,
@@ -236,7 +236,7 @@ static pk_status open_device(far_device **out, pk_backend *table) {
                            .linear = linear,
                            .norm = norm,
                            .attend = attend,
-                           .place = place,
+                           .scatter = place,
                            .answer = answer,
                            .advance = advance };
     return PK_OK;

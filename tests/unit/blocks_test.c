@@ -30,7 +30,7 @@ static void read_answers(const world *w, int32_t first, int32_t n, pk_candidate 
 }
 
 static void run(world *w, int32_t id, pk_pass *p) {
-    ASSERT_OK(pk_session_run(w->s, &(pk_request){ id, p }, 1));
+    ASSERT_OK(pk_session_decode(w->s, &(pk_request){ id, p }, 1));
 }
 
 /* a block alone in its pass, on top of the sentence's one row; keeps nothing */
@@ -121,7 +121,7 @@ static void a_block_does_not_see_its_neighbours(void **state) {
         add_block(&p, 0, 1, left, N, 0, 0);  /* the first again: apart from it, so another */
         add_block(&other, 0, 1, right, N, 0, 0);
         const pk_request both[] = { { id[1], &other }, { id[0], &p } };
-        ASSERT_OK(pk_session_run(w.s, both, 2));
+        ASSERT_OK(pk_session_decode(w.s, both, 2));
         read_answers(&w, 1, N, got);
         assert_memory_equal(got, alone[0], sizeof got);
         read_answers(&w, N + 1, N - 1, got);
@@ -213,10 +213,10 @@ static void lists_are_shared_and_bounded(void **state) {
     few.visible = 2 * N - 1;
     ASSERT_OK(pk_session_open(&w.tiny.net, &w.on, &few, &s));
     ASSERT_OK(pk_session_encode(s, sources, 1, &id));
-    ASSERT_STATUS(PK_NO_MEMORY, pk_session_run(s, &(pk_request){ id, &p }, 1));
+    ASSERT_STATUS(PK_NO_MEMORY, pk_session_decode(s, &(pk_request){ id, &p }, 1));
     assert_int_equal(pk_session_free_slots(s), limits.slots);
     p.n = N;
-    ASSERT_OK(pk_session_run(s, &(pk_request){ id, &p }, 1));
+    ASSERT_OK(pk_session_decode(s, &(pk_request){ id, &p }, 1));
     pk_session_forget(s, id);
     pk_session_close(s);
     close_world(&w);
@@ -232,7 +232,7 @@ static void other_blocks_are_refused(void **state) {
         pk_pass p = new_pass(&w);
         pk_ask_add(&p, (pk_ask){ .token = 4, .block = 1 });
         pk_ask_add(&p, (pk_ask){ .token = 4, .pos = 1, .parent = parents[i], .block = 1 });
-        ASSERT_STATUS(PK_ARGUMENT, pk_session_run(w.s, &(pk_request){ id, &p }, 1));
+        ASSERT_STATUS(PK_ARGUMENT, pk_session_decode(w.s, &(pk_request){ id, &p }, 1));
         p.ask[2].block = 2;
         run(&w, id, &p);
         keep_as_it_was(&w, id);

@@ -129,7 +129,7 @@ static void run_chain(world *w, int32_t sentence, int32_t first, int32_t n, told
                                       .n_ban = 2,
                                       .target = targets,
                                       .n_target = 3 });
-    ASSERT_OK(pk_session_run(w->s, &(pk_request){ sentence, &p }, 1));
+    ASSERT_OK(pk_session_decode(w->s, &(pk_request){ sentence, &p }, 1));
     for (int32_t i = 0; i < n; i++) read_answer(&w->answer[i + 1], out, first + i);
 }
 
@@ -227,7 +227,7 @@ static void ask_alone(alone *one, int32_t token, int32_t pos, float logp[VOCAB])
     world  *w = &one->w;
     pk_pass p = { .room = 15, .ask = w->ask, .answer = w->answer };
     pk_ask_add(&p, (pk_ask){ .token = token, .pos = pos, .top_k = VOCAB, .logp = true });
-    ASSERT_OK(pk_session_run(w->s, &(pk_request){ one->sentence, &p }, 1));
+    ASSERT_OK(pk_session_decode(w->s, &(pk_request){ one->sentence, &p }, 1));
     for (int32_t t = 0; t < VOCAB; t++) logp[t] = -INFINITY;
     for (int32_t r = 0; r < VOCAB && w->answer[1].top[r].token >= 0; r++)
         logp[w->answer[1].top[r].token] = w->answer[1].top[r].logp;

@@ -40,7 +40,7 @@ static void left_to_right(void **state) {
         ASSERT_OK(pk_lesson_make(&l, &m, &batch, NULL));
         ASSERT_IDS(l.source_token, 11, 12, 13, EOS, 14, EOS);
         ASSERT_IDS(l.source_pos, 0, 1, 2, 3, 0, 1);
-        ASSERT_IDS(l.source_run, 0, 4, 6);
+        ASSERT_IDS(l.source_segment, 0, 4, 6);
         ASSERT_IDS(l.token, -1, 21, 22, -1, 23);
         ASSERT_IDS(l.pos, 0, 1, 2, 0, 1);
         ASSERT_IDS(l.first, 0, 0, 0, 3, 3);
@@ -110,16 +110,16 @@ static void packed_for_the_device(void **state) {
     assert_memory_equal(t.self.count, l.count.id, 20);
     assert_memory_equal(t.cross.first, ((int32_t[]){ 0, 0, 0, 4, 4 }), 20);
     assert_memory_equal(t.cross.count, ((int32_t[]){ 4, 4, 4, 2, 2 }), 20);
-    assert_memory_equal(t.cross.query_run, ((int32_t[]){ 0, 3, 5 }), 12);
-    assert_memory_equal(t.cross.key_run, ((int32_t[]){ 0, 4, 6 }), 12);
+    assert_memory_equal(t.cross.query_segment, ((int32_t[]){ 0, 3, 5 }), 12);
+    assert_memory_equal(t.cross.key_segment, ((int32_t[]){ 0, 4, 6 }), 12);
     assert_int_equal(t.source_self.heads, 2);
     assert_int_equal(t.cross.heads, 4);
-    assert_int_equal(t.cross.longest_run, 4);
+    assert_int_equal(t.cross.longest_segment, 4);
     assert_null(t.question_row); /* one to each row */
     assert_memory_equal(t.weight, l.weight.value, 20);
     char *elsewhere = block + 4096; /* pointers are the device's, bytes are written here */
     pk_lesson_pack(&l, 2, 4, block, elsewhere, &t);
-    assert_ptr_equal((const char *)t.source_self.query_run, elsewhere);
+    assert_ptr_equal((const char *)t.source_self.query_segment, elsewhere);
     pk_memory_give(block);
     pk_lesson_free(&l);
 }
@@ -138,13 +138,13 @@ static pk_status glance(pk_lesson *l, pk_pair *p) {
 }
 
 static void the_second_look_knows_the_answers(void **state) {
-    const pk_task   task = { .name = "glance", .glances = true, .teach = glance };
+    const pk_task   task = { .name = "glance", .two_pass = true, .teach = glance };
     pk_lesson       l = { 0 };
     pk_lesson_maker m = maker_of(&task);
     int32_t         drawn[3], answers[3] = { 31, 32, 33 };
     (void)state;
     ASSERT_OK(pk_lesson_make(&l, &m, &batch, NULL));
-    ASSERT_IDS(l.question_run, 0, 2, 3);
+    ASSERT_IDS(l.question_segment, 0, 2, 3);
     ASSERT_IDS(l.count, 2, 2, 1); /* everyone sees all */
     memcpy(drawn, l.target.id, sizeof drawn);
     ASSERT_OK(pk_lesson_make(&l, &m, &batch, answers));

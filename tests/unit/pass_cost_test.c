@@ -7,7 +7,7 @@
 #include "engine/pass_cost.h"
 
 static double slope(pk_pass_cost *c, int32_t sentences) {
-    pk_pass_cost_tell(c, sentences);
+    pk_pass_cost_update(c, sentences);
     assert_true(c->cost[0] == 0 && c->cost[1] == 1);
     return (double)c->cost[2] - 1;
 }

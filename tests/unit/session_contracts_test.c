@@ -14,7 +14,7 @@ static void keys_of_recordings_differ(void **state) {
         pk_session_key(PK_KEY_ENCODE, 0, 0, 8),
         pk_session_key(PK_KEY_ENCODE, 0, 0, ROWS),
         pk_session_key(PK_KEY_DECODE, 0, 0, 8),
-        pk_session_key(PK_KEY_DECODE | PK_KEY_TOLD, 0, 0, 8),
+        pk_session_key(PK_KEY_DECODE | PK_KEY_ATTENTION, 0, 0, 8),
         pk_session_key(PK_KEY_DECODE | PK_KEY_SUMS, 0, 0, 8),
         pk_session_key(PK_KEY_DECODE | PK_KEY_STEPS, 0, 0, 8),
         pk_session_key(PK_KEY_DECODE, 1, 0, 8),
@@ -76,7 +76,7 @@ static void ask_twice_for_a_sentence(world *w, int32_t id) {
     pk_pass p = new_pass(w);
     pk_ask_add(&p, (pk_ask){ .token = 4, .top_k = 1 });
     const pk_request twice[] = { { id, &p }, { id, &p } };
-    ASSERT_OK(pk_session_run(w->s, twice, 2));
+    ASSERT_OK(pk_session_decode(w->s, twice, 2));
 }
 
 static void add_too_many_asks(world *w, int32_t id) {

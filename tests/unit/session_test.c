@@ -50,7 +50,7 @@ static void alone_equals_batched(void **state) {
                         .token = words[j], .pos = j, .parent = at, .top_k = 2, .logp = true });
             request[i] = (pk_request){ id[i], &pass[i] };
         }
-        ASSERT_OK(pk_session_run(w.s, request, 3));
+        ASSERT_OK(pk_session_decode(w.s, request, 3));
         for (int i = 0; i < 3; i++)
             for (int j = 0; j < 2 + i % 3; j++)
                 assert_memory_equal(answer[i][j + 1].top, &alone[i][2 * j],
@@ -104,7 +104,7 @@ static void rows_share_their_past(void **state) {
         pk_pass p = new_pass(&w);
         pk_ask_add(&p, (pk_ask){ .row = 0, .token = 22, .pos = 1, .top_k = 2, .logp = true });
         pk_ask_add(&p, (pk_ask){ .row = 1, .token = 9, .pos = 1, .top_k = 2, .logp = true });
-        ASSERT_OK(pk_session_run(w.s, &(pk_request){ id, &p }, 1));
+        ASSERT_OK(pk_session_decode(w.s, &(pk_request){ id, &p }, 1));
         assert_memory_equal(w.answer[2].top, &chain[2], 2 * sizeof *chain);
         v.n_rows = 0;
         pk_keep(&v, 2), pk_keep(&v, 1), pk_keep_row(&v, 0), pk_keep_empty(&v);
@@ -116,7 +116,7 @@ static void rows_share_their_past(void **state) {
             &p, (pk_ask){ .row = 1, .token = 9, .pos = 1, .parent = -1, .top_k = 2, .logp = true });
         pk_ask_add(&p,
                    (pk_ask){ .row = 3, .token = PK_NO_TOKEN, .pos = 0, .top_k = 2, .logp = true });
-        ASSERT_OK(pk_session_run(w.s, &(pk_request){ id, &p }, 1));
+        ASSERT_OK(pk_session_decode(w.s, &(pk_request){ id, &p }, 1));
         assert_memory_equal(w.answer[1].top, &chain[4], 2 * sizeof *chain);
         assert_memory_equal(w.answer[2].top, &chain[2], 2 * sizeof *chain); /* one token back */
         assert_memory_equal(w.answer[3].top, &chain[0], 2 * sizeof *chain); /* from the start */
@@ -145,7 +145,7 @@ static void a_tree_equals_its_branches(void **state) {
     pk_ask_add(&p, (pk_ask){ .token = 8, .pos = 2, .parent = x, .top_k = 2, .logp = true });
     const int32_t tip =
         pk_ask_add(&p, (pk_ask){ .token = 8, .pos = 2, .parent = y, .top_k = 2, .logp = true });
-    ASSERT_OK(pk_session_run(w.s, &(pk_request){ id, &p }, 1));
+    ASSERT_OK(pk_session_decode(w.s, &(pk_request){ id, &p }, 1));
     assert_memory_equal(w.answer[4].top, &left[4], 2 * sizeof *left);
     assert_memory_equal(w.answer[5].top, &right[4], 2 * sizeof *right);
     keep_and_commit(&w, id, tip);
@@ -163,7 +163,7 @@ static void bans_targets_and_log_sums_fit_together(void **state) {
     for (int32_t i = 0; i < 40; i++) all[i] = i;
     pk_pass p = new_pass(&w);
     pk_ask_add(&p, (pk_ask){ .token = 4, .top_k = 3, .logp = true, .target = all, .n_target = 40 });
-    ASSERT_OK(pk_session_run(w.s, &(pk_request){ id, &p }, 1));
+    ASSERT_OK(pk_session_decode(w.s, &(pk_request){ id, &p }, 1));
     double sum = 0;
     for (int i = 0; i < 40; i++) sum += __builtin_exp((double)w.answer[1].target_logp[i]);
     assert_true(sum > 0.9999 && sum < 1.0001);
@@ -175,7 +175,7 @@ static void bans_targets_and_log_sums_fit_together(void **state) {
     p.n = 0;
     pk_ask_add(&p, (pk_ask){ .token = 4, .top_k = 1, .logp = true, .ban = ban, .n_ban = 2 });
     pk_ask_add(&p, (pk_ask){ .token = 4, .top_k = 1 });
-    ASSERT_OK(pk_session_run(w.s, &(pk_request){ id, &p }, 1));
+    ASSERT_OK(pk_session_decode(w.s, &(pk_request){ id, &p }, 1));
     assert_memory_equal(w.answer[1].top, &second, sizeof second);
     assert_int_equal(w.answer[2].top[0].token, ban[0]);
     assert_true(w.answer[1].log_sum == log_sum && w.answer[2].log_sum == 0);
@@ -193,7 +193,7 @@ static void attention_is_told_where_it_was_asked(void **state) {
     pk_ask_add(&p, (pk_ask){ .token = 4, .top_k = 1, .attention = true });
     pk_ask_add(&p, (pk_ask){ .token = 4, .pos = 1, .parent = 1, .top_k = 1 });
     pk_ask_add(&p, (pk_ask){ .token = 5, .pos = 2, .parent = 2, .attention = true });
-    ASSERT_OK(pk_session_run(w.s, &(pk_request){ id, &p }, 1));
+    ASSERT_OK(pk_session_decode(w.s, &(pk_request){ id, &p }, 1));
     for (int ask = 1; ask <= 3; ask += 2) { /* also where nothing else was asked for */
         float sum = 0;
         for (int i = 0; i < 7; i++) sum += w.answer[ask].attention[i];
@@ -218,7 +218,7 @@ static void asks_out_of_range_are_refused_and_nothing_is_lost(void **state) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pk_pass p = new_pass(&w);
         pk_ask_add(&p, bad[i]);
-        ASSERT_STATUS(PK_ARGUMENT, pk_session_run(w.s, &(pk_request){ id, &p }, 1));
+        ASSERT_STATUS(PK_ARGUMENT, pk_session_decode(w.s, &(pk_request){ id, &p }, 1));
     }
     pk_session_forget(w.s, id);
     close_world(&w);
@@ -248,7 +248,7 @@ static int32_t greedy_by_hand(world *w, int32_t id, int32_t steps, pk_candidate 
     while (n < steps && (n == 0 || token != 0)) {
         pk_pass p = new_pass(w);
         pk_ask_add(&p, (pk_ask){ .token = token, .pos = n, .top_k = 1, .logp = true });
-        ASSERT_OK(pk_session_run(w->s, &(pk_request){ id, &p }, 1));
+        ASSERT_OK(pk_session_decode(w->s, &(pk_request){ id, &p }, 1));
         out[n] = w->answer[1].top[0];
         token = out[n++].token;
         keep_and_commit(w, id, 1);
@@ -284,7 +284,7 @@ static void following_equals_steps(void **state) {
                 (pk_ask){ .token = PK_NO_TOKEN, .top_k = 1, .logp = true, .follow = FIRST + i });
             request[i] = (pk_request){ id[i], &pass[i] };
         }
-        ASSERT_OK(pk_session_run(w.s, request, 3));
+        ASSERT_OK(pk_session_decode(w.s, request, 3));
         for (int i = 0; i < 3; i++) {
             const int32_t expected = n[i] < FIRST + i ? n[i] : FIRST + i;
             assert_int_equal(answer[i][1].n_found, expected);
@@ -351,12 +351,12 @@ static void a_device_is_asked_for_memory_once(void **state) {
 }
 
 /* what the GPU took when it was told what to expect is all it ever takes */
-static pk_status (*expect_on_gpu)(void *self, const pk_backend *stand_in);
+static pk_status (*expect_on_gpu)(void *self, const pk_backend *dry_run);
 static uint64_t held_then;
 
-static pk_status expect_and_note(void *self, const pk_backend *stand_in) {
-    const pk_status status = expect_on_gpu(self, stand_in);
-    held_then = stand_in->held(stand_in->self);
+static pk_status expect_and_count(void *self, const pk_backend *dry_run) {
+    const pk_status status = expect_on_gpu(self, dry_run);
+    held_then = dry_run->held(dry_run->self);
     return status;
 }
 
@@ -371,7 +371,7 @@ static void a_gpu_is_asked_for_memory_once(void **state) {
         ASSERT_OK(tiny_network_open(&c, kinds[k].type, 7, &tiny));
         ASSERT_OK(open_backend(&kinds[k], &on));
         expect_on_gpu = on.expect;
-        on.expect = expect_and_note;
+        on.expect = expect_and_count;
         ASSERT_OK(pk_session_open(&tiny.net, &on, &limits, &s));
         assert_true(held_then > 10000);
         assert_int_equal(on.held(on.self), held_then);

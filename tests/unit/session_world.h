@@ -101,7 +101,7 @@ static inline void run_chain(world *w, int32_t sentence, const int32_t *token, i
         at = pk_ask_add(
             &p,
             (pk_ask){ .token = token[i], .pos = pos + i, .parent = at, .top_k = 2, .logp = true });
-    ASSERT_OK(pk_session_run(w->s, &(pk_request){ sentence, &p }, 1));
+    ASSERT_OK(pk_session_decode(w->s, &(pk_request){ sentence, &p }, 1));
     for (int32_t i = 0; i < n; i++) memcpy(out + 2 * i, w->answer[i + 1].top, 2 * sizeof *out);
 }
 

@@ -18,7 +18,7 @@ typedef struct bench { /* a pass without a trainer */
 static const int32_t numbers[] = { 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18 };
 static const int32_t starts[] = { 0, 4, 9, 11, 14 };
 
-static void open_bench(bench *b, bool glances) {
+static void open_bench(bench *b, bool two_pass) {
     const pk_parameters_options o = { .seed = 3 };
     pk_config                   c;
     *b = (bench){ 0 };
@@ -30,7 +30,7 @@ static void open_bench(bench *b, bool glances) {
     ASSERT_OK(pk_backend_open("cpu", 1, PK_F32, &b->on));
     ASSERT_OK(pk_parameters_open(&b->on, &c, &o, &b->p));
     ASSERT_OK(
-        pk_train_pass_open(&b->on, &b->p, &(pk_pass_limits){ 20, 20, 4, 8 }, glances, &b->pass));
+        pk_train_pass_open(&b->on, &b->p, &(pk_pass_limits){ 20, 20, 4, 8 }, two_pass, &b->pass));
 }
 
 static void close_bench(bench *b) {

@@ -54,7 +54,7 @@ static counts decode(const tiny_network *tiny, const char *spec, int32_t usual_l
     w.on.follow = follow;
     if (visible) w.session->max.visible = visible;
     pk_queue q = { .job = order, .n = N_JOBS };
-    pk_worker_run(&w, &q, &o.plan);
+    pk_worker_serve(&w, &q, &o.plan);
     ASSERT_OK(w.status);
     assert_int_equal(q.done, N_JOBS);
     /* a pass per token, whoever made it */
@@ -179,7 +179,7 @@ static void a_stopped_queue_leaves_nothing_behind(void **state) {
     ASSERT_OK(pk_worker_open(&w, &all, &o));
     pk_queue q = { .job = order, .n = N_JOBS };
     atomic_store(&q.stop, 1);
-    pk_worker_run(&w, &q, &o.plan);
+    pk_worker_serve(&w, &q, &o.plan);
     ASSERT_OK(w.status);
     assert_int_equal(q.done, 0);
     for (int i = 0; i < N_JOBS; i++) pk_job_free(&job[i]);

@@ -59,7 +59,7 @@ static bool fetch_some(void *context, int32_t worker) {
     return true;
 }
 
-void pk_ahead_note(pk_ahead *a, const pk_weight *w) {
+void pk_ahead_record(pk_ahead *a, const pk_weight *w) {
     if (a->last != w->data) {
         follower *f = follower_of(a, a->last);
         *f = (follower){ a->last, w->data, pk_panel_bytes(w->rows, w->cols, w->type) };
@@ -81,7 +81,7 @@ pk_status pk_ahead_open(pk_pool *pool, int32_t threads, pk_ahead **out) {
     PK_TRY(pk_memory_take(1, sizeof(pk_ahead) + (size_t)threads * sizeof(fetched), &memory));
     *out = memory;
     (*out)->pool = pool;
-    pk_pool_set_pastime(pool, fetch_some, *out);
+    pk_pool_set_idle(pool, fetch_some, *out);
     return PK_OK;
 }
 

@@ -15,7 +15,7 @@ typedef struct pk_ahead pk_ahead;
 pk_status pk_ahead_open(pk_pool *pool, int32_t threads, pk_ahead **out);
 void      pk_ahead_close(pk_ahead *a); /* accepts NULL */
 /* an op begins that reads this matrix, a part for each thread */
-void pk_ahead_note(pk_ahead *a, const pk_weight *w);
+void pk_ahead_record(pk_ahead *a, const pk_weight *w);
 /* the matrix that is thought to come next; NULL: not known */
 const void *pk_ahead_next(pk_ahead *a);
 #endif

@@ -42,7 +42,7 @@ static void run_rows(rows_job job, int32_t rows, int32_t cols) {
     if (job.cpu->status != PK_OK) return;
     job.rows = rows;
     job.n_parts = (int64_t)rows * cols <= ALONE ? 1 : pk_pool_threads(job.cpu->pool);
-    pk_pool_run(job.cpu->pool, rows_task, &job, job.n_parts);
+    pk_pool_dispatch(job.cpu->pool, rows_task, &job, job.n_parts);
 }
 
 static void norm_row(const rows_job *job, int32_t i) {
@@ -81,7 +81,7 @@ static void embed(void *self, pk_tensor out, const pk_weight *table, const int32
              out.rows, out.cols);
 }
 
-static void place_row(const rows_job *job, int32_t i) {
+static void scatter_row(const rows_job *job, int32_t i) {
     const size_t at = (size_t)job->index[i] * (size_t)job->out.stride;
     if (job->out.type == PK_F16)
         job->cpu->kernels->narrow((uint16_t *)(void *)job->out.data + at, row_of(job->x, i),
@@ -90,25 +90,25 @@ static void place_row(const rows_job *job, int32_t i) {
         memcpy(job->out.data + at, row_of(job->x, i), (size_t)job->x.cols * sizeof(float));
 }
 
-void pk_cpu_place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
-    run_rows((rows_job){ .cpu = self, .out = pool, .x = rows, .index = slot, .row = place_row },
+void pk_cpu_scatter(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
+    run_rows((rows_job){ .cpu = self, .out = pool, .x = rows, .index = slot, .row = scatter_row },
              rows.rows, rows.cols);
 }
 
 /* ---- attention ---- */
 
-typedef struct attend_run {
+typedef struct attend_work {
     const pk_cpu *cpu;
     pk_attend_job job;
     int32_t       at_once;    /* queries of one task */
     int32_t       head_parts; /* tasks that share the heads of those */
-} attend_run;
+} attend_work;
 
 static void attend_task(void *context, int32_t task, int32_t worker) {
-    const attend_run *run = context;
-    const int32_t     first = task / run->head_parts * run->at_once, left = run->job.q.rows - first;
-    const int32_t     part = task % run->head_parts, heads = run->job.see->heads;
-    const int32_t     head = heads * part / run->head_parts;
+    const attend_work *run = context;
+    const int32_t first = task / run->head_parts * run->at_once, left = run->job.q.rows - first;
+    const int32_t part = task % run->head_parts, heads = run->job.see->heads;
+    const int32_t head = heads * part / run->head_parts;
     run->cpu->kernels->attend(&run->job, first, left < run->at_once ? left : run->at_once, head,
                               heads * (part + 1) / run->head_parts - head,
                               run->cpu->attention +
@@ -117,7 +117,7 @@ static void attend_task(void *context, int32_t task, int32_t worker) {
 
 /* Many queries: some of them per task. Few: all of them, and some heads; but attention weights are
  * summed over the heads in order, so then one task has all heads. */
-static void share_out(attend_run *run, int32_t threads) {
+static void share_out(attend_work *run, int32_t threads) {
     const int32_t queries = run->job.q.rows, heads = run->job.see->heads;
     run->at_once = QUERIES_AT_ONCE;
     while (run->at_once > PK_ATTEND_QUERIES && queries / run->at_once < 4 * threads)
@@ -147,12 +147,12 @@ static void attend(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tenso
     if (cpu->status != PK_OK) return;
     const int64_t keys = keys_seen(cpu, see, q.rows);
     if (keys < 0) return;
-    attend_run run = { .cpu = cpu, .at_once = q.rows, .head_parts = 1 };
+    attend_work run = { .cpu = cpu, .at_once = q.rows, .head_parts = 1 };
     run.job = (pk_attend_job){ out, q, k, v, see, q.cols / see->heads };
     if (keys * q.cols * 2 > ATTEND_ALONE && pk_pool_threads(cpu->pool) > 1)
         share_out(&run, pk_pool_threads(cpu->pool));
     const int32_t groups = q.rows ? (q.rows + run.at_once - 1) / run.at_once : 0;
-    pk_pool_run(cpu->pool, attend_task, &run, groups * run.head_parts);
+    pk_pool_dispatch(cpu->pool, attend_task, &run, groups * run.head_parts);
 }
 
 /* ---- state ---- */
@@ -247,7 +247,7 @@ pk_status pk_cpu_open(int32_t threads, pk_backend *out) {
                          .reserve = reserve,
                          .limit = limit,
                          .encode = PK_HOST_ENCODE,
-                         .round = pk_host_round,
+                         .padded_rows = pk_host_padded_rows,
                          .take = pk_host_take,
                          .mirror = pk_host_mirror,
                          .give = pk_host_give,
@@ -259,7 +259,7 @@ pk_status pk_cpu_open(int32_t threads, pk_backend *out) {
                          .linear = pk_cpu_linear,
                          .norm = pk_cpu_norm,
                          .attend = attend,
-                         .place = pk_cpu_place,
+                         .scatter = pk_cpu_scatter,
                          .answer = pk_cpu_answer,
                          .advance = pk_host_advance,
                          .train = &pk_cpu_training };

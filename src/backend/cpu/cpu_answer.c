@@ -37,22 +37,22 @@ static const float *without_banned(const answer_job *job, const pk_question *q, 
     return result;
 }
 
-static void note_targets(const answer_job *job, const pk_question *q, const float *logits,
-                         int32_t from, int32_t to) {
+static void store_targets(const answer_job *job, const pk_question *q, const float *logits,
+                          int32_t from, int32_t to) {
     for (int32_t j = q->target; j < q->target + q->n_target; j++) {
         const int32_t token = job->a->tokens[j];
         if (token >= from && token < to) job->a->target_score[j] = logits[token - from];
     }
 }
 
-static void note_sum(const answer_job *job, int32_t question, int32_t chunk, const float *logits,
-                     int32_t n) {
+static void store_sum(const answer_job *job, int32_t question, int32_t chunk, const float *logits,
+                      int32_t n) {
     const size_t at = ((size_t)question * (size_t)job->n_chunks + (size_t)chunk) * 2;
     job->cpu->kernels->exp_sum(logits, n, &job->cpu->sums[at], &job->cpu->sums[at + 1]);
 }
 
-static void note_best(const answer_job *job, int32_t question, int32_t worker, const float *logits,
-                      int32_t n, int32_t first_token) {
+static void store_best(const answer_job *job, int32_t question, int32_t worker, const float *logits,
+                       int32_t n, int32_t first_token) {
     pk_cpu      *cpu = job->cpu;
     const size_t list = (size_t)worker * (size_t)cpu->max.questions + (size_t)question;
     pk_best      best = { cpu->best + list * (size_t)cpu->max.top_k, cpu->n_best[list],
@@ -66,10 +66,10 @@ static void read_chunk(const answer_job *job, int32_t question, int32_t worker, 
                        const float *logits, float *copy, int32_t to) {
     const pk_question *q = &job->a->question[question];
     const int32_t      from = chunk * PK_CHUNK;
-    note_targets(job, q, logits, from, to);
+    store_targets(job, q, logits, from, to);
     const float *allowed = without_banned(job, q, logits, copy, from, to);
-    if (q->log_sum) note_sum(job, question, chunk, q->renormalise ? allowed : logits, to - from);
-    if (q->top_k > 0) note_best(job, question, worker, allowed, to - from, from);
+    if (q->log_sum) store_sum(job, question, chunk, q->renormalise ? allowed : logits, to - from);
+    if (q->top_k > 0) store_best(job, question, worker, allowed, to - from, from);
 }
 
 /* a question about the same row as the one before it shares that row's logits */
@@ -199,13 +199,13 @@ void pk_cpu_answer(void *self, pk_tensor hidden, const pk_weight *table, const p
     const int32_t threads = pk_pool_threads(cpu->pool);
     job.n_chunks = (table->rows + PK_CHUNK - 1) / PK_CHUNK;
     clear_lists(cpu, a);
-    pk_ahead_note(cpu->ahead, table);
+    pk_ahead_record(cpu->ahead, table);
     for (; job.first < a->n; job.first += job.n) {
         const int32_t rows = gather_rows(&job, pk_cpu_block_rows(cpu, hidden.cols, table->type));
         job.tiles = pk_cpu_prepare(cpu, hidden, cpu->pick, rows, table->type);
         /* few rows wait for memory: one long run of chunks per thread; many compute: who is free */
         job.n_tasks = rows <= FEW_ROWS || threads == 1 ? threads : job.n_chunks;
-        pk_pool_run(cpu->pool, answer_chunks, &job, job.n_tasks);
+        pk_pool_dispatch(cpu->pool, answer_chunks, &job, job.n_tasks);
     }
     for (int32_t i = 0; i < a->n; i++) {
         if (a->question[i].log_sum) a->log_sum[i] = merged_log_sum(&job, i);

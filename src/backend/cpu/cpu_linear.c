@@ -51,7 +51,7 @@ pk_tiles pk_cpu_prepare(pk_cpu *cpu, pk_tensor x, const int32_t *pick, int32_t r
     } else if ((int64_t)rows * x.cols <= PREPARE_ALONE) {
         for (int32_t t = 0; t < job.tiles.n; t++) prepare_tile(&job, t, 0);
     } else {
-        pk_pool_run(cpu->pool, prepare_tile, &job, job.tiles.n);
+        pk_pool_dispatch(cpu->pool, prepare_tile, &job, job.tiles.n);
     }
     return job.tiles;
 }
@@ -104,7 +104,7 @@ static void linear_block(pk_cpu *cpu, pk_tensor out, pk_tensor x, const pk_weigh
                                   .residual = residual.data,
                                   .residual_stride = (size_t)residual.stride };
     job.n_parts = part_count(cpu, job.whole.n_panels, (int64_t)x.rows * w->rows * w->cols);
-    pk_pool_run(cpu->pool, linear_task, &job, job.n_parts);
+    pk_pool_dispatch(cpu->pool, linear_task, &job, job.n_parts);
 }
 
 /* what follows the product and needs whole rows */
@@ -113,7 +113,7 @@ static void finish_rows(pk_cpu *cpu, pk_tensor out, const pk_after *after) {
     if (!after->pool.data) return;
     out.data += after->from;
     out.cols -= after->from;
-    pk_cpu_place(cpu, after->pool, out, after->slot);
+    pk_cpu_scatter(cpu, after->pool, out, after->slot);
 }
 
 void pk_cpu_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
@@ -126,7 +126,7 @@ void pk_cpu_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
         return;
     }
     const int32_t step = pk_cpu_block_rows(cpu, x.cols, w->type);
-    pk_ahead_note(cpu->ahead, w);
+    pk_ahead_record(cpu->ahead, w);
     for (int32_t first = 0; first < x.rows; first += step) {
         const int32_t n = x.rows - first < step ? x.rows - first : step;
         linear_block(cpu, rows_from(out, first, n), rows_from(x, first, n), w, after,

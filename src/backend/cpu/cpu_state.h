@@ -31,8 +31,8 @@ typedef struct pk_cpu {
     int32_t   *used;          /* (threads) */
     float     *sums;          /* (questions, chunks, 2): largest, sum of exp */
     /* scratch of training, sized by its own reserve() */
-    float  *train_scratch; /* (threads, pk_runs_scratch(longest_run)) */
-    int32_t longest_run;
+    float  *train_scratch; /* (threads, pk_segments_scratch(longest_segment)) */
+    int32_t longest_segment;
 } pk_cpu;
 
 /* rows that are prepared and multiplied together: whole tiles, at least one */
@@ -46,7 +46,7 @@ void pk_cpu_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
                    const pk_after *after);
 void pk_cpu_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
                  const pk_weight *shift, float epsilon);
-void pk_cpu_place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot);
+void pk_cpu_scatter(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot);
 void pk_cpu_answer(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                    const pk_answering *a);
 #endif

@@ -42,7 +42,7 @@ static void share(pk_cpu *cpu, shared s, int64_t work) {
     const int32_t threads = pk_pool_threads(cpu->pool), units = (s.n + s.unit - 1) / s.unit;
     s.n_parts = work <= ALONE || threads == 1 ? 1 : PARTS * threads;
     if (s.n_parts > units) s.n_parts = units;
-    if (cpu->status == PK_OK) pk_pool_run(cpu->pool, shared_task, &s, s.n_parts);
+    if (cpu->status == PK_OK) pk_pool_dispatch(cpu->pool, shared_task, &s, s.n_parts);
 }
 
 void pk_cpu_share(pk_cpu *cpu, pk_share *part, void *job, int32_t n, int64_t work) {
@@ -54,27 +54,27 @@ void pk_cpu_share_columns(pk_cpu *cpu, pk_share *part, void *job, int32_t cols, 
 }
 
 float *pk_cpu_train_scratch(const pk_cpu *cpu, int32_t worker) {
-    return cpu->train_scratch + (size_t)worker * pk_runs_scratch(cpu->longest_run);
+    return cpu->train_scratch + (size_t)worker * pk_segments_scratch(cpu->longest_segment);
 }
 
-bool pk_cpu_train_ready(pk_cpu *cpu, int32_t longest_run) {
+bool pk_cpu_train_ready(pk_cpu *cpu, int32_t longest_segment) {
     if (cpu->status != PK_OK) return false;
     if (!cpu->train_scratch)
         pk_cpu_fail(cpu, "training: no scratch memory was reserved");
-    else if (longest_run > cpu->longest_run)
-        pk_cpu_fail(cpu, "training: a run of %d is more than the %d reserved", longest_run,
-                    cpu->longest_run);
+    else if (longest_segment > cpu->longest_segment)
+        pk_cpu_fail(cpu, "training: a run of %d is more than the %d reserved", longest_segment,
+                    cpu->longest_segment);
     return cpu->status == PK_OK;
 }
 
-static pk_status reserve(void *self, int32_t rows, int32_t cols, int32_t longest_run) {
+static pk_status reserve(void *self, int32_t rows, int32_t cols, int32_t longest_segment) {
     pk_cpu *cpu = self;
     (void)rows, (void)cols; /* products pass through blocks of a fixed size */
     pk_memory_give(cpu->train_scratch);
     cpu->train_scratch = NULL;
-    cpu->longest_run = longest_run;
+    cpu->longest_segment = longest_segment;
     return PK_TAKE(&cpu->train_scratch,
-                   (size_t)pk_pool_threads(cpu->pool) * pk_runs_scratch(longest_run));
+                   (size_t)pk_pool_threads(cpu->pool) * pk_segments_scratch(longest_segment));
 }
 
 /* ---- products ---- */
@@ -116,7 +116,7 @@ void pk_cpu_multiply(pk_cpu *cpu, const pk_product_part *whole) {
             break;
     }
     job.across = parts_of(whole->n, job.columns);
-    pk_pool_run(cpu->pool, product_task, &job, (int32_t)n);
+    pk_pool_dispatch(cpu->pool, product_task, &job, (int32_t)n);
 }
 
 static pk_view view_of(pk_tensor t) { return (pk_view){ t.data, (size_t)t.stride, 1 }; }
@@ -160,30 +160,30 @@ static void product_back(void *self, pk_tensor d_x, bool add, float *d_w, float 
 
 /* ---- attention ---- */
 
-typedef struct runs_share {
-    const pk_cpu *cpu;
-    pk_runs_job   job;
-    void (*one)(const pk_runs_job *job, int32_t run, int32_t head, float *scratch);
-} runs_share;
+typedef struct segments_share {
+    const pk_cpu   *cpu;
+    pk_segments_job job;
+    void (*one)(const pk_segments_job *job, int32_t run, int32_t head, float *scratch);
+} segments_share;
 
-static void runs_part(void *context, int32_t first, int32_t end, int32_t worker) {
-    const runs_share *s = context;
-    const int32_t     heads = s->job.see->heads;
+static void segments_part(void *context, int32_t first, int32_t end, int32_t worker) {
+    const segments_share *s = context;
+    const int32_t         heads = s->job.see->heads;
     for (int32_t i = first; i < end; i++)
         s->one(&s->job, i / heads, i % heads, pk_cpu_train_scratch(s->cpu, worker));
 }
 
-static void attend_all(pk_cpu *cpu, runs_share *s) {
+static void attend_all(pk_cpu *cpu, segments_share *s) {
     const pk_attention *see = s->job.see;
-    if (!pk_cpu_train_ready(cpu, see->longest_run)) return;
-    pk_cpu_share(cpu, runs_part, s, see->n_runs * see->heads,
-                 (int64_t)s->job.q.rows * s->job.q.cols * see->longest_run);
+    if (!pk_cpu_train_ready(cpu, see->longest_segment)) return;
+    pk_cpu_share(cpu, segments_part, s, see->n_segments * see->heads,
+                 (int64_t)s->job.q.rows * s->job.q.cols * see->longest_segment);
 }
 
 static void attend(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
                    const pk_attention *see, pk_drop drop, float *sums) {
-    pk_cpu    *cpu = self;
-    runs_share s = { cpu, { .out = out, .q = q, .k = k, .v = v, .see = see }, NULL };
+    pk_cpu        *cpu = self;
+    segments_share s = { cpu, { .out = out, .q = q, .k = k, .v = v, .see = see }, NULL };
     s.one = cpu->kernels->train->attend;
     s.job.drop = drop, s.job.sums = sums;
     attend_all(cpu, &s);
@@ -192,8 +192,8 @@ static void attend(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tenso
 static void attend_back(void *self, pk_tensor d_q, pk_tensor d_k, pk_tensor d_v, pk_tensor d_out,
                         pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
                         const pk_attention *see, pk_drop drop, const float *sums) {
-    pk_cpu    *cpu = self;
-    runs_share s = { cpu, { out, q, k, v, d_out, d_q, d_k, d_v, see, drop, NULL }, NULL };
+    pk_cpu        *cpu = self;
+    segments_share s = { cpu, { out, q, k, v, d_out, d_q, d_k, d_v, see, drop, NULL }, NULL };
     s.one = cpu->kernels->train->attend_back;
     s.job.sums = (float *)(uintptr_t)sums; /* only read backwards */
     attend_all(cpu, &s);
@@ -278,8 +278,8 @@ const pk_training pk_cpu_training = { .embed = pk_cpu_embed_keep,
                                       .product_back = product_back,
                                       .activate = pk_cpu_activate,
                                       .activate_back = pk_cpu_activate_back,
-                                      .join = pk_cpu_join,
-                                      .join_back = pk_cpu_join_back,
+                                      .add_norm = pk_cpu_add_norm,
+                                      .add_norm_back = pk_cpu_add_norm_back,
                                       .norm = pk_cpu_norm_keep,
                                       .norm_back = pk_cpu_norm_back,
                                       .attend = attend,

@@ -122,7 +122,7 @@ static void back_to_table(const loss_job *job) {
                                                   .add = true });
 }
 
-static void one_round(loss_job *job, pk_loss_sums *sums, int32_t *best) {
+static void one_group(loss_job *job, pk_loss_sums *sums, int32_t *best) {
     const int64_t numbers = (int64_t)job->n * job->q->vocab;
     job->picked.rows = job->d_picked.rows = job->logits.rows = job->n;
     pk_cpu_share(job->cpu, pick_part, job, job->n, (int64_t)job->n * job->picked.cols);
@@ -154,6 +154,6 @@ void pk_cpu_loss(void *self, pk_tensor hidden, const pk_weight *table, const pk_
         memset(row_of(d_hidden, i), 0, (size_t)d_hidden.cols * sizeof(float));
     for (; job.first < q->n; job.first += job.n) {
         job.n = q->n - job.first < most ? q->n - job.first : most;
-        one_round(&job, sums, best);
+        one_group(&job, sums, best);
     }
 }

@@ -132,20 +132,20 @@ static void norm_row(const rows_job *job, pk_tensor x, int32_t i) {
                        job->number, job->moments + 2 * (size_t)i);
 }
 
-static void join_part(void *context, int32_t first, int32_t end, int32_t worker) {
+static void add_norm_part(void *context, int32_t first, int32_t end, int32_t worker) {
     const rows_job *job = context;
     (void)worker;
     for (int32_t i = first; i < end; i++) {
-        job->kernels->join(row_of(job->sum, i), row_of(job->x, i), row_of(job->residual, i),
-                           job->x.cols, job->drop, element(job->x, i));
+        job->kernels->add_norm(row_of(job->sum, i), row_of(job->x, i), row_of(job->residual, i),
+                               job->x.cols, job->drop, element(job->x, i));
         if (job->a) norm_row(job, job->sum, i);
     }
 }
 
-void pk_cpu_join(void *self, pk_tensor sum, pk_tensor out, pk_tensor x, pk_tensor residual,
-                 pk_drop drop, const pk_weight *gain, const pk_weight *shift, float epsilon,
-                 float *moments) {
-    run(self, join_part,
+void pk_cpu_add_norm(void *self, pk_tensor sum, pk_tensor out, pk_tensor x, pk_tensor residual,
+                     pk_drop drop, const pk_weight *gain, const pk_weight *shift, float epsilon,
+                     float *moments) {
+    run(self, add_norm_part,
         (rows_job){ .sum = sum,
                     .out = out,
                     .x = x,
@@ -179,9 +179,9 @@ static void gains_part(void *context, int32_t first, int32_t end, int32_t worker
                         end - first);
 }
 
-static void join_back_part(void *context, int32_t first, int32_t end, int32_t worker) {
-    const rows_job  *job = context;
-    pk_join_back_row row = { .add = job->add, .cols = job->d_out.cols, .drop = job->drop };
+static void add_norm_back_part(void *context, int32_t first, int32_t end, int32_t worker) {
+    const rows_job      *job = context;
+    pk_add_norm_back_row row = { .add = job->add, .cols = job->d_out.cols, .drop = job->drop };
     (void)worker;
     row.gain = job->a ? job->a->data : NULL;
     for (int32_t i = first; i < end; i++) {
@@ -189,13 +189,13 @@ static void join_back_part(void *context, int32_t first, int32_t end, int32_t wo
         row.d_x = row_of(job->d_x, i), row.d_residual = row_of(job->d_residual, i);
         row.moments = job->a ? job->moments_kept + 2 * (size_t)i : NULL;
         row.first = element(job->d_out, i);
-        job->kernels->join_back(&row);
+        job->kernels->add_norm_back(&row);
     }
 }
 
-void pk_cpu_join_back(void *self, pk_tensor d_x, pk_tensor d_residual, bool add, float *d_gain,
-                      float *d_shift, pk_tensor d_out, pk_tensor sum, const pk_weight *gain,
-                      const float *moments, pk_drop drop) {
+void pk_cpu_add_norm_back(void *self, pk_tensor d_x, pk_tensor d_residual, bool add, float *d_gain,
+                          float *d_shift, pk_tensor d_out, pk_tensor sum, const pk_weight *gain,
+                          const float *moments, pk_drop drop) {
     const rows_job job = { .d_x = d_x,
                            .d_residual = d_residual,
                            .d_out = d_out,
@@ -208,14 +208,14 @@ void pk_cpu_join_back(void *self, pk_tensor d_x, pk_tensor d_residual, bool add,
                            .add = add };
     /* first: d_x may be d_out */
     if (gain && (d_gain || d_shift)) run_columns(self, gains_part, job, d_out);
-    if (d_x.data || d_residual.data) run(self, join_back_part, job, d_out);
+    if (d_x.data || d_residual.data) run(self, add_norm_back_part, job, d_out);
 }
 
 /* as a join of which only the sum's gradient is wanted */
 void pk_cpu_norm_back(void *self, pk_tensor d_x, bool add, float *d_gain, float *d_shift,
                       pk_tensor d_out, pk_tensor x, const pk_weight *gain, const float *moments) {
-    pk_cpu_join_back(self, (pk_tensor){ 0 }, d_x, add, d_gain, d_shift, d_out, x, gain, moments,
-                     (pk_drop){ 0, 0 });
+    pk_cpu_add_norm_back(self, (pk_tensor){ 0 }, d_x, add, d_gain, d_shift, d_out, x, gain, moments,
+                         (pk_drop){ 0, 0 });
 }
 
 void pk_cpu_sum_columns(pk_cpu *cpu, float *to, pk_tensor rows) {

@@ -28,16 +28,16 @@ struct pk_pool {
     _Alignas(64) atomic_ullong word; /* own cache lines: everyone watches these */
     _Alignas(64) atomic_int done;    /* tasks of this region that are finished */
     _Alignas(64) pk_pool_task *task; /* written before the word, read after a claim */
-    void                      *context;
-    _Atomic(pk_pool_pastime *) pastime;         /* or NULL */
-    void                      *pastime_context; /* written before it */
-    int32_t                    threads, started;
-    atomic_int                 active; /* threads that take tasks now, the caller's included */
-    worker                    *workers;
-    pthread_mutex_t            lock;
-    pthread_cond_t             wake;
-    atomic_int                 sleepers;
-    atomic_bool                stop;
+    void                   *context;
+    _Atomic(pk_pool_idle *) idle;         /* or NULL */
+    void                   *idle_context; /* written before it */
+    int32_t                 threads, started;
+    atomic_int              active; /* threads that take tasks now, the caller's included */
+    worker                 *workers;
+    pthread_mutex_t         lock;
+    pthread_cond_t          wake;
+    atomic_int              sleepers;
+    atomic_bool             stop;
 };
 
 static inline void relax(void) {
@@ -65,8 +65,8 @@ static void work(pk_pool *pool, int32_t number) {
 }
 
 static void pass_time(pk_pool *pool, int32_t number) {
-    pk_pool_pastime *pastime = atomic_load_explicit(&pool->pastime, memory_order_acquire);
-    if (!pastime || !pastime(pool->pastime_context, number)) relax();
+    pk_pool_idle *idle = atomic_load_explicit(&pool->idle, memory_order_acquire);
+    if (!idle || !idle(pool->idle_context, number)) relax();
 }
 
 static bool anything_new(pk_pool *pool, uint64_t seen) {
@@ -109,7 +109,7 @@ static void *worker_main(void *argument) {
     return NULL;
 }
 
-void pk_pool_run(pk_pool *pool, pk_pool_task *task, void *context, int32_t n) {
+void pk_pool_dispatch(pk_pool *pool, pk_pool_task *task, void *context, int32_t n) {
     if (n <= 1 || pk_pool_threads(pool) == 1) {
         for (int32_t i = 0; i < n; i++) task(context, i, 0);
         return;
@@ -176,9 +176,9 @@ void pk_pool_close(pk_pool *pool) {
     pk_memory_give(pool);
 }
 
-void pk_pool_set_pastime(pk_pool *pool, pk_pool_pastime *pastime, void *context) {
-    pool->pastime_context = context;
-    atomic_store_explicit(&pool->pastime, pastime, memory_order_release);
+void pk_pool_set_idle(pk_pool *pool, pk_pool_idle *idle, void *context) {
+    pool->idle_context = context;
+    atomic_store_explicit(&pool->idle, idle, memory_order_release);
 }
 
 int32_t pk_pool_threads(const pk_pool *pool) { return atomic_load(&pool->active); }

@@ -13,7 +13,7 @@ typedef struct pk_pool pk_pool;
 typedef void pk_pool_task(void *context, int32_t task, int32_t worker);
 
 /* what a thread may do while it waits: a little at a time; false: nothing is left for now */
-typedef bool pk_pool_pastime(void *context, int32_t worker);
+typedef bool pk_pool_idle(void *context, int32_t worker);
 
 enum { PK_POOL_TASKS = 65535 }; /* most tasks of one run */
 pk_status pk_pool_open(int32_t threads, pk_pool **out);
@@ -22,7 +22,7 @@ int32_t   pk_pool_threads(const pk_pool *pool); /* that take part now */
 /* from the next run on, at most so many take part; between runs only */
 void pk_pool_limit(pk_pool *pool, int32_t threads);
 /* before the first run; whoever waits for work or for others does this meanwhile */
-void pk_pool_set_pastime(pk_pool *pool, pk_pool_pastime *pastime, void *context);
+void pk_pool_set_idle(pk_pool *pool, pk_pool_idle *idle, void *context);
 /* returns when every task is done; not to be called by two threads at once */
-void pk_pool_run(pk_pool *pool, pk_pool_task *task, void *context, int32_t n);
+void pk_pool_dispatch(pk_pool *pool, pk_pool_task *task, void *context, int32_t n);
 #endif

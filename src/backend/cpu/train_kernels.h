@@ -27,7 +27,7 @@ enum { PK_PRODUCT_ROWS = 192, PK_PRODUCT_DEPTH = 256, PK_PRODUCT_COLUMNS = 512 }
 enum { PK_PRODUCT_SCRATCH = (PK_PRODUCT_ROWS + PK_PRODUCT_COLUMNS) * PK_PRODUCT_DEPTH };
 
 /* One row on its way back through sum = residual + drop(x), out = norm(sum). */
-typedef struct pk_join_back_row {
+typedef struct pk_add_norm_back_row {
     const float *d_out, *sum;
     const float *gain;       /* NULL: no norm, d_out is the gradient of the sum */
     const float *moments;    /* mean, 1 / deviation */
@@ -37,18 +37,18 @@ typedef struct pk_join_back_row {
     int32_t      cols;
     pk_drop      drop;
     uint64_t     first;
-} pk_join_back_row;
+} pk_add_norm_back_row;
 
 /* Attention over runs. Backwards also d_out and the gradients, which may lack data. */
-typedef struct pk_runs_job {
+typedef struct pk_segments_job {
     pk_tensor           out, q, k, v, d_out, d_q, d_k, d_v;
     const pk_attention *see;
     pk_drop             drop;
     float              *sums; /* (queries, heads) written forwards, read backwards */
-} pk_runs_job;
+} pk_segments_job;
 /* floats of scratch for one head of one run */
-static inline size_t pk_runs_scratch(int32_t longest_run) {
-    return PK_PRODUCT_SCRATCH + 2 * (size_t)longest_run * (size_t)longest_run;
+static inline size_t pk_segments_scratch(int32_t longest_segment) {
+    return PK_PRODUCT_SCRATCH + 2 * (size_t)longest_segment * (size_t)longest_segment;
 }
 
 /* One question: logits become their gradient where that is wanted. */
@@ -75,17 +75,17 @@ typedef struct pk_train_kernels {
     void (*activate_back)(float *d_x, const float *d_out, const float *x, int32_t n, pk_act act,
                           pk_drop drop, uint64_t first);
     /* sum = residual + drop(x) */
-    void (*join)(float *sum, const float *x, const float *residual, int32_t cols, pk_drop drop,
-                 uint64_t first);
+    void (*add_norm)(float *sum, const float *x, const float *residual, int32_t cols, pk_drop drop,
+                     uint64_t first);
     void (*norm)(float *out, const float *x, int32_t cols, const float *gain, const float *shift,
                  float epsilon, float *moments);
-    void (*join_back)(const pk_join_back_row *row);
+    void (*add_norm_back)(const pk_add_norm_back_row *row);
     /* columns first .. first + n - 1 of d_gain += sum over rows of d_out times the normalised x,
      * and of d_shift += sum of d_out; either may be NULL */
     void (*gains)(float *d_gain, float *d_shift, pk_tensor d_out, pk_tensor x, const float *moments,
                   int32_t first, int32_t n);
-    void (*attend)(const pk_runs_job *job, int32_t run, int32_t head, float *scratch);
-    void (*attend_back)(const pk_runs_job *job, int32_t run, int32_t head, float *scratch);
+    void (*attend)(const pk_segments_job *job, int32_t run, int32_t head, float *scratch);
+    void (*attend_back)(const pk_segments_job *job, int32_t run, int32_t head, float *scratch);
     void (*loss)(pk_loss_row *row);
     double (*squares)(const float *x, size_t n);
     /* numbers first .. first + n - 1 of a step; scale: what the gradient is multiplied with */

@@ -258,5 +258,5 @@ void pk_cuda_answer(void *self, pk_tensor hidden, const pk_weight *table, const 
                                  bias ? static_cast<const float *>(bias->data) : NULL, table->cols,
                                  (table->rows + 15) / 16 };
     launch_any(c, hidden, table, layer, asked);
-    pk_cuda_answer_join(c, asked, a);
+    pk_cuda_answer_merge(c, asked, a);
 }

@@ -4,7 +4,7 @@
  * Two kernels. The first (answer.cu, answer_f32.cu, answer_many.cu): a block has 128 tokens of the
  * vocabulary (a chunk) and up to 128 questions; it makes their logits in shared memory,
  * and leaves for each question the chunk's best tokens (sorted) and its part of the log sum. The
- * second (answer_join.cu): a block a question joins what the chunks left. No (n, V) logits in
+ * second (answer_merge.cu): a block a question joins what the chunks left. No (n, V) logits in
  * memory.
  *
  * The chunk is always 128 tokens, a question is always one warp's: so no number depends on how many
@@ -56,7 +56,7 @@ void pk_cuda_answer_many(pk_cuda *c, pk_tensor hidden, pk_dtype weights, const o
 /* the first kernel for F32 */
 void pk_cuda_answer_f32(pk_cuda *c, pk_tensor hidden, const output_layer &layer, const asking &a);
 /* the second kernel */
-void pk_cuda_answer_join(pk_cuda *c, const asking &a, const pk_answering *all);
+void pk_cuda_answer_merge(pk_cuda *c, const asking &a, const pk_answering *all);
 
 /* ---- keys ---- */
 
@@ -92,15 +92,15 @@ static __device__ __forceinline__ void read_logits(float x[4], const float *logi
     for (int j = 0; j < 4; j++) x[j] = lane + 32 * j < n ? logits[lane + 32 * j] : -INFINITY;
 }
 
-static __device__ void note_targets(const asking &a, const pk_question &q, const float *logits,
-                                    int first, int n) {
+static __device__ void store_targets(const asking &a, const pk_question &q, const float *logits,
+                                     int first, int n) {
     for (int j = threadIdx.x % 32; j < q.n_target; j += 32) {
         const int token = a.tokens[q.target + j] - first;
         if (token >= 0 && token < n) a.target_score[q.target + j] = logits[token];
     }
 }
 
-/* A lane's share of the sum; rounded alike in every kernel: nothing is joined into the addition.
+/* A lane's share of the sum; rounded alike in every kernel: nothing is merged into the addition.
  * Where all are minus infinity the difference still is, so that no branch is needed. */
 static __device__ __forceinline__ float sum_of_four(const float x[4], float largest) {
     const float from = fmaxf(largest, -FLT_MAX);
@@ -110,7 +110,7 @@ static __device__ __forceinline__ float sum_of_four(const float x[4], float larg
     return sum;
 }
 
-static __device__ void note_sum(float2 *part, const float x[4]) {
+static __device__ void store_sum(float2 *part, const float x[4]) {
     unsigned most = 0;
 #pragma unroll
     for (int j = 0; j < 4; j++) most = max(most, key_of(x[j]));
@@ -167,13 +167,13 @@ static __device__ void ask_chunk(const asking &a, const pk_question &q, const in
     const bool   sums = a.sums && q.log_sum;
     float        x[4];
     read_logits(x, logits, n);
-    note_targets(a, q, logits, first, n);
-    if (sums && !q.renormalise) note_sum(a.part + at, x);
+    store_targets(a, q, logits, first, n);
+    if (sums && !q.renormalise) store_sum(a.part + at, x);
     if (q.n_ban > 0) {
         apply_bans(a, q, early, logits, first);
         read_logits(x, logits, n);
     }
-    if (sums && q.renormalise) note_sum(a.part + at, x);
+    if (sums && q.renormalise) store_sum(a.part + at, x);
     /* a chunk that cannot list all that is asked for bounds nothing; for one token it would not pay
      */
     unsigned *bound = a.keep > 1 && q.top_k <= a.keep ? a.bound + question : NULL;

@@ -229,10 +229,10 @@ static __device__ __forceinline__ void read_four(float (&x)[TOGETHER][4],
 }
 
 /* their parts of the log sums; plain: bits of those that want them from here */
-static __device__ __forceinline__ void note_four(many_memory *m, const asking &a, int from,
-                                                 int chunk, unsigned plain,
-                                                 const float (&x)[TOGETHER][4],
-                                                 const unsigned (&most)[TOGETHER]) {
+static __device__ __forceinline__ void store_four(many_memory *m, const asking &a, int from,
+                                                  int chunk, unsigned plain,
+                                                  const float (&x)[TOGETHER][4],
+                                                  const unsigned (&most)[TOGETHER]) {
     const int lane = threadIdx.x % 32, mine = lane / 16 + lane / 8 % 2 * 2;
     const int in_block = from + WARPS * mine, question = (int)blockIdx.x * MANY + in_block;
     float     sum[TOGETHER];
@@ -266,7 +266,7 @@ static __device__ __forceinline__ void ask_four(many_memory *m, const asking &a,
         if (simple & !counts & (lane < wanted)) /* nothing of this chunk counts */
             a.list[(at + (size_t)chunk) * (size_t)a.keep + (size_t)lane] = make_uint2(NONE, ~0u);
     }
-    if (a.sums) note_four(m, a, from, chunk, plain, x, most);
+    if (a.sums) store_four(m, a, from, chunk, plain, x, most);
 #pragma unroll 1
     for (; rest; rest &= rest - 1) {
         const int      i = __ffs((int)rest) - 1;

@@ -3,7 +3,7 @@
  * Head widths 32, 64 and 128: a lane has 8 columns, so a warp looks at several keys at a time;
  * eight rounds of keys and their values (a chunk) are in flight at once, before the softmax is
  * known. Chunks are dealt to four streams, each with a running softmax of its own (Milakov and
- * Gimelshein 2018), joined in order at the end. Few queries: a warp for each stream. Many: a warp
+ * Gimelshein 2018), merged in order at the end. Few queries: a warp for each stream. Many: a warp
  * for all streams. Both round alike, so which of them runs does not show. Other widths: one key at
  * a time, any width.
  *

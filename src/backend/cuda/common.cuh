@@ -56,7 +56,7 @@ struct pk_cuda {
     /* the other ranks' GPUs, where there are any; nccl.cu */
     pk_cuda_link *link;
     /* places in the stream that the host may wait for, once they were marked; train.cu */
-    cudaEvent_t marks[4];
+    cudaEvent_t events[4];
 };
 
 /* notes a failure; the first one sticks */
@@ -81,7 +81,7 @@ void pk_cuda_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
                   const pk_weight *shift, float epsilon);
 void pk_cuda_attend(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
                     const pk_attention *see);
-void pk_cuda_place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot);
+void pk_cuda_scatter(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot);
 void pk_cuda_answer(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                     const pk_answering *a);
 void pk_cuda_advance(void *self, const pk_following *f);
@@ -173,7 +173,7 @@ static __host__ __device__ __forceinline__ size_t tile_index(int cols, int row, 
 /* ---- the norm, in one order of sums for all kernels ---- */
 
 /* A row's mean and sum of squared differences are found for each 64 columns by one warp (lane l has
- * columns 2l and 2l + 1) and joined in order. So kernels that hold a row in other pieces agree
+ * columns 2l and 2l + 1) and merged in order. So kernels that hold a row in other pieces agree
  * bitwise, as long as the pieces are whole 64s. */
 struct moments {
     float n, mean, squares;
@@ -193,7 +193,7 @@ static __device__ __forceinline__ moments moments_of(float a, float b, int lane,
 }
 
 /* the moments of what came before and of the 64 that follow (Chan, Golub and LeVeque 1979) */
-static __device__ __forceinline__ moments joined(moments a, moments b) {
+static __device__ __forceinline__ moments merged(moments a, moments b) {
     if (a.n == 0) return b;
     const float n = a.n + b.n, apart = b.mean - a.mean;
     return moments{ n, a.mean + apart * (b.n / n),

@@ -61,7 +61,7 @@ static void limit(void *self, int32_t threads) { (void)self, (void)threads; }
 
 /* Few shapes, so that few recordings serve all passes. One, two and four rows are shapes of their
  * own: a sentence alone is what people wait for, and rows that ask for nothing cost time there. */
-static int32_t round_rows(void *self, int32_t rows) {
+static int32_t padded_rows(void *self, int32_t rows) {
     const int32_t step = rows <= 2      ? 1
                          : rows <= 4    ? 4
                          : rows <= 64   ? 8
@@ -116,7 +116,7 @@ static void close(void *self) {
     pk_cuda_close_products(c);
     pk_cuda_close_link(c);
     pk_cuda_give_all(c);
-    for (cudaEvent_t event : c->marks)
+    for (cudaEvent_t event : c->events)
         if (event) cudaEventDestroy(event);
     if (c->stream) cudaStreamDestroy(c->stream);
     pk_memory_give(c);
@@ -125,7 +125,7 @@ static void close(void *self) {
 static pk_backend table_of(pk_cuda *c);
 
 /* counts on from what its model has, but has nothing of the device itself: not even a stream */
-static pk_status stand_in(void *self, pk_backend *out) {
+static pk_status dry_run(void *self, pk_backend *out) {
     const pk_cuda *model = (const pk_cuda *)self;
     void          *block;
     PK_TRY(pk_memory_take(1, sizeof(pk_cuda), &block));
@@ -181,12 +181,12 @@ static pk_backend table_of(pk_cuda *c) {
     b.name = "cuda", b.self = c, b.activations = c->arithmetic, b.remote = true, b.follow = 16;
     b.encode = 8192; /* a GPU is not busy with fewer */
     b.close = close, b.status = take_status, b.reserve = reserve, b.limit = limit;
-    b.round = round_rows, b.take = take, b.mirror = mirror, b.give = give;
+    b.padded_rows = padded_rows, b.take = take, b.mirror = mirror, b.give = give;
     b.put = put, b.get = get, b.adopt = adopt;
-    b.held = held, b.stand_in = stand_in, b.expect = expect;
+    b.held = held, b.dry_run = dry_run, b.expect = expect;
     b.repeat = pk_cuda_repeat;
     b.embed = pk_cuda_embed, b.linear = pk_cuda_linear, b.norm = pk_cuda_norm;
-    b.attend = pk_cuda_attend, b.place = pk_cuda_place, b.answer = pk_cuda_answer;
+    b.attend = pk_cuda_attend, b.scatter = pk_cuda_scatter, b.answer = pk_cuda_answer;
     b.advance = pk_cuda_advance;
     b.train = c->arithmetic == PK_F16 ? NULL : &pk_cuda_training;
     return b;

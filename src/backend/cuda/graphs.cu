@@ -39,7 +39,7 @@ static pk_cuda_graphs *find(pk_cuda *c, uint64_t key, const int32_t *live,
     return NULL;
 }
 
-static void note(pk_cuda *c, uint64_t key, const int32_t *live, void (*body)(void *context)) {
+static void remember(pk_cuda *c, uint64_t key, const int32_t *live, void (*body)(void *context)) {
     void *block;
     if (pk_memory_take(1, sizeof(pk_cuda_graphs), &block) != PK_OK)
         return; /* then never recorded */
@@ -116,7 +116,7 @@ void pk_cuda_repeat(void *self, uint64_t key, int32_t steps, const int32_t *live
     if (c->status != PK_OK) return;
     pk_cuda_graphs *g = find(c, key, live, body);
     if (!g) {
-        note(c, key, live, body);
+        remember(c, key, live, body);
         run_plainly(c, live ? steps : 1, live, body, context);
         return;
     }

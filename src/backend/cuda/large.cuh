@@ -220,7 +220,7 @@ __device__ __forceinline__ void finish_block(const linear_job &j, const float *t
         store_pair(j, row, col, pair);
         if (j.pool)
             for (int i = 0; i < 2; i++)
-                if (col + i < j.outputs) place(j, j.slot[row], col + i, pair[i]);
+                if (col + i < j.outputs) scatter(j, j.slot[row], col + i, pair[i]);
     }
 }
 #endif

@@ -87,12 +87,12 @@ static void linear_16_bit(pk_cuda *c, const linear_job &j, pk_dtype weights) {
 }
 
 /* the norm and what comes after it, where the kernel did not do them */
-static void norm_and_place(pk_cuda *c, pk_tensor out, const pk_after *after) {
+static void norm_and_scatter(pk_cuda *c, pk_tensor out, const pk_after *after) {
     pk_cuda_norm(c, out, out, after->gain, after->shift, after->epsilon);
     if (!after->pool.data) return;
     out.data = (float *)(void *)((char *)out.data + (size_t)after->from * pk_dtype_bytes(out.type));
     out.cols -= after->from;
-    pk_cuda_place(c, after->pool, out, after->slot);
+    pk_cuda_scatter(c, after->pool, out, after->slot);
 }
 
 void pk_cuda_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
@@ -109,5 +109,5 @@ void pk_cuda_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
     } else {
         linear_16_bit(c, j, w->type);
     }
-    if (after->gain) norm_and_place(c, out, after);
+    if (after->gain) norm_and_scatter(c, out, after);
 }

@@ -216,7 +216,7 @@ static __device__ __forceinline__ int slot_at(const linear_job &j, int row) {
 }
 
 template <typename T>
-__device__ __forceinline__ void place(const linear_job &j, int slot, int col, T value) {
+__device__ __forceinline__ void scatter(const linear_job &j, int slot, int col, T value) {
     if (!j.pool || col < j.from) return;
     const size_t at = (size_t)slot * (size_t)j.pool_stride + (size_t)(col - j.from);
     const float  x = to_float(value);
@@ -260,10 +260,10 @@ template <typename T>
 __device__ __forceinline__ void keep(const linear_job &j, int row, int col, int slot, T value) {
     if (row >= j.rows || col >= j.outputs) return;
     ((T *)j.out)[(size_t)row * (size_t)j.out_stride + (size_t)col] = value;
-    place(j, slot, col, value);
+    scatter(j, slot, col, value);
 }
 
-/* ---- joining chunks that were summed side by side ---- */
+/* ---- add_norm_job chunks that were summed side by side ---- */
 
 /* Each chunk leaves its sums in a region of its own: (rows, outputs), rows this many floats apart,
  * so that neither the lanes that write fragments nor those that read rows meet in a bank. */
@@ -272,7 +272,7 @@ template <int PANELS> struct partial {
 };
 
 /* the order of the law */
-static __device__ __forceinline__ float chunks_joined(const char *memory, int region, int index) {
+static __device__ __forceinline__ float chunks_merged(const char *memory, int region, int index) {
     float total = 0;
 #pragma unroll
     for (int chunk = 0; chunk < CHUNKS; chunk++)

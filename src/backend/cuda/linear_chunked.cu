@@ -3,7 +3,7 @@
  * A block computes (8 * TILES rows, 16 * PANELS outputs) with 8 warps; warp c sums chunk c. Weights
  * go from memory straight into registers, DEPTH tiles ahead, the first of them before the kernel
  * waits for the one before it; x goes through shared memory of the warp's own, so that no warp
- * waits for another until the chunks are joined. With NORM the blocks of a row form a cluster: each
+ * waits for another until the chunks are merged. With NORM the blocks of a row form a cluster: each
  * sends its outputs to the block that owns the row, where one warp normalises it, in the order of
  * sums that common.cuh fixes. */
 #include "backend/cuda/linear.cuh"
@@ -41,7 +41,7 @@ template <typename T> __device__ __forceinline__ void send(T *to, unsigned block
 template <typename T, int PANELS, int TILES, int DEPTH> struct chunked_shape {
     static constexpr int  ROWS = 8 * TILES;
     static constexpr int  OUTPUTS = 16 * PANELS;
-    static constexpr int  GROUP = TILES < 4 ? TILES : 4; /* tiles of rows joined at a time */
+    static constexpr int  GROUP = TILES < 4 ? TILES : 4; /* tiles of rows merged at a time */
     static constexpr int  ROW_STEP = CHUNKED_THREADS / OUTPUTS;
     static constexpr int  EACH = (8 * GROUP + ROW_STEP - 1) / ROW_STEP; /* outputs a thread joins */
     static constexpr bool EARLY = EACH <= 4; /* few enough to fetch their residuals beforehand */
@@ -118,7 +118,7 @@ __device__ __forceinline__ void normalise_row(const linear_job &j, const T *row,
     }
 #pragma unroll
     for (int s = 0; s < MOST; s++)
-        if (s < segments) all = joined(all, part[s]);
+        if (s < segments) all = merged(all, part[s]);
 #pragma unroll
     for (int s = 0; s < MOST; s++) {
         if (s >= segments) break;
@@ -233,7 +233,7 @@ __global__ void __launch_bounds__(CHUNKED_THREADS, PANELS == 1 && TILES <= 2 ? 2
             const int r = row_in_group + i * shape::ROW_STEP, row = first_row + 8 * group + r;
             if (r >= 8 * shape::GROUP || row >= j.rows) break;
             const int   index = r * partial<PANELS>::STRIDE + (int)threadIdx.x % shape::OUTPUTS;
-            const float total = chunks_joined(memory, layout.region, index);
+            const float total = chunks_merged(memory, layout.region, index);
             const T     value = finished<T, W>(total, end.scale, end.bias, j.act, end.residual[i]);
             if constexpr (NORM)
                 send(own + (unsigned)r / gridDim.x * (unsigned)j.outputs + col,

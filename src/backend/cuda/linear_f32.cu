@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(CHUNKED_THREADS) side_kernel(linear_job j) {
         const int r = row + i * shape::ROW_STEP;
         if (r >= shape::ROWS) break;
         const float total =
-            chunks_joined(memory, shape::REGION, r * shape::STRIDE + (int)threadIdx.x % 16);
+            chunks_merged(memory, shape::REGION, r * shape::STRIDE + (int)threadIdx.x % 16);
         keep(j, first_row + r, col, end.slot[i],
              finished<float, float>(total, 0, end.bias, j.act, end.residual[i]));
     }

@@ -114,7 +114,7 @@ void pk_cuda_sum_linked(void *self, float *x, size_t n) {
         good(c, l->call, l->call.sum(x, x, n, NCCL_FLOAT, NCCL_SUM, l->comm, l->stream));
 }
 
-void pk_cuda_join_linked(void *self) {
+void pk_cuda_wait_linked(void *self) {
     pk_cuda      *c = static_cast<pk_cuda *>(self);
     pk_cuda_link *l = c->link;
     if (c->status != PK_OK) return;

@@ -5,7 +5,7 @@
  * on each other are asked for together. The norm adds up in the order of common.cuh. */
 #include "backend/cuda/common.cuh"
 
-enum { EMBED_THREADS = 256, PLACE_THREADS = 256, NORM_WARPS = 16, ADVANCE_THREADS = 256 };
+enum { EMBED_THREADS = 256, SCATTER_THREADS = 256, NORM_WARPS = 16, ADVANCE_THREADS = 256 };
 
 static int at_most(int n, int most) { return n < most ? n : most; }
 static int threads_for(int n, int most) { return at_most((n + 31) / 32 * 32, most); }
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
     }
     __syncthreads();
     moments all = part[0];
-    for (int piece = 1; piece < pieces; piece++) all = joined(all, part[piece]);
+    for (int piece = 1; piece < pieces; piece++) all = merged(all, part[piece]);
     for (int piece = warp; piece < pieces; piece += warps) {
         const int    col = 64 * piece + 2 * lane;
         const bool   first = piece == warp;
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(32 * NORM_WARPS)
     moments all = moments_of(to_float(v[0].a), to_float(v[0].b), lane, 64);
 #pragma unroll
     for (int i = 1; i < PIECES; i++)
-        all = joined(all, moments_of(to_float(v[i].a), to_float(v[i].b), lane, 64));
+        all = merged(all, moments_of(to_float(v[i].a), to_float(v[i].b), lane, 64));
 #pragma unroll
     for (int i = 0; i < PIECES; i++) {
         const float2 g = reinterpret_cast<const float2 *>(gain)[32 * i + lane];
@@ -192,9 +192,9 @@ void pk_cuda_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
 
 /* a block for a row */
 template <typename To, typename T>
-__global__ void __launch_bounds__(PLACE_THREADS)
-    place_rows(To *pool, int64_t pool_stride, const T *rows, int64_t stride, int cols,
-               const int32_t *slot) {
+__global__ void __launch_bounds__(SCATTER_THREADS)
+    scatter_rows(To *pool, int64_t pool_stride, const T *rows, int64_t stride, int cols,
+                 const int32_t *slot) {
     let_next_start();
     wait_for_previous();
     const T *from = rows + blockIdx.x * stride;
@@ -204,22 +204,23 @@ __global__ void __launch_bounds__(PLACE_THREADS)
 }
 
 template <typename To, typename T>
-static void place_as(pk_cuda *c, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
-    launch(c, "place", place_rows<To, T>, rows.rows, threads_for(rows.cols, PLACE_THREADS), 0, 0,
-           (To *)pool.data, pool.stride, (const T *)rows.data, rows.stride, rows.cols, slot);
+static void scatter_as(pk_cuda *c, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
+    launch(c, "scatter", scatter_rows<To, T>, rows.rows, threads_for(rows.cols, SCATTER_THREADS), 0,
+           0, (To *)pool.data, pool.stride, (const T *)rows.data, rows.stride, rows.cols, slot);
 }
 
-void pk_cuda_place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
+void pk_cuda_scatter(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
     pk_cuda *c = static_cast<pk_cuda *>(self);
     if (rows.rows == 0) return;
     if (pool.type != PK_F32 && pool.type != c->arithmetic)
-        return pk_cuda_fail(c, PK_UNSUPPORTED, "place: a pool is F32 or of the arithmetic's type");
+        return pk_cuda_fail(c, PK_UNSUPPORTED,
+                            "scatter: a pool is F32 or of the arithmetic's type");
     on_type(c->arithmetic, [&](auto zero) {
         using T = decltype(zero);
         if (pool.type == PK_F32)
-            place_as<float, T>(c, pool, rows, slot);
+            scatter_as<float, T>(c, pool, rows, slot);
         else
-            place_as<T, T>(c, pool, rows, slot);
+            scatter_as<T, T>(c, pool, rows, slot);
     });
 }
 

@@ -8,27 +8,27 @@ static void clear(void *self, void *memory, size_t bytes) {
     if (bytes) pk_cuda_good(c, cudaMemsetAsync(memory, 0, bytes, c->stream), "clearing memory");
 }
 
-static_assert(sizeof(pk_cuda::marks) / sizeof(cudaEvent_t) == PK_MARKS, "a place for each mark");
+static_assert(sizeof(pk_cuda::events) / sizeof(cudaEvent_t) == PK_EVENTS, "a place for each mark");
 
-static void mark(void *self, int32_t which) {
+static void record_event(void *self, int32_t which) {
     pk_cuda     *c = static_cast<pk_cuda *>(self);
-    cudaEvent_t *at = &c->marks[which];
+    cudaEvent_t *at = &c->events[which];
     if (!*at &&
         !pk_cuda_good(c, cudaEventCreateWithFlags(at, cudaEventDisableTiming), "making a mark"))
         return;
     pk_cuda_good(c, cudaEventRecord(*at, c->stream), "marking");
 }
 
-static void wait(void *self, int32_t which) {
+static void wait_event(void *self, int32_t which) {
     pk_cuda *c = static_cast<pk_cuda *>(self);
-    if (c->marks[which])
-        pk_cuda_good(c, cudaEventSynchronize(c->marks[which]), "waiting for a mark");
+    if (c->events[which])
+        pk_cuda_good(c, cudaEventSynchronize(c->events[which]), "waiting for a mark");
 }
 
 /* Only the products need memory of their own: all other ops work in place. */
-static pk_status reserve(void *self, int32_t rows, int32_t cols, int32_t longest_run) {
+static pk_status reserve(void *self, int32_t rows, int32_t cols, int32_t longest_segment) {
     pk_cuda *c = static_cast<pk_cuda *>(self);
-    (void)rows, (void)cols, (void)longest_run;
+    (void)rows, (void)cols, (void)longest_segment;
     pk_cuda_use(c);
     return pk_cuda_open_products(c);
 }
@@ -38,15 +38,15 @@ static constexpr pk_training table_of_training() {
     t.embed = pk_cuda_train_embed, t.embed_back = pk_cuda_train_embed_back;
     t.product = pk_cuda_product, t.product_back = pk_cuda_product_back;
     t.activate = pk_cuda_activate, t.activate_back = pk_cuda_activate_back;
-    t.join = pk_cuda_join, t.join_back = pk_cuda_join_back;
+    t.add_norm = pk_cuda_add_norm, t.add_norm_back = pk_cuda_add_norm_back;
     t.norm = pk_cuda_train_norm, t.norm_back = pk_cuda_norm_back;
     t.attend = pk_cuda_train_attend, t.attend_back = pk_cuda_attend_back;
     t.loss = pk_cuda_loss, t.loss_bytes = pk_cuda_loss_bytes;
     t.squares = pk_cuda_squares, t.update = pk_cuda_update;
     t.clear = clear, t.round_weights = pk_cuda_round_weights, t.reserve = reserve;
-    t.mark = mark, t.wait = wait;
+    t.record_event = record_event, t.wait_event = wait_event;
     t.link_id = pk_cuda_link_id, t.link = pk_cuda_link_ranks;
-    t.sum_linked = pk_cuda_sum_linked, t.join_linked = pk_cuda_join_linked;
+    t.sum_linked = pk_cuda_sum_linked, t.wait_linked = pk_cuda_wait_linked;
     return t;
 }
 

@@ -28,7 +28,7 @@ pk_status pk_cuda_link_ranks(void *self, int32_t n, int32_t rank,
                              const unsigned char id[PK_LINK_BYTES]);
 void      pk_cuda_close_link(pk_cuda *c);
 void      pk_cuda_sum_linked(void *self, float *x, size_t n);
-void      pk_cuda_join_linked(void *self);
+void      pk_cuda_wait_linked(void *self);
 
 /* train_plain.cu: products of any shape and alignment, slowly; sums of columns */
 struct pk_cuda_plain {        /* out (rows, cols) = a b, or added where `add` */
@@ -44,31 +44,31 @@ void pk_cuda_sum_columns(pk_cuda *c, pk_tensor x, int32_t wanted, float *sums);
 
 /* the other ops, by file: train_rows.cu, train_norm.cu, train_attend.cu, train_attend_back.cu,
  * train_loss.cu, train_update.cu */
-void   pk_cuda_train_embed(void *self, pk_tensor out, const pk_weight *table, const int32_t *token,
-                           float scale, const pk_weight *position, const int32_t *pos, pk_drop drop);
-void   pk_cuda_train_embed_back(void *self, pk_tensor d_out, float *d_table, const int32_t *token,
-                                float scale, float *d_position, const int32_t *pos, pk_drop drop);
-void   pk_cuda_activate(void *self, pk_tensor out, pk_tensor x, pk_act act, pk_drop drop);
-void   pk_cuda_activate_back(void *self, pk_tensor d_x, pk_tensor d_out, pk_tensor x, pk_act act,
-                             pk_drop drop);
-void   pk_cuda_join(void *self, pk_tensor sum, pk_tensor out, pk_tensor x, pk_tensor residual,
-                    pk_drop drop, const pk_weight *gain, const pk_weight *shift, float epsilon,
-                    float *moments);
-void   pk_cuda_join_back(void *self, pk_tensor d_x, pk_tensor d_residual, bool add, float *d_gain,
-                         float *d_shift, pk_tensor d_out, pk_tensor sum, const pk_weight *gain,
-                         const float *moments, pk_drop drop);
-void   pk_cuda_train_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
-                          const pk_weight *shift, float epsilon, float *moments);
-void   pk_cuda_norm_back(void *self, pk_tensor d_x, bool add, float *d_gain, float *d_shift,
-                         pk_tensor d_out, pk_tensor x, const pk_weight *gain, const float *moments);
-void   pk_cuda_train_attend(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
-                            const pk_attention *see, pk_drop drop, float *sums);
-void   pk_cuda_attend_back(void *self, pk_tensor d_q, pk_tensor d_k, pk_tensor d_v, pk_tensor d_out,
-                           pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
-                           const pk_attention *see, pk_drop drop, const float *sums);
-void   pk_cuda_loss(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
-                    const pk_lesson_questions *q, pk_loss_sums *sums, int32_t *best,
-                    pk_tensor d_hidden, float *d_table, float *d_bias, void *work);
+void pk_cuda_train_embed(void *self, pk_tensor out, const pk_weight *table, const int32_t *token,
+                         float scale, const pk_weight *position, const int32_t *pos, pk_drop drop);
+void pk_cuda_train_embed_back(void *self, pk_tensor d_out, float *d_table, const int32_t *token,
+                              float scale, float *d_position, const int32_t *pos, pk_drop drop);
+void pk_cuda_activate(void *self, pk_tensor out, pk_tensor x, pk_act act, pk_drop drop);
+void pk_cuda_activate_back(void *self, pk_tensor d_x, pk_tensor d_out, pk_tensor x, pk_act act,
+                           pk_drop drop);
+void pk_cuda_add_norm(void *self, pk_tensor sum, pk_tensor out, pk_tensor x, pk_tensor residual,
+                      pk_drop drop, const pk_weight *gain, const pk_weight *shift, float epsilon,
+                      float *moments);
+void pk_cuda_add_norm_back(void *self, pk_tensor d_x, pk_tensor d_residual, bool add, float *d_gain,
+                           float *d_shift, pk_tensor d_out, pk_tensor sum, const pk_weight *gain,
+                           const float *moments, pk_drop drop);
+void pk_cuda_train_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
+                        const pk_weight *shift, float epsilon, float *moments);
+void pk_cuda_norm_back(void *self, pk_tensor d_x, bool add, float *d_gain, float *d_shift,
+                       pk_tensor d_out, pk_tensor x, const pk_weight *gain, const float *moments);
+void pk_cuda_train_attend(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
+                          const pk_attention *see, pk_drop drop, float *sums);
+void pk_cuda_attend_back(void *self, pk_tensor d_q, pk_tensor d_k, pk_tensor d_v, pk_tensor d_out,
+                         pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
+                         const pk_attention *see, pk_drop drop, const float *sums);
+void pk_cuda_loss(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
+                  const pk_lesson_questions *q, pk_loss_sums *sums, int32_t *best,
+                  pk_tensor d_hidden, float *d_table, float *d_bias, void *work);
 size_t pk_cuda_loss_bytes(void *self, int32_t questions, int32_t dim, int32_t table_rows);
 void   pk_cuda_squares(void *self, const float *x, size_t n, double *sum);
 void   pk_cuda_update(void *self, const pk_update *u);

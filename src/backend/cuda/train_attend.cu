@@ -28,8 +28,9 @@ static __device__ query_pair queries_of(const attending<half_t> &a, int head, in
 /* Scores of 16 queries and TILE keys from `key` on become probabilities, up to the sum that is not
  * known yet, with dropout; *scale: what came before has to be multiplied with. */
 template <int TILE>
-__device__ __forceinline__ void soften(const attending<half_t> &a, query_pair &p,
-                                       float (&score)[TILE / 8][4], int key, float (&scale)[2]) {
+__device__ __forceinline__ void softmax_step(const attending<half_t> &a, query_pair &p,
+                                             float (&score)[TILE / 8][4], int        key,
+                                             float (&scale)[2]) {
     const int   column = (int)threadIdx.x % 4 * 2;
     const float by = a.scale * log2_e;
 #pragma unroll
@@ -110,7 +111,7 @@ __global__ void __launch_bounds__(2 * TILE, 256 / TILE) attend_tiles(attending<h
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     let_next_start();
     wait_for_previous();
-    const run_rows run = rows_of_run(a);
+    const run_rows run = rows_of_segment(a);
     const int      query = run.query + (int)blockIdx.y * TILE, n = run.query_end - query;
     const int      own = query + 16 * warp; /* the warp's first */
     if (n <= 0) return;
@@ -127,7 +128,7 @@ __global__ void __launch_bounds__(2 * TILE, 256 / TILE) attend_tiles(attending<h
         if (16 * warp < n) {
             float score[TILE / 8][4], scale[2];
             find_scores<W, TILE>(score, query_rows + 16 * warp * (W + 8), key_rows, n_keys, lane);
-            soften<TILE>(a, p, score, key, scale);
+            softmax_step<TILE>(a, p, score, key, scale);
 #pragma unroll
             for (int i = 0; i < W / 8; i++)
                 sum[i][0] *= scale[0], sum[i][1] *= scale[0], sum[i][2] *= scale[1],
@@ -176,7 +177,7 @@ static attending<T> attending_of(pk_tensor out, pk_tensor q, pk_tensor k, pk_ten
     a.out_stride = out.stride;
     a.sums = const_cast<float *>(sums); /* backwards it is only read */
     a.first = see->first, a.count = see->count;
-    a.query_run = see->query_run, a.key_run = see->key_run;
+    a.query_segment = see->query_segment, a.key_segment = see->key_segment;
     a.heads = see->heads, a.width = q.cols / see->heads;
     a.scale = 1.0f / sqrtf((float)a.width);
     a.drop = dropping_of(drop);
@@ -185,8 +186,8 @@ static attending<T> attending_of(pk_tensor out, pk_tensor q, pk_tensor k, pk_ten
 
 void pk_cuda_train_attend(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
                           const pk_attention *see, pk_drop drop, float *sums) {
-    pk_cuda        *c = static_cast<pk_cuda *>(self);
-    const int       width = q.cols / see->heads, runs = see->n_runs, longest = see->longest_run;
+    pk_cuda  *c = static_cast<pk_cuda *>(self);
+    const int width = q.cols / see->heads, runs = see->n_segments, longest = see->longest_segment;
     const pk_tensor all[] = { out, q, k, v };
     if (runs == 0 || longest == 0) return;
     if (c->arithmetic != PK_BF16)
@@ -215,9 +216,9 @@ void pk_cuda_attend_back(void *self, pk_tensor d_q, pk_tensor d_k, pk_tensor d_v
                          pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
                          const pk_attention *see, pk_drop drop, const float *sums) {
     pk_cuda        *c = static_cast<pk_cuda *>(self);
-    const int       width = q.cols / see->heads, runs = see->n_runs;
+    const int       width = q.cols / see->heads, runs = see->n_segments;
     const pk_tensor all[] = { d_q, d_k, d_v, d_out, out, q, k, v };
-    if (runs == 0 || see->longest_run == 0) return;
+    if (runs == 0 || see->longest_segment == 0) return;
     if (c->arithmetic != PK_BF16)
         return pk_cuda_attend_back_any(
             c,
@@ -227,7 +228,7 @@ void pk_cuda_attend_back(void *self, pk_tensor d_q, pk_tensor d_k, pk_tensor d_v
     const attending<half_t> a =
         with_gradients(attending_of<half_t>(out, q, k, v, see, drop, sums), d_q, d_k, d_v, d_out);
     if (in_tiles(all, 8, width))
-        pk_cuda_attend_back_tiles(c, a, runs, see->longest_run);
+        pk_cuda_attend_back_tiles(c, a, runs, see->longest_segment);
     else
         pk_cuda_attend_back_any(c, a, runs);
 }

@@ -19,7 +19,7 @@ template <typename T> struct attending { /* (rows, heads * width) each; backward
     int64_t        q_stride, k_stride, v_stride, out_stride, d_out_stride;
     int64_t        d_q_stride, d_k_stride, d_v_stride;
     float         *sums; /* (queries, heads) */
-    const int32_t *first, *count, *query_run, *key_run;
+    const int32_t *first, *count, *query_segment, *key_segment;
     int            heads, width;
     float          scale; /* 1 / sqrt(width) */
     dropping       drop;
@@ -41,10 +41,10 @@ struct run_rows {
     int head, query, query_end, key, key_end;
 };
 
-template <typename T> __device__ __forceinline__ run_rows rows_of_run(const attending<T> &a) {
+template <typename T> __device__ __forceinline__ run_rows rows_of_segment(const attending<T> &a) {
     const int run = (int)blockIdx.x / a.heads, head = (int)blockIdx.x % a.heads;
-    return run_rows{ head, a.query_run[run], a.query_run[run + 1], a.key_run[run],
-                     a.key_run[run + 1] };
+    return run_rows{ head, a.query_segment[run], a.query_segment[run + 1], a.key_segment[run],
+                     a.key_segment[run + 1] };
 }
 
 /* ---- dropout ---- */

@@ -71,7 +71,7 @@ template <typename T> __device__ void attend_one(const attending<T> &a, int head
 template <typename T> __global__ void __launch_bounds__(ANY_THREADS) attend_any(attending<T> a) {
     let_next_start();
     wait_for_previous();
-    const run_rows run = rows_of_run(a);
+    const run_rows run = rows_of_segment(a);
     for (int query = run.query + (int)threadIdx.x / 32; query < run.query_end; query += ANY_WARPS)
         attend_one(a, run.head, query);
 }
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(ANY_THREADS) attend_back_any(attending<T> a) {
     const int warp = (int)threadIdx.x / 32;
     let_next_start();
     wait_for_previous();
-    const run_rows run = rows_of_run(a);
+    const run_rows run = rows_of_segment(a);
     for (int query = run.query + warp; a.d_q && query < run.query_end; query += ANY_WARPS)
         back_to_query(a, run.head, query);
     if (!a.d_k && !a.d_v) return;

@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(2 * TILE, 256 / TILE) back_keys(attending<half
     const int                                     warp = (int)threadIdx.x / 32;
     let_next_start();
     wait_for_previous();
-    const run_rows run = rows_of_run(a);
+    const run_rows run = rows_of_segment(a);
     const int      key = run.key + (int)blockIdx.y * TILE, n_keys = run.key_end - key;
     const int      own = 16 * warp * (W + 8); /* the warp's 16 rows of a tile */
     const bool     whole = run.key_end - run.key <= TILE;
@@ -196,7 +196,7 @@ __global__ void __launch_bounds__(2 * TILE) back_queries(attending<half_t> a) {
     const int                                     warp = (int)threadIdx.x / 32;
     let_next_start();
     wait_for_previous();
-    const run_rows run = rows_of_run(a);
+    const run_rows run = rows_of_segment(a);
     const int      query = run.query + (int)blockIdx.y * TILE, n = run.query_end - query;
     if (n <= 0 || run.key_end - run.key <= TILE) return;
     float d_q[W / 8][4] = {};

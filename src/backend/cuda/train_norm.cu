@@ -8,7 +8,7 @@
 
 #include "backend/cuda/train.cuh"
 
-template <typename T> struct joining { /* pointers that are NULL: not there, or not wanted */
+template <typename T> struct add_norm_job { /* pointers that are NULL: not there, or not wanted */
     T       *sum, *out;
     const T *x, *residual, *gain, *shift;
     float   *moments; /* (rows, 2) */
@@ -18,7 +18,7 @@ template <typename T> struct joining { /* pointers that are NULL: not there, or 
     dropping drop;
 };
 
-template <typename T> struct joining_back { /* as above; sum: what was normalised */
+template <typename T> struct add_norm_back_job { /* as above; sum: what was normalised */
     T           *d_x, *d_residual;
     float       *d_gain, *d_shift;
     const T     *d_out, *sum, *gain;
@@ -34,7 +34,7 @@ enum { NORM_WARPS = 8, GAIN_THREADS = 128, GAIN_ROWS = 64 };
 /* ---- forwards ---- */
 
 template <typename T, int COLS>
-__global__ void __launch_bounds__(32 * NORM_WARPS) join_rows(joining<T> j) {
+__global__ void __launch_bounds__(32 * NORM_WARPS) add_norm_rows(add_norm_job<T> j) {
     constexpr int V = lot<T>, P = COLS / (32 * V);
     const int     lane = (int)threadIdx.x % 32;
     const int64_t row = (int64_t)blockIdx.x * NORM_WARPS + (int)threadIdx.x / 32;
@@ -83,7 +83,8 @@ __global__ void __launch_bounds__(32 * NORM_WARPS) join_rows(joining<T> j) {
 }
 
 /* Any width. A lane reads again only what it wrote itself. */
-template <typename T> __global__ void __launch_bounds__(32 * NORM_WARPS) join_any(joining<T> j) {
+template <typename T>
+__global__ void __launch_bounds__(32 * NORM_WARPS) add_norm_any(add_norm_job<T> j) {
     const int     lane = (int)threadIdx.x % 32;
     const int64_t row = (int64_t)blockIdx.x * NORM_WARPS + (int)threadIdx.x / 32;
     float         total = 0, squares = 0;
@@ -125,59 +126,60 @@ template <typename F> static bool on_width(int cols, F f) {
 }
 
 /* residual without data: no sum, only a norm of x */
-static void join_or_norm(pk_cuda *c, pk_tensor sum, pk_tensor out, pk_tensor x, pk_tensor residual,
-                         pk_drop drop, const pk_weight *gain, const pk_weight *shift, float epsilon,
-                         float *moments) {
+static void add_norm_or_norm(pk_cuda *c, pk_tensor sum, pk_tensor out, pk_tensor x,
+                             pk_tensor residual, pk_drop drop, const pk_weight *gain,
+                             const pk_weight *shift, float epsilon, float *moments) {
     const unsigned blocks = (unsigned)((x.rows + NORM_WARPS - 1) / NORM_WARPS);
     if (x.rows == 0) return;
     if (!gain) out.data = NULL;
     on_learning_type(c->arithmetic, [&](auto zero) {
         using T = decltype(zero);
-        const joining<T> j = { (T *)sum.data,
-                               (T *)out.data,
-                               (const T *)x.data,
-                               (const T *)residual.data,
-                               gain ? (const T *)gain->data : NULL,
-                               gain ? (const T *)shift->data : NULL,
-                               moments,
-                               sum.stride,
-                               out.stride,
-                               x.stride,
-                               residual.stride,
-                               x.rows,
-                               x.cols,
-                               epsilon,
-                               dropping_of(drop) };
-        const size_t     each = sizeof(T);
+        const add_norm_job<T> j = { (T *)sum.data,
+                                    (T *)out.data,
+                                    (const T *)x.data,
+                                    (const T *)residual.data,
+                                    gain ? (const T *)gain->data : NULL,
+                                    gain ? (const T *)shift->data : NULL,
+                                    moments,
+                                    sum.stride,
+                                    out.stride,
+                                    x.stride,
+                                    residual.stride,
+                                    x.rows,
+                                    x.cols,
+                                    epsilon,
+                                    dropping_of(drop) };
+        const size_t          each = sizeof(T);
         const bool even = aligned_16(sum, each) && aligned_16(out, each) && aligned_16(x, each) &&
                           aligned_16(residual, each) && aligned_16(gain) && aligned_16(shift) &&
                           aligned_16(moments);
         const bool done = even && on_width(x.cols, [&](auto width) {
-                              launch(c, "join", join_rows<T, decltype(width)::value>, blocks,
+                              launch(c, "join", add_norm_rows<T, decltype(width)::value>, blocks,
                                      32 * NORM_WARPS, 0, 0, j);
                           });
-        if (!done) launch(c, "join", join_any<T>, blocks, 32 * NORM_WARPS, 0, 0, j);
+        if (!done) launch(c, "join", add_norm_any<T>, blocks, 32 * NORM_WARPS, 0, 0, j);
     });
 }
 
-void pk_cuda_join(void *self, pk_tensor sum, pk_tensor out, pk_tensor x, pk_tensor residual,
-                  pk_drop drop, const pk_weight *gain, const pk_weight *shift, float epsilon,
-                  float *moments) {
-    join_or_norm(static_cast<pk_cuda *>(self), sum, out, x, residual, drop, gain, shift, epsilon,
-                 moments);
+void pk_cuda_add_norm(void *self, pk_tensor sum, pk_tensor out, pk_tensor x, pk_tensor residual,
+                      pk_drop drop, const pk_weight *gain, const pk_weight *shift, float epsilon,
+                      float *moments) {
+    add_norm_or_norm(static_cast<pk_cuda *>(self), sum, out, x, residual, drop, gain, shift,
+                     epsilon, moments);
 }
 
 void pk_cuda_train_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
                         const pk_weight *shift, float epsilon, float *moments) {
-    join_or_norm(static_cast<pk_cuda *>(self), pk_tensor{}, out, x, pk_tensor{}, pk_drop{}, gain,
-                 shift, epsilon, moments);
+    add_norm_or_norm(static_cast<pk_cuda *>(self), pk_tensor{}, out, x, pk_tensor{}, pk_drop{},
+                     gain, shift, epsilon, moments);
 }
 
 /* ---- backwards ---- */
 
 /* hands on the gradient of the sum, d, for V columns */
 template <typename T, int V>
-__device__ __forceinline__ void hand_on(const joining_back<T> &j, int64_t row, int col, some<V> d) {
+__device__ __forceinline__ void hand_on(const add_norm_back_job<T> &j, int64_t row, int col,
+                                        some<V> d) {
     if (j.d_residual) {
         T      *to = j.d_residual + row * j.d_residual_stride + col;
         some<V> sum = d;
@@ -219,7 +221,7 @@ __device__ void add_gains(float (*part)[WARPS][32 * V], const some<V> &gain, con
 
 /* Warps take rows in turn and keep sums for the gains in registers. */
 template <typename T, int COLS, int WARPS>
-__global__ void __launch_bounds__(32 * WARPS) join_back_rows(joining_back<T> j) {
+__global__ void __launch_bounds__(32 * WARPS) add_norm_back_rows(add_norm_back_job<T> j) {
     constexpr int    V = lot<T>, P = COLS / (32 * V);
     __shared__ float part[2][WARPS][32 * V];
     const int        warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
@@ -267,7 +269,7 @@ __global__ void __launch_bounds__(32 * WARPS) join_back_rows(joining_back<T> j) 
 /* Any width; the gains are for gains_any(). d_x or d_residual may be d_out: a lane writes a number
  * after its last look at it. */
 template <typename T>
-__global__ void __launch_bounds__(32 * NORM_WARPS) join_back_any(joining_back<T> j) {
+__global__ void __launch_bounds__(32 * NORM_WARPS) add_norm_back_any(add_norm_back_job<T> j) {
     const int     lane = (int)threadIdx.x % 32;
     const int64_t row = (int64_t)blockIdx.x * NORM_WARPS + (int)threadIdx.x / 32;
     float         along = 0, across = 0;
@@ -290,7 +292,8 @@ __global__ void __launch_bounds__(32 * NORM_WARPS) join_back_any(joining_back<T>
 }
 
 /* a thread has a column of GAIN_ROWS rows */
-template <typename T> __global__ void __launch_bounds__(GAIN_THREADS) gains_any(joining_back<T> j) {
+template <typename T>
+__global__ void __launch_bounds__(GAIN_THREADS) gains_any(add_norm_back_job<T> j) {
     const int     col = (int)blockIdx.x * GAIN_THREADS + (int)threadIdx.x;
     const int64_t first = (int64_t)blockIdx.y * GAIN_ROWS;
     float         gain = 0, shift = 0;
@@ -309,7 +312,7 @@ template <typename T> __global__ void __launch_bounds__(GAIN_THREADS) gains_any(
 
 /* without a norm: the gradient of the sum is d_out itself */
 template <typename T, int V>
-__global__ void __launch_bounds__(256) hand_on_numbers(joining_back<T> j) {
+__global__ void __launch_bounds__(256) hand_on_numbers(add_norm_back_job<T> j) {
     const uint32_t per_row = (uint32_t)(j.cols / V), i = blockIdx.x * 256u + threadIdx.x;
     const uint32_t row = i / per_row;
     const int      col = (int)(i - row * per_row) * V;
@@ -319,55 +322,55 @@ __global__ void __launch_bounds__(256) hand_on_numbers(joining_back<T> j) {
     hand_on<T, V>(j, row, col, load<V>(j.d_out + row * j.d_out_stride + col));
 }
 
-template <typename T, int V> static void launch_hand_on(pk_cuda *c, const joining_back<T> &j) {
+template <typename T, int V> static void launch_hand_on(pk_cuda *c, const add_norm_back_job<T> &j) {
     const int64_t threads = (int64_t)j.rows * (j.cols / V);
     launch(c, "join backwards", hand_on_numbers<T, V>, (unsigned)((threads + 255) / 256), 256, 0, 0,
            j);
 }
 
-template <typename T> static void launch_back_any(pk_cuda *c, const joining_back<T> &j) {
+template <typename T> static void launch_back_any(pk_cuda *c, const add_norm_back_job<T> &j) {
     const dim3 columns((unsigned)((j.cols + GAIN_THREADS - 1) / GAIN_THREADS),
                        (unsigned)((j.rows + GAIN_ROWS - 1) / GAIN_ROWS));
     if (j.d_gain || j.d_shift)
         launch(c, "norm backwards", gains_any<T>, columns, GAIN_THREADS, 0, 0, j);
     if (j.d_x || j.d_residual)
-        launch(c, "norm backwards", join_back_any<T>,
+        launch(c, "norm backwards", add_norm_back_any<T>,
                (unsigned)((j.rows + NORM_WARPS - 1) / NORM_WARPS), 32 * NORM_WARPS, 0, 0, j);
 }
 
-template <typename T, int COLS> static void launch_back(pk_cuda *c, const joining_back<T> &j) {
+template <typename T, int COLS> static void launch_back(pk_cuda *c, const add_norm_back_job<T> &j) {
     constexpr int WARPS = COLS <= 512 ? 16 : 8; /* by the registers that a row takes */
     /* as many as run at once: each adds to all gains when it ends */
     const int need = (j.rows + WARPS - 1) / WARPS, most = (COLS <= 256 ? 2 : 1) * c->processors;
-    launch(c, "norm backwards", join_back_rows<T, COLS, WARPS>,
+    launch(c, "norm backwards", add_norm_back_rows<T, COLS, WARPS>,
            (unsigned)(need < most ? need : most), 32 * WARPS, 0, 0, j);
 }
 
-void pk_cuda_join_back(void *self, pk_tensor d_x, pk_tensor d_residual, bool add, float *d_gain,
-                       float *d_shift, pk_tensor d_out, pk_tensor sum, const pk_weight *gain,
-                       const float *moments, pk_drop drop) {
+void pk_cuda_add_norm_back(void *self, pk_tensor d_x, pk_tensor d_residual, bool add, float *d_gain,
+                           float *d_shift, pk_tensor d_out, pk_tensor sum, const pk_weight *gain,
+                           const float *moments, pk_drop drop) {
     pk_cuda *c = static_cast<pk_cuda *>(self);
     if (d_out.rows == 0) return;
     on_learning_type(c->arithmetic, [&](auto zero) {
         using T = decltype(zero);
-        const joining_back<T> j = { (T *)d_x.data,
-                                    (T *)d_residual.data,
-                                    d_gain,
-                                    d_shift,
-                                    (const T *)d_out.data,
-                                    (const T *)sum.data,
-                                    gain ? (const T *)gain->data : NULL,
-                                    moments,
-                                    d_x.stride,
-                                    d_residual.stride,
-                                    d_out.stride,
-                                    sum.stride,
-                                    d_out.rows,
-                                    d_out.cols,
-                                    add,
-                                    dropping_of(drop) };
-        const size_t          each = sizeof(T);
-        const bool            even = aligned_16(d_x, each) && aligned_16(d_residual, each) &&
+        const add_norm_back_job<T> j = { (T *)d_x.data,
+                                         (T *)d_residual.data,
+                                         d_gain,
+                                         d_shift,
+                                         (const T *)d_out.data,
+                                         (const T *)sum.data,
+                                         gain ? (const T *)gain->data : NULL,
+                                         moments,
+                                         d_x.stride,
+                                         d_residual.stride,
+                                         d_out.stride,
+                                         sum.stride,
+                                         d_out.rows,
+                                         d_out.cols,
+                                         add,
+                                         dropping_of(drop) };
+        const size_t               each = sizeof(T);
+        const bool                 even = aligned_16(d_x, each) && aligned_16(d_residual, each) &&
                           aligned_16(d_out, each) && aligned_16(gain) && aligned_16(moments);
         if (!gain && even && d_out.cols % lot<T> == 0) return launch_hand_on<T, lot<T>>(c, j);
         if (!gain) return launch_hand_on<T, 1>(c, j);
@@ -380,6 +383,6 @@ void pk_cuda_join_back(void *self, pk_tensor d_x, pk_tensor d_residual, bool add
 
 void pk_cuda_norm_back(void *self, pk_tensor d_x, bool add, float *d_gain, float *d_shift,
                        pk_tensor d_out, pk_tensor x, const pk_weight *gain, const float *moments) {
-    pk_cuda_join_back(self, pk_tensor{}, d_x, add, d_gain, d_shift, d_out, x, gain, moments,
-                      pk_drop{});
+    pk_cuda_add_norm_back(self, pk_tensor{}, d_x, add, d_gain, d_shift, d_out, x, gain, moments,
+                          pk_drop{});
 }

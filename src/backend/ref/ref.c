@@ -60,7 +60,7 @@ void pk_ref_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
     }
 }
 
-void pk_ref_place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
+void pk_ref_scatter(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
     (void)self;
     for (int32_t i = 0; i < rows.rows; i++) {
         const float *from = row_of(rows, i);
@@ -103,7 +103,7 @@ pk_status pk_ref_open(int32_t threads, pk_backend *out) {
                          .reserve = reserve,
                          .limit = limit,
                          .encode = PK_HOST_ENCODE,
-                         .round = pk_host_round,
+                         .padded_rows = pk_host_padded_rows,
                          .take = pk_host_take,
                          .mirror = pk_host_mirror,
                          .give = pk_host_give,
@@ -115,7 +115,7 @@ pk_status pk_ref_open(int32_t threads, pk_backend *out) {
                          .linear = pk_ref_linear,
                          .norm = pk_ref_norm,
                          .attend = pk_ref_attend,
-                         .place = pk_ref_place,
+                         .scatter = pk_ref_scatter,
                          .answer = pk_ref_answer,
                          .advance = pk_host_advance,
                          .train = &pk_ref_training };

@@ -63,5 +63,5 @@ void pk_ref_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
     pk_tensor placed = out;
     placed.data += after->from;
     placed.cols -= after->from;
-    pk_ref_place(self, after->pool, placed, after->slot);
+    pk_ref_scatter(self, after->pool, placed, after->slot);
 }

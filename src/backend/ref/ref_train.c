@@ -144,8 +144,8 @@ static void clear(void *self, void *memory, size_t bytes) {
     memset(memory, 0, bytes);
 }
 
-static pk_status reserve(void *self, int32_t rows, int32_t cols, int32_t longest_run) {
-    (void)self, (void)rows, (void)cols, (void)longest_run;
+static pk_status reserve(void *self, int32_t rows, int32_t cols, int32_t longest_segment) {
+    (void)self, (void)rows, (void)cols, (void)longest_segment;
     return PK_OK;
 }
 
@@ -155,11 +155,11 @@ const pk_training pk_ref_training = { .embed = embed,
                                       .product_back = product_back,
                                       .activate = activate,
                                       .activate_back = activate_back,
-                                      .join = pk_ref_join,
-                                      .join_back = pk_ref_join_back,
+                                      .add_norm = pk_ref_add_norm,
+                                      .add_norm_back = pk_ref_add_norm_back,
                                       .norm = pk_ref_norm_keep,
                                       .norm_back = pk_ref_norm_back,
-                                      .attend = pk_ref_attend_runs,
+                                      .attend = pk_ref_attend_segments,
                                       .attend_back = pk_ref_attend_back,
                                       .loss = pk_ref_loss,
                                       .loss_bytes = pk_ref_loss_bytes,

@@ -5,24 +5,24 @@
 
 extern const pk_training pk_ref_training;
 
-void   pk_ref_join(void *self, pk_tensor sum, pk_tensor out, pk_tensor x, pk_tensor residual,
-                   pk_drop drop, const pk_weight *gain, const pk_weight *shift, float epsilon,
-                   float *moments);
-void   pk_ref_join_back(void *self, pk_tensor d_x, pk_tensor d_residual, bool add, float *d_gain,
-                        float *d_shift, pk_tensor d_out, pk_tensor sum, const pk_weight *gain,
-                        const float *moments, pk_drop drop);
-void   pk_ref_norm_keep(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
-                        const pk_weight *shift, float epsilon, float *moments);
-void   pk_ref_norm_back(void *self, pk_tensor d_x, bool add, float *d_gain, float *d_shift,
-                        pk_tensor d_out, pk_tensor x, const pk_weight *gain, const float *moments);
-void   pk_ref_attend_runs(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
-                          const pk_attention *see, pk_drop drop, float *sums);
-void   pk_ref_attend_back(void *self, pk_tensor d_q, pk_tensor d_k, pk_tensor d_v, pk_tensor d_out,
-                          pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
-                          const pk_attention *see, pk_drop drop, const float *sums);
-void   pk_ref_loss(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
-                   const pk_lesson_questions *q, pk_loss_sums *sums, int32_t *best,
-                   pk_tensor d_hidden, float *d_table, float *d_bias, void *work);
+void pk_ref_add_norm(void *self, pk_tensor sum, pk_tensor out, pk_tensor x, pk_tensor residual,
+                     pk_drop drop, const pk_weight *gain, const pk_weight *shift, float epsilon,
+                     float *moments);
+void pk_ref_add_norm_back(void *self, pk_tensor d_x, pk_tensor d_residual, bool add, float *d_gain,
+                          float *d_shift, pk_tensor d_out, pk_tensor sum, const pk_weight *gain,
+                          const float *moments, pk_drop drop);
+void pk_ref_norm_keep(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
+                      const pk_weight *shift, float epsilon, float *moments);
+void pk_ref_norm_back(void *self, pk_tensor d_x, bool add, float *d_gain, float *d_shift,
+                      pk_tensor d_out, pk_tensor x, const pk_weight *gain, const float *moments);
+void pk_ref_attend_segments(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
+                            const pk_attention *see, pk_drop drop, float *sums);
+void pk_ref_attend_back(void *self, pk_tensor d_q, pk_tensor d_k, pk_tensor d_v, pk_tensor d_out,
+                        pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
+                        const pk_attention *see, pk_drop drop, const float *sums);
+void pk_ref_loss(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
+                 const pk_lesson_questions *q, pk_loss_sums *sums, int32_t *best,
+                 pk_tensor d_hidden, float *d_table, float *d_bias, void *work);
 size_t pk_ref_loss_bytes(void *self, int32_t questions, int32_t dim, int32_t table_rows);
 
 /* one number of a tensor or of a plain weight, and where it lies */

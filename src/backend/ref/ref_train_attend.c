@@ -67,14 +67,15 @@ static void attend_query(const pairs *p, pk_tensor out, float *sums, int32_t que
     }
 }
 
-void pk_ref_attend_runs(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
-                        const pk_attention *see, pk_drop drop, float *sums) {
+void pk_ref_attend_segments(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
+                            const pk_attention *see, pk_drop drop, float *sums) {
     pairs   p = { .q = q, .k = k, .v = v, .see = see, .drop = drop, .sums = sums };
     double *weight = (double *)(void *)pk_ref_scratch(self, 2 * (size_t)k.rows + 2);
     if (!weight) return;
     p.width = q.cols / see->heads;
     for (p.head = 0; p.head < see->heads; p.head++)
-        for (int32_t query = see->query_run[0]; query < see->query_run[see->n_runs]; query++)
+        for (int32_t query = see->query_segment[0]; query < see->query_segment[see->n_segments];
+             query++)
             attend_query(&p, out, sums, query, weight);
 }
 
@@ -103,7 +104,7 @@ static void gather_keys(const pairs *p, pk_tensor to, int32_t query, pk_tensor f
 /* to[key] = sum over the queries of its run that see it of weight times from[query] */
 static void gather_queries(const pairs *p, pk_tensor to, int32_t key, pk_tensor from, int32_t run,
                            double (*weigh)(const pairs *, int32_t, int32_t), double *weight) {
-    const int32_t first = p->see->query_run[run], end = p->see->query_run[run + 1];
+    const int32_t first = p->see->query_segment[run], end = p->see->query_segment[run + 1];
     for (int32_t i = first; i < end; i++) weight[i] = sees(p, i, key) ? weigh(p, i, key) : 0;
     for (int32_t c = p->head * p->width; c < (p->head + 1) * p->width; c++) {
         double sum = 0;
@@ -115,9 +116,9 @@ static void gather_queries(const pairs *p, pk_tensor to, int32_t key, pk_tensor 
 static void back_through_run(const pairs *p, pk_tensor d_q, pk_tensor d_k, pk_tensor d_v,
                              int32_t run, double *weight) {
     const pk_attention *see = p->see;
-    for (int32_t i = see->query_run[run]; d_q.data && i < see->query_run[run + 1]; i++)
+    for (int32_t i = see->query_segment[run]; d_q.data && i < see->query_segment[run + 1]; i++)
         gather_keys(p, d_q, i, p->k, weight);
-    for (int32_t j = see->key_run[run]; j < see->key_run[run + 1]; j++) {
+    for (int32_t j = see->key_segment[run]; j < see->key_segment[run + 1]; j++) {
         if (d_k.data) gather_queries(p, d_k, j, p->q, run, d_score, weight);
         if (d_v.data) gather_queries(p, d_v, j, p->d_out, run, d_value, weight);
     }
@@ -131,6 +132,6 @@ void pk_ref_attend_back(void *self, pk_tensor d_q, pk_tensor d_k, pk_tensor d_v,
     double       *weight = (double *)(void *)pk_ref_scratch(self, 2 * (size_t)most + 2);
     if (!weight) return;
     for (p.head = 0; p.head < see->heads; p.head++)
-        for (int32_t run = 0; run < see->n_runs; run++)
+        for (int32_t run = 0; run < see->n_segments; run++)
             back_through_run(&p, d_q, d_k, d_v, run, weight);
 }

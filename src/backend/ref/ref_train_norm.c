@@ -85,9 +85,9 @@ void pk_ref_norm_back(void *self, pk_tensor d_x, bool add, float *d_gain, float 
     }
 }
 
-void pk_ref_join(void *self, pk_tensor sum, pk_tensor out, pk_tensor x, pk_tensor residual,
-                 pk_drop drop, const pk_weight *gain, const pk_weight *shift, float epsilon,
-                 float *moments) {
+void pk_ref_add_norm(void *self, pk_tensor sum, pk_tensor out, pk_tensor x, pk_tensor residual,
+                     pk_drop drop, const pk_weight *gain, const pk_weight *shift, float epsilon,
+                     float *moments) {
     for (int32_t i = 0; i < x.rows; i++)
         for (int32_t c = 0; c < x.cols; c++)
             *pk_ref_at(sum, i, c) =
@@ -95,9 +95,9 @@ void pk_ref_join(void *self, pk_tensor sum, pk_tensor out, pk_tensor x, pk_tenso
     if (gain) pk_ref_norm_keep(self, out, sum, gain, shift, epsilon, moments);
 }
 
-void pk_ref_join_back(void *self, pk_tensor d_x, pk_tensor d_residual, bool add, float *d_gain,
-                      float *d_shift, pk_tensor d_out, pk_tensor sum, const pk_weight *gain,
-                      const float *moments, pk_drop drop) {
+void pk_ref_add_norm_back(void *self, pk_tensor d_x, pk_tensor d_residual, bool add, float *d_gain,
+                          float *d_shift, pk_tensor d_out, pk_tensor sum, const pk_weight *gain,
+                          const float *moments, pk_drop drop) {
     (void)self;
     if (gain) back_to_gains(d_gain, d_shift, d_out, sum, moments);
     for (int32_t i = 0; i < d_out.rows; i++) {

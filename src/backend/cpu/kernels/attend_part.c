@@ -98,7 +98,7 @@ INLINE void score_block(const group *g, int32_t j, int32_t head, vf scale, const
 }
 
 /* scores to exp(score - largest); returns 1 / their sum. Lanes past the end become zero. */
-INLINE float soften(float *p, int32_t count) {
+INLINE float softmax(float *p, int32_t count) {
     vf            top = vf_all(-INFINITY), total = vf_all(0);
     const int32_t tail = count / 16 * 16;
     if (tail < count) vf_store(p + tail, vf_first(vf_load(p + tail), count - tail, -INFINITY));
@@ -168,7 +168,7 @@ INLINE void attend_group(group *g, const int n, const enum kind kind) {
             score_block(g, j, head, scale, n, kind);
     for (int a = 0; a < n; a++)
         for (int32_t head = 0; head < g->heads; head++)
-            g->factor[a][head] = soften(g->p[a] + (size_t)head * g->room, g->count);
+            g->factor[a][head] = softmax(g->p[a] + (size_t)head * g->room, g->count);
     int32_t j = 0;
     for (; j + MIX_KEYS <= g->count; j += MIX_KEYS) mix_block(g, j, n, MIX_KEYS, kind);
     if (g->count - j >= 4) mix_block(g, j, n, 4, kind), j += 4;

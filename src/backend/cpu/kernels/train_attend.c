@@ -6,19 +6,19 @@
 #include "backend/cpu/kernels/train_list.h"
 
 typedef struct span { /* one head of one run */
-    const pk_runs_job *job;
-    int32_t            head, width;
-    int32_t            query, queries, key, keys; /* first and how many */
-    float              scale;                     /* of the scores */
-    float             *p, *d_p;                   /* (queries, keys) */
-    float             *scratch;
+    const pk_segments_job *job;
+    int32_t                head, width;
+    int32_t                query, queries, key, keys; /* first and how many */
+    float                  scale;                     /* of the scores */
+    float                 *p, *d_p;                   /* (queries, keys) */
+    float                 *scratch;
 } span;
 
-static span span_of(const pk_runs_job *job, int32_t run, int32_t head, float *scratch) {
+static span span_of(const pk_segments_job *job, int32_t run, int32_t head, float *scratch) {
     const pk_attention *see = job->see;
     span                s = { .job = job, .head = head, .width = job->q.cols / see->heads };
-    s.query = see->query_run[run], s.queries = see->query_run[run + 1] - s.query;
-    s.key = see->key_run[run], s.keys = see->key_run[run + 1] - s.key;
+    s.query = see->query_segment[run], s.queries = see->query_segment[run + 1] - s.query;
+    s.key = see->key_segment[run], s.keys = see->key_segment[run + 1] - s.key;
     s.scale = 1 / sqrtf((float)s.width);
     s.scratch = scratch;
     s.p = scratch + PK_PRODUCT_SCRATCH;
@@ -103,7 +103,8 @@ static void drop_row(float *p, int32_t n, pk_drop drop, uint64_t first) {
     }
 }
 
-void PK_KERNEL(train_attend)(const pk_runs_job *job, int32_t run, int32_t head, float *scratch) {
+void PK_KERNEL(train_attend)(const pk_segments_job *job, int32_t run, int32_t head,
+                             float *scratch) {
     const span          s = span_of(job, run, head, scratch);
     const pk_attention *see = job->see;
     all_pairs(&s, s.p, job->q, job->k);
@@ -146,7 +147,7 @@ static void back_row(float *p, float *d_p, int32_t n, float scale, float log_sum
     }
 }
 
-void PK_KERNEL(train_attend_back)(const pk_runs_job *job, int32_t run, int32_t head,
+void PK_KERNEL(train_attend_back)(const pk_segments_job *job, int32_t run, int32_t head,
                                   float *scratch) {
     const span          s = span_of(job, run, head, scratch);
     const pk_attention *see = job->see;

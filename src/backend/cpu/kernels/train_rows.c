@@ -56,8 +56,8 @@ void PK_KERNEL(train_activate_back)(float *d_x, const float *d_out, const float 
     }
 }
 
-void PK_KERNEL(train_join)(float *sum, const float *x, const float *residual, int32_t cols,
-                           pk_drop drop, uint64_t first) {
+void PK_KERNEL(train_add_norm)(float *sum, const float *x, const float *residual, int32_t cols,
+                               pk_drop drop, uint64_t first) {
     float factor[BLOCK];
     for (int32_t c = 0; c < cols; c += BLOCK) {
         const int32_t n = block_of(cols - c);
@@ -67,7 +67,7 @@ void PK_KERNEL(train_join)(float *sum, const float *x, const float *residual, in
 }
 
 /* averages over a row of e = d_out gain, and of e times the normalised number */
-static void averages(const pk_join_back_row *row, float *along, float *across) {
+static void averages(const pk_add_norm_back_row *row, float *along, float *across) {
     const vf mean = vf_all(row->moments[0]), factor = vf_all(row->moments[1]);
     vf       sum = vf_all(0), product = vf_all(0);
     for (int32_t c = 0; c < row->cols; c += 16) { /* lanes past the end are zeros in e */
@@ -82,8 +82,8 @@ static void averages(const pk_join_back_row *row, float *along, float *across) {
 }
 
 /* d (n) = the gradient of the sum, columns c .. c + n - 1 */
-static void through_norm(float *d, const pk_join_back_row *row, int32_t c, int32_t n, float along,
-                         float across) {
+static void through_norm(float *d, const pk_add_norm_back_row *row, int32_t c, int32_t n,
+                         float along, float across) {
     const float *d_out = row->d_out + c, *sum = row->sum + c, *gain = row->gain + c;
     const float  mean = row->moments[0], factor = row->moments[1];
     for (int32_t i = 0; i < n; i++) {
@@ -92,7 +92,7 @@ static void through_norm(float *d, const pk_join_back_row *row, int32_t c, int32
     }
 }
 
-void PK_KERNEL(train_join_back)(const pk_join_back_row *row) {
+void PK_KERNEL(train_add_norm_back)(const pk_add_norm_back_row *row) {
     float d[BLOCK], factor[BLOCK], along = 0, across = 0;
     if (row->gain) averages(row, &along, &across);
     for (int32_t c = 0; c < row->cols; c += BLOCK) {

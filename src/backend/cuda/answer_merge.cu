@@ -1,4 +1,4 @@
-/* answer_join.cu - the second kernel of answer(): a block a question joins what the chunks left.
+/* answer_merge.cu - the second kernel of answer(): a block a question joins what the chunks left.
  *
  * The chunks' lists are sorted, so the best of all is the best of their heads, again and again.
  * Log sums are added in one tree, fixed by the number of chunks. */
@@ -10,7 +10,7 @@ static __device__ void write_best(pk_scored *out, uint2 best) {
 }
 
 /* the largest of the parts, then their sums in one fixed tree: thread, warp, block */
-static __device__ void join_sums(const asking &a, int question, bool wanted, float *out) {
+static __device__ void merge_sums(const asking &a, int question, bool wanted, float *out) {
     __shared__ unsigned largest_of[WARPS];
     __shared__ float    sum_of[WARPS];
     const int           lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -34,7 +34,7 @@ static __device__ void join_sums(const asking &a, int question, bool wanted, flo
 }
 
 /* one token kept of each chunk */
-static __device__ void join_one(const asking &a, int question, bool wanted, pk_scored *out) {
+static __device__ void merge_one(const asking &a, int question, bool wanted, pk_scored *out) {
     __shared__ uint2 best_of[WARPS];
     const int        lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     uint2            best = make_uint2(0, ~0u);
@@ -88,8 +88,8 @@ static __device__ void take_best(const lists &l, int first, int n, Put put) {
 /* Each warp takes the best of its chunks, then the first warp the best of those. copied: the lists
  * fit in shared memory. Memory: (WARPS, most), then the copy, then a head for each chunk and warp.
  */
-static __device__ void join_lists(const asking &a, int question, int wanted, int most, bool copied,
-                                  pk_scored *out) {
+static __device__ void merge_lists(const asking &a, int question, int wanted, int most, bool copied,
+                                   pk_scored *out) {
     extern __shared__ uint4 memory[];
     const int               lane = threadIdx.x % 32, warp = threadIdx.x / 32, n = a.chunks * a.keep;
     const uint2            *list = a.list + (size_t)question * (size_t)n;
@@ -112,28 +112,28 @@ static __device__ void join_lists(const asking &a, int question, int wanted, int
 }
 
 static __global__ void __launch_bounds__(THREADS)
-    join_chunks(asking a, int32_t most, bool copied, pk_scored *top, int32_t top_stride,
-                float *log_sum) {
+    merge_chunks(asking a, int32_t most, bool copied, pk_scored *top, int32_t top_stride,
+                 float *log_sum) {
     const int question = (int)blockIdx.x;
     let_next_start();
     wait_for_previous();
     const pk_question q = a.question[question];
     pk_scored        *out = top + (size_t)question * (size_t)top_stride;
     if (threadIdx.x == 0) a.bound[question] = 0; /* for the next time */
-    if (a.sums) join_sums(a, question, q.log_sum, log_sum + question);
+    if (a.sums) merge_sums(a, question, q.log_sum, log_sum + question);
     if (most == 1)
-        join_one(a, question, q.top_k > 0, out);
+        merge_one(a, question, q.top_k > 0, out);
     else if (q.top_k > 0)
-        join_lists(a, question, min(q.top_k, most), most, copied, out);
+        merge_lists(a, question, min(q.top_k, most), most, copied, out);
 }
 
-void pk_cuda_answer_join(pk_cuda *c, const asking &a, const pk_answering *all) {
+void pk_cuda_answer_merge(pk_cuda *c, const asking &a, const pk_answering *all) {
     const int32_t most = all->most_top_k < 1 ? 1 : all->most_top_k;
     const size_t  heads = (size_t)(a.chunks + WARPS) * sizeof(unsigned short);
     const size_t  lists = (size_t)WARPS * (size_t)most * sizeof(uint2);
     const size_t  copy = (size_t)a.chunks * (size_t)a.keep * sizeof(uint2);
     const bool    copied = heads + lists + copy <= 46 * 1024;
     const size_t  shared = most == 1 ? 0 : heads + lists + (copied ? copy : 0);
-    launch_answer(c, join_chunks, dim3((unsigned)a.n), shared, a, most, copied, all->top,
+    launch_answer(c, merge_chunks, dim3((unsigned)a.n), shared, a, most, copied, all->top,
                   all->top_stride, all->log_sum);
 }
