@@ -71,7 +71,7 @@ static void decode(const char *spec, const pk_source *src, const line *truth, co
         serve(truth, &pass, kept, said);
         by->absorb(state, &pass, &v);
         if (!v.done) kept = tip[0] ? ask[tip[0]].pos + 1 : 0;
-        if (pass.aside) continue;
+        if (pass.probe) continue;
         t->passes++;
         t->asks += pass.n;
         t->cost += (double)cost[pass.n];

@@ -119,7 +119,7 @@ def figures_of(case, found):
     keep = ("seconds", "lines", "lines_as_first", "target_tokens", "asks_per_pass")
     row = {key: found[key] for key in keep}
     row.update(case=case, passes=found["passes_per_sentence"] * found["lines"],
-               aside=found["probe_passes_per_sentence"] * found["lines"],
+               probe=found["probe_passes_per_sentence"] * found["lines"],
                encoder=found["time_share"]["encoder"] * found["seconds"])
     return row
 
@@ -167,8 +167,8 @@ def add_up(rows):
             for key in ("seconds", "passes", "lines", "lines_as_first", "target_tokens", "encoder"):
                 cell[key] = cell.get(key, 0) + one[key]
                 cell["greedy_" + key] = cell.get("greedy_" + key, 0) + greedy[key]
-            cell["all_passes"] = cell.get("all_passes", 0) + one["passes"] + one["aside"]
-            cell["asks"] = cell.get("asks", 0) + one["asks_per_pass"] * (one["passes"] + one["aside"])
+            cell["all_passes"] = cell.get("all_passes", 0) + one["passes"] + one["probe"]
+            cell["asks"] = cell.get("asks", 0) + one["asks_per_pass"] * (one["passes"] + one["probe"])
     return sums
 
 

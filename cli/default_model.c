@@ -1,7 +1,7 @@
 /* default_model.c - the model that comes with Pronk: used where none is named.
  *
- * $PRONK_MODEL if it is set; else models/en-de.pronk beside the folder of the program (a source
- * tree), or where `make install` puts it. */
+ * $PRONK_MODEL if it is set; else models/en-de.pronk of the source tree whose build/ or
+ * build/checked/ the program lies in, or where `make install` puts it. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,8 @@
 
 #include "cli.h"
 
-static const char *const paths[] = { "../models/en-de.pronk", "../share/pronk/models/en-de.pronk" };
+static const char *const paths[] = { "../models/en-de.pronk", "../../models/en-de.pronk",
+                                     "../share/pronk/models/en-de.pronk" };
 
 char *pk_cli_default_model(void) {
     char        program[PATH_MAX], path[PATH_MAX + 64];

@@ -80,7 +80,7 @@ pk_status pk_result_hypothesis(const pk_result *r, size_t i, int32_t rank,
 }
 
 int32_t pk_result_unknowns(const pk_result *r, size_t i, int32_t rank) {
-    const bool there = i < r->n && rank >= 0 && rank < r->entry[i].n;
+    const bool there = r && i < r->n && rank >= 0 && rank < r->entry[i].n;
     return there ? r->entry[i].hypothesis[rank].n_unknown : 0;
 }
 

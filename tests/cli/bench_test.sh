@@ -55,11 +55,11 @@ done
 run $CASES --batch 1 --interleave --repeat 3
 check "table: exit code" 0 $code
 for row in "speed against the first" "lines as in the first" "passes per sentence" "  times fewer than in the first" \
-           "  aside" "asks per pass" "tokens kept per pass"; do
+           "  probe" "asks per pass" "tokens kept per pass"; do
     check "table: $row" 5 "$(grep -E "^$row  " "$dir/out" | sed "s/^$row//; s/ %//g" | wc -w)"
 done
-aside=$(sed -n 's/^  aside//p' "$dir/out")
-check "only pj has passes aside" "0.00 0.00 0.00 0.00" "$(echo $aside | cut -d' ' -f1,3-)"
+probe=$(sed -n 's/^  probe//p' "$dir/out")
+check "only pj has probe passes" "0.00 0.00 0.00 0.00" "$(echo $probe | cut -d' ' -f1,3-)"
 
 # a case's peak and load time are its own: those of the same case do not depend on what came before it
 within() { awk "BEGIN { exit !($2 < $3 * $1 && $3 < $2 * $1) }"; } # FACTOR A B

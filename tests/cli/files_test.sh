@@ -37,7 +37,7 @@ make_fixture() {
     head -n 400 "$DATA/tiny.train.en" >"$w/train.en"
     head -n 400 "$DATA/tiny.train.de" >"$w/train.de"
     run convert hf a.pronk && [ $code = 0 ] && cp "$w/a.pronk" "$w/b.pronk" || return 1
-    run vocab -q -i train.en train.de --size 200 -o v.spm
+    run vocab -q -i train.en train.de --size 200 --no-byte-fallback -o v.spm
     [ $code = 0 ] || return 1
     run align -q -i en de --save links.model -o /dev/null
     [ $code = 0 ] || return 1
@@ -57,7 +57,7 @@ arguments() {
         convert) args=(convert -q a.pronk "$2") ;;
         convert-folder) args=(convert -q hf "$2") ;;
         average) args=(average -q a.pronk b.pronk -o "$2") ;;
-        vocab) args=(vocab -q -i train.en train.de --size 200 -o "$2") ;;
+        vocab) args=(vocab -q -i train.en train.de --size 200 --no-byte-fallback -o "$2") ;;
         align) args=(align -q --load links.model -i en de -o "$2") ;;
         align-save) args=(align -q --vocab v.spm -i en de --save "$2" -o links) ;;
         align-table) args=(align -q -i en de --table "$2" -o links) ;;

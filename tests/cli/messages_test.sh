@@ -143,7 +143,7 @@ terminal() {
 
 # standard output is for data
 streams() {
-    "$PRONK" vocab -i recipes/data/tiny.train.en recipes/data/tiny.train.de --size 250 -o "$dir/v.spm" -q
+    "$PRONK" vocab -i recipes/data/tiny.train.en recipes/data/tiny.train.de --size 500 -o "$dir/v.spm" -q
     "$PRONK" train recipes/tiny.yml --set "output=$dir/trained" --set "vocab=$dir/v.spm" --set train.updates=2 \
         --set valid.source= --set valid.target= >"$dir/out" 2>"$dir/err" </dev/null
     check "train: exit code" 0 $?

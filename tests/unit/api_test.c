@@ -20,7 +20,7 @@
     X(pk_model_source_token) X(pk_model_convert) X(pk_file_write) X(pk_model_reads) \
     X(pk_translator_open) X(pk_translator_close) X(pk_translate) X(pk_score) \
     X(pk_result_free) X(pk_result_count) X(pk_result_text) X(pk_result_score) \
-    X(pk_result_hypotheses) X(pk_result_hypothesis) X(pk_translator_stats) \
+    X(pk_result_hypotheses) X(pk_result_unknowns) X(pk_result_hypothesis) X(pk_translator_stats) \
     X(pk_strategies_describe) X(pk_trainer_open) X(pk_trainer_step) \
     X(pk_trainer_report_text) X(pk_trainer_output) X(pk_trainer_save) X(pk_trainer_rank) \
     X(pk_trainer_close) X(pk_recipe_text) X(pk_model_average) X(pk_vocab_train) \
@@ -226,6 +226,13 @@ static void try_pk_result_score(fixture *f) {
 static void try_pk_result_hypotheses(fixture *f) {
     assert_int_equal(pk_result_hypotheses(NULL, 0), 0);
     assert_int_equal(pk_result_hypotheses(f->result, SIZE_MAX), 0);
+}
+
+static void try_pk_result_unknowns(fixture *f) {
+    assert_int_equal(pk_result_unknowns(NULL, 0, 0), 0);
+    assert_int_equal(pk_result_unknowns(f->result, SIZE_MAX, 0), 0);
+    assert_int_equal(pk_result_unknowns(f->result, 0, -1), 0);
+    assert_int_equal(pk_result_unknowns(f->result, 0, INT32_MAX), 0);
 }
 
 static void try_pk_result_hypothesis(fixture *f) {
