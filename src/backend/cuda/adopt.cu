@@ -70,10 +70,10 @@ template <> __device__ float value_at<int8_t>(const panels &p, int row, int col)
 /* ---- one thread for each lane of each tile: element j of lane l is row l / 4 + (j / 2 % 2) * 8,
  * column l % 4 * 2 + j % 2 + j / 4 * 8 of the tile, see tile_index() ---- */
 
-struct tile_index {
+struct lane_element {
     int row, col; /* of element 0 */
 };
-static __device__ tile_index tile_index_of(size_t piece, int across) {
+static __device__ lane_element lane_element_of(size_t piece, int across) {
     const size_t tile = piece / 32;
     const int    lane = (int)(piece % 32);
     return { (int)(tile / (size_t)across) * 16 + lane / 4,
@@ -84,8 +84,8 @@ template <typename In, typename Out>
 static __global__ void to_tiles(Out *out, panels from, size_t pieces, int across) {
     const size_t piece = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (piece >= pieces) return;
-    const tile_index at = tile_index_of(piece, across);
-    alignas(16) Out  element[8];
+    const lane_element at = lane_element_of(piece, across);
+    alignas(16) Out    element[8];
 #pragma unroll
     for (int j = 0; j < 8; j++)
         element[j] =
@@ -96,8 +96,8 @@ static __global__ void to_tiles(Out *out, panels from, size_t pieces, int across
 static __global__ void to_integer_tiles(int8_t *out, panels from, size_t pieces, int across) {
     const size_t piece = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (piece >= pieces) return;
-    const tile_index  at = tile_index_of(piece, across);
-    alignas(8) int8_t element[8];
+    const lane_element at = lane_element_of(piece, across);
+    alignas(8) int8_t  element[8];
 #pragma unroll
     for (int j = 0; j < 8; j++)
         element[j] = (int8_t)integer_at(from, at.row + j / 2 % 2 * 8, at.col + j % 2 + j / 4 * 8);
