@@ -1,15 +1,18 @@
-/* beam.c - keep the best few partial translations, under the rules of one of four peers.
+/* beam.c - keep the best few partial translations, under the rules of one of four known programs.
  *
- * A step offers every row's best next tokens to one short sorted list, then turns its members into
- * endings and new rows. One loop serves all: what a rule set does differently is a row of the table
- * in beam_rules.c. Rows that share a past share its slots: keeping a row costs one integer. */
+ * One step:  every row is asked for its best next tokens        (propose)
+ *            all answers go into one short sorted list          (collect)
+ *            each candidate ends a hypothesis or is a new row   (advance)
+ *            the stop rule looks at the result                  (stops)
+ * One loop serves all four: what a rule set does differently is a row of the table in beam_rules.c.
+ * Rows with the same history share its slots: keeping a row costs one integer. */
 #include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "decode/beam_state.h"
 
-enum { MAX_SIZE = 32, NORMAL_SIZE = 4, UNSET = -1000 };
+enum { MAX_SIZE = 32, NORMAL_SIZE = 4, UNSET = -1000 }; /* UNSET: below any length penalty */
 
 static const char *const stop_choices[] = { "auto", "no", "yes", "never", NULL };
 // clang-format off
@@ -46,12 +49,12 @@ static pk_status check(const pk_strategy *self, const void *p, int32_t n_best) {
     return PK_OK;
 }
 
-/* places in the beam: the user's number, the model's or the usual one */
+/* entries of the beam: the user's number, the model's or the usual one */
 static int32_t size_of(const pk_beam *s, const pk_source *src) {
     int32_t size = s->size ? s->size : src->model->beams > 0 ? src->model->beams : NORMAL_SIZE;
     if (size < src->n_best) size = src->n_best;
     if (size > MAX_SIZE) size = MAX_SIZE;
-    /* fairseq never has more places than words */
+    /* fairseq never has more entries than tokens */
     if (s->rules == PK_BEAM_FAIRSEQ && size > src->model->vocab - 1) size = src->model->vocab - 1;
     return size > 0 ? size : 1;
 }
@@ -61,7 +64,7 @@ static int32_t candidates_of(const pk_beam *s, int32_t width) {
     return width * pk_beam_rules_of(s->rules)->candidates;
 }
 
-/* all of them may come from one row, so each row is asked for as many */
+/* all candidates may come from one row, so each row is asked for as many */
 static int32_t top_k_of(const pk_beam *s, const pk_source *src, int32_t width) {
     const int32_t n = candidates_of(s, width);
     return n < src->model->vocab ? n : src->model->vocab;
@@ -72,7 +75,8 @@ static pk_strategy_limits limits(const pk_strategy *self, const void *p, const p
     const int32_t  size = size_of(s, src);
     const int32_t  free_tokens = pk_constraint_max_length(&s->options, src) - src->n_prefix;
     (void)self;
-    /* all rows stand on the prefix and the first free ask; after that each may go its own way */
+    /* All rows share the slots of the prefix and of the first free ask. After that each row may
+     * have slots of its own. */
     return (pk_strategy_limits){
         .asks = size > src->n_prefix + 1 ? size : src->n_prefix + 1,
         .rows = size,
@@ -84,15 +88,16 @@ static pk_strategy_limits limits(const pk_strategy *self, const void *p, const p
 static void end(void *p) { pk_beam_give(p); }
 
 /* what the stop rules need to know, before the first step */
-static pk_beam_standing standing(const pk_beam *s, const pk_source *src, int32_t size) {
+static pk_beam_progress first_progress(const pk_beam *s, const pk_source *src, int32_t size) {
     const float normal =
         s->by->constraint.of_model ? src->model->length_penalty : s->by->length_penalty;
-    return (pk_beam_standing){
+    return (pk_beam_progress){
         .size = size,
         .n_best = s->src.n_best,
         .longest = pk_beam_length(s->by, src, s->constraint.max_length),
         .length_penalty = s->length_penalty > UNSET ? s->length_penalty : normal,
         .patience = s->patience,
+        /* choice 0 is "auto"; the others are PK_STOP_NO and so on, plus one */
         .early_stopping = s->early_stopping ? s->early_stopping - 1 : src->model->early_stopping,
     };
 }
@@ -110,7 +115,7 @@ static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
         pk_beam_give(s);
         return status;
     }
-    s->now = standing(s, src, size);
+    s->now = first_progress(s, src, size);
     s->width = size;
     s->n_rows = 1;
     s->rows[0] = (pk_beam_row){ PK_NO_NODE, 0 };
@@ -151,7 +156,8 @@ static void propose(void *p, pk_pass *pass) {
     for (int32_t i = 0; i < s->n_rows; i++) ask_row(s, pass, i, s->n + s->prefix.asked, parent);
 }
 
-/* the best tokens after row i, and the penalised ones that were kept out of those */
+/* Offers the best tokens after row i, and the penalised ones: those were banned from the best,
+ * since only their weighed score can be compared. */
 static void collect_row(pk_beam *s, int32_t i, const pk_answer *a, int32_t top_k) {
     const pk_special *special = &s->special[i];
     const pk_weights  w = pk_constraint_weights(&s->constraint, special, a);
@@ -170,6 +176,7 @@ static void collect_row(pk_beam *s, int32_t i, const pk_answer *a, int32_t top_k
     }
 }
 
+/* the sorted list of candidates of this step, over all rows */
 static void collect(pk_beam *s, const pk_pass *pass) {
     s->n_candidates = 0;
     for (int32_t i = 0; i < s->n_rows; i++) {
@@ -185,21 +192,21 @@ static void collect(pk_beam *s, const pk_pass *pass) {
     }
 }
 
-/* candidates -> endings and next rows; returns how many rows there are */
+/* candidates, best first -> finished hypotheses and next rows; returns how many rows there are */
 static int32_t advance(pk_beam *s, pk_verdict *verdict) {
     const bool last = s->n + 1 == s->constraint.max_length;
     const bool no_second_eos = s->by->drops_first_eos && s->src.n_prefix && s->n == s->src.n_prefix;
-    int32_t    kept = 0, places = s->width;
+    int32_t    kept = 0, entries = s->width;
     for (int32_t i = 0; i < s->n_candidates; i++) {
         const pk_beam_candidate *c = &s->candidates[i];
         const bool               eos = c->token == s->src.model->eos;
         if (no_second_eos && eos && i > 0) {
-            places -= i < s->width; /* it loses its place to nobody */
+            entries -= i < s->width; /* dropped: its entry of the beam stays empty */
         } else if (eos || last) {
             if (i >= s->width) continue; /* only the best of the candidates may end */
             s->now.best_ended |= i == 0;
             pk_beam_finish(s, pk_beam_add_node(s, c), c->score, s->n + 1);
-        } else if (kept < places) {
+        } else if (kept < entries) {
             s->next[kept++] = (pk_beam_row){ pk_beam_add_node(s, c), c->score };
             pk_keep(verdict, s->first_ask + c->row);
         }
@@ -207,21 +214,22 @@ static int32_t advance(pk_beam *s, pk_verdict *verdict) {
     return kept;
 }
 
-/* the given tokens of the pass become output; false when no row was asked for */
+/* the given tokens of the pass become output; false when the pass had no ask but those */
 static bool absorb_prefix(pk_beam *s, const pk_pass *pass) {
-    const int32_t first = s->opening.n;
-    const bool    more = pk_chain_absorb(&s->prefix, pass, &s->opening);
-    for (int32_t i = first; s->by->scores_prefix && i < s->opening.n; i++)
-        s->rows[0].score += s->opening.logp[i];
-    if (s->prefix.asked) s->n = s->opening.n;
+    const int32_t first = s->prefix_output.n;
+    const bool    more = pk_chain_absorb(&s->prefix, pass, &s->prefix_output);
+    for (int32_t i = first; s->by->scores_prefix && i < s->prefix_output.n; i++)
+        s->rows[0].score += s->prefix_output.logp[i];
+    if (s->prefix.asked) s->n = s->prefix_output.n;
     return more;
 }
 
+/* brings the progress up to date and applies the stop rule; no row left always stops */
 static bool stops(pk_beam *s, int32_t kept) {
     const int32_t n_finished = s->now.n_finished;
     if (kept == 0) return true;
     s->now.length = pk_beam_length(s->by, &s->src, s->n + 1);
-    s->now.best_running = s->next[0].score;
+    s->now.best_unfinished = s->next[0].score;
     s->now.worst_finished = n_finished ? s->finished[n_finished - 1].score : -INFINITY;
     return pk_beam_stops(s->by, &s->now);
 }
@@ -233,11 +241,11 @@ static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
         return;
     }
     collect(s, pass);
-    pk_beam_remember_looks(s, pass);
+    pk_beam_keep_attention(s, pass);
     const int32_t kept = advance(s, verdict);
     verdict->done = stops(s, kept);
     if (verdict->done) {
-        verdict->n_rows = 0;
+        verdict->n_rows = 0; /* no history is needed any more */
         pk_beam_write_outputs(s);
         return;
     }
@@ -246,7 +254,7 @@ static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
     s->next = was;
     s->n_rows = kept;
     s->n++;
-    if (s->by->shrinks) s->width = kept;
+    if (s->by->shrinks) s->width = kept; /* marian: each ending narrows the beam */
 }
 
 static int32_t result(const void *p, pk_hypothesis *out, int32_t room) {

@@ -11,6 +11,7 @@
 
 const char *const pk_beam_rule_names[] = { "hf", "marian", "ct2", "fairseq", NULL };
 
+/* one entry per pk_beam_kind, in its order; what is not named is off */
 static const pk_beam_rules table[] = {
     {
         .kind = PK_BEAM_HF,
@@ -50,8 +51,8 @@ static const pk_beam_rules table[] = {
 const pk_beam_rules *pk_beam_rules_of(int32_t kind) { return &table[kind]; }
 
 int32_t pk_beam_length(const pk_beam_rules *r, const pk_source *src, int32_t n) {
-    /* a language token alone is generated under force and counts; with a user's prefix behind it,
-       both are the prompt */
+    /* A language token alone is generated (it is forced) and counts. Followed by a user's prefix,
+     * both are the prompt and do not count. */
     if (r->prompt_is_apart && src->n_prefix > src->n_free_prefix) n -= src->n_prefix;
     return n;
 }
@@ -62,23 +63,26 @@ float pk_beam_score(float sum, int32_t length, float length_penalty) {
     return sum / (float)pow((double)length, (double)length_penalty);
 }
 
-/* Could the best running hypothesis still beat the worst finished one? hf compares it as if it
- * ended at its present length, or ("never") at the length that flatters it most. */
-static bool hf_stops(const pk_beam_standing *now) {
+/* Could the best unfinished hypothesis still beat the worst finished one? hf compares it as if it
+ * ended at its present length, or ("never") at the longest length, where its score is best. */
+static bool hf_stops(const pk_beam_progress *now) {
     if (now->n_finished < now->size) return false;
     if (now->size == 1 || now->early_stopping == PK_STOP_YES) return true;
     const bool    hopeful = now->early_stopping == PK_STOP_NEVER && now->length_penalty > 0;
     const int32_t length = hopeful ? now->longest : now->length;
-    return !(pk_beam_score(now->best_running, length, now->length_penalty) > now->worst_finished);
+    return !(pk_beam_score(now->best_unfinished, length, now->length_penalty) >
+             now->worst_finished);
 }
 
-static bool ct2_stops(const pk_beam_standing *now) {
+/* Without a length penalty scores only fall, so CTranslate2 stops when the best candidate ended.
+ * With one it waits for size x patience endings. */
+static bool ct2_stops(const pk_beam_progress *now) {
     if (now->length_penalty == 0) return now->best_ended && now->n_ended >= now->n_best;
     const int32_t enough = (int32_t)roundf((float)now->size * now->patience);
     return now->n_ended >= (enough > 1 ? enough : 1);
 }
 
-bool pk_beam_stops(const pk_beam_rules *r, const pk_beam_standing *now) {
+bool pk_beam_stops(const pk_beam_rules *r, const pk_beam_progress *now) {
     switch (r->kind) {
     case PK_BEAM_HF: return hf_stops(now);
     case PK_BEAM_CT2: return ct2_stops(now);

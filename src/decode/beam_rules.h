@@ -9,9 +9,9 @@ enum { PK_STOP_NO, PK_STOP_YES, PK_STOP_NEVER }; /* early stopping, hf only */
 
 typedef struct pk_beam_rules {
     pk_beam_kind kind;
-    int32_t      candidates;      /* candidates looked at per place in the beam */
-    bool         shrinks;         /* a finished hypothesis gives up its place */
-    bool         stops_taking;    /* no more finished ones once there are as many as places */
+    int32_t      candidates;      /* candidates looked at per entry of the beam */
+    bool         shrinks;         /* a finished hypothesis makes the beam narrower */
+    bool         stops_taking;    /* takes no further finished ones once there are `size` */
     bool         drops_first_eos; /* after a prefix, only the best candidate may end at once */
     bool         always_ends;     /* at max_length the end symbol is forced, whatever the model */
     bool         may_force;       /* ... or if it is the model's convention */
@@ -22,16 +22,17 @@ typedef struct pk_beam_rules {
     pk_constraint_rules constraint;
 } pk_beam_rules;
 
-typedef struct pk_beam_standing { /* what a stop rule looks at, after a step */
+typedef struct pk_beam_progress { /* what a stop rule looks at, after a step */
     int32_t size, n_best;
-    int32_t n_finished;      /* kept, at most size */
-    int32_t n_ended;         /* in all */
+    int32_t n_finished;      /* finished hypotheses kept, at most size */
+    int32_t n_ended;         /* all that have ended, kept or not */
     bool    best_ended;      /* the best candidate of some step was an ending */
-    int32_t length, longest; /* of the running ones, as scored; and the most it can become */
-    float   best_running, worst_finished;
+    int32_t length, longest; /* of the unfinished ones, as scored; and the most it can become */
+    float   best_unfinished; /* sum of log-probabilities, not divided by the length */
+    float   worst_finished;  /* score, as ranked */
     float   length_penalty, patience;
     int32_t early_stopping;
-} pk_beam_standing;
+} pk_beam_progress;
 
 extern const char *const pk_beam_rule_names[];
 const pk_beam_rules     *pk_beam_rules_of(int32_t kind);
@@ -39,5 +40,5 @@ const pk_beam_rules     *pk_beam_rules_of(int32_t kind);
 int32_t pk_beam_length(const pk_beam_rules *r, const pk_source *src, int32_t n);
 /* sum of log-probabilities -> what ranks hypotheses */
 float pk_beam_score(float sum, int32_t length, float length_penalty);
-bool  pk_beam_stops(const pk_beam_rules *r, const pk_beam_standing *now);
+bool  pk_beam_stops(const pk_beam_rules *r, const pk_beam_progress *now);
 #endif

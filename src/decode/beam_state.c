@@ -1,6 +1,6 @@
 /* beam_state.c - book-keeping of a beam search.
  *
- * A step makes at most two nodes per place of the beam (one that goes on, one that ends), which is
+ * A step makes at most two nodes per entry of the beam (one that goes on, one that ends), which is
  * what the room for nodes is counted from. Lists are short and kept sorted by insertion. */
 #include "decode/beam_state.h"
 
@@ -12,10 +12,10 @@
 
 void pk_beam_give(pk_beam *s) {
     pk_constraint_end(&s->constraint);
-    pk_output_end(&s->opening);
+    pk_output_end(&s->prefix_output);
     for (int32_t i = 0; s->outputs && i < s->src.n_best; i++) pk_output_end(&s->outputs[i]);
     void *const blocks[] = { s->rows,    s->next,  s->finished, s->candidates, s->nodes,
-                             s->special, s->lists, s->history,  s->looks,      s->outputs };
+                             s->special, s->lists, s->history,  s->attention,  s->outputs };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
     s->rows = s->next = NULL;
     s->finished = NULL;
@@ -23,7 +23,7 @@ void pk_beam_give(pk_beam *s) {
     s->nodes = NULL;
     s->special = NULL;
     s->lists = s->history = NULL;
-    s->looks = NULL;
+    s->attention = NULL;
     s->outputs = NULL;
 }
 
@@ -40,6 +40,7 @@ static pk_status take_lists(pk_beam *s, size_t size) {
     return PK_OK;
 }
 
+/* steps: the free tokens, those after the prefix */
 pk_status pk_beam_take(pk_beam *s, int32_t width) {
     const size_t        size = (size_t)width;
     pk_constraint_rules rules = s->by->constraint;
@@ -54,8 +55,9 @@ pk_status pk_beam_take(pk_beam *s, int32_t width) {
     PK_TRY(PK_TAKE(&s->candidates, 2 * size));
     PK_TRY(PK_TAKE(&s->nodes, 2 * size * steps));
     PK_TRY(take_lists(s, size));
-    if (s->src.want_attention) PK_TRY(PK_TAKE(&s->looks, size * steps * (size_t)s->src.n_tokens));
-    PK_TRY(pk_output_begin(&s->opening, &s->src, s->src.n_prefix));
+    if (s->src.want_attention)
+        PK_TRY(PK_TAKE(&s->attention, size * steps * (size_t)s->src.n_tokens));
+    PK_TRY(pk_output_begin(&s->prefix_output, &s->src, s->src.n_prefix));
     PK_TRY(PK_TAKE(&s->outputs, (size_t)s->src.n_best));
     for (int32_t i = 0; i < s->src.n_best; i++)
         PK_TRY(pk_output_begin(&s->outputs[i], &s->src, (int32_t)longest));
@@ -64,6 +66,7 @@ pk_status pk_beam_take(pk_beam *s, int32_t width) {
 
 const int32_t *pk_beam_trace(pk_beam *s, const pk_beam_row *r, int32_t n) {
     if (!pk_constraint_looks_back(&s->constraint)) return NULL;
+    /* from the last token to the first: a node knows only the one before it */
     for (int32_t tip = r->tip; tip != PK_NO_NODE; tip = s->nodes[tip].before)
         s->history[n--] = s->nodes[tip].token;
     return s->history;
@@ -81,7 +84,7 @@ bool pk_beam_offer(pk_beam *s, pk_beam_candidate c, int32_t room) {
     int32_t i = s->n_candidates;
     if (i == room) {
         if (!before(&c, &s->candidates[i - 1])) return false;
-        i--; /* the worst falls out */
+        i--; /* overwrites the worst */
     } else {
         s->n_candidates++;
     }
@@ -96,7 +99,7 @@ int32_t pk_beam_add_node(pk_beam *s, const pk_beam_candidate *c) {
     s->nodes[s->n_nodes] = (pk_beam_node){
         .token = c->token,
         .before = s->rows[c->row].tip,
-        .look = step * s->now.size + c->row,
+        .attention = step * s->now.size + c->row,
         .logp = c->logp,
     };
     return s->n_nodes++;
@@ -113,43 +116,47 @@ void pk_beam_finish(pk_beam *s, int32_t tip, float sum, int32_t n) {
     } else {
         s->now.n_finished++;
     }
+    /* a tie stays behind the earlier one */
     for (; i > 0 && score > s->finished[i - 1].score; i--) s->finished[i] = s->finished[i - 1];
     s->finished[i] = (pk_beam_ending){ tip, score };
 }
 
-/* answers are gone after this pass, a look is wanted when its hypothesis wins */
-void pk_beam_remember_looks(pk_beam *s, const pk_pass *pass) {
+/* Copies the attention of this step. Answers are gone after the pass, and which hypothesis wins is
+ * known only at the end. */
+void pk_beam_keep_attention(pk_beam *s, const pk_pass *pass) {
     const size_t  width = (size_t)s->src.n_tokens;
     const int32_t step = s->n - s->src.n_prefix;
-    for (int32_t i = 0; s->looks && i < s->n_rows; i++) {
-        const float *look = pass->answer[s->first_ask + i].attention;
+    for (int32_t i = 0; s->attention && i < s->n_rows; i++) {
+        const float *from = pass->answer[s->first_ask + i].attention;
         const size_t at = (size_t)(step * s->now.size + i) * width;
-        if (look) memcpy(s->looks + at, look, width * sizeof *look);
+        if (from) memcpy(s->attention + at, from, width * sizeof *from);
     }
 }
 
-/* row i of a table of looks, or NULL */
-static const float *look_at(const pk_beam *s, const float *looks, int32_t i) {
-    return looks ? looks + (size_t)i * (size_t)s->src.n_tokens : NULL;
+/* row i of a table (rows, source tokens), or NULL when there is no table */
+static const float *attention_of(const pk_beam *s, const float *table, int32_t i) {
+    return table ? table + (size_t)i * (size_t)s->src.n_tokens : NULL;
 }
 
-/* the prefix, then a finished path: it is known from its end */
+/* The prefix, then the tokens of a finished path. The path is read from its end, so its length is
+ * counted first. */
 static void write_output(const pk_beam *s, const pk_beam_ending *e, pk_output *out) {
-    const pk_output *given = &s->opening;
+    const pk_output *given = &s->prefix_output;
     for (int32_t i = 0; i < given->n; i++)
         pk_output_add(out, given->token[i], s->src.want_scores ? given->logp[i] : 0,
-                      look_at(s, given->attention, i));
+                      attention_of(s, given->attention, i));
     for (int32_t tip = e->tip; tip != PK_NO_NODE; tip = s->nodes[tip].before) out->n++;
     int32_t i = out->n;
     for (int32_t tip = e->tip; tip != PK_NO_NODE; tip = s->nodes[tip].before) {
         const pk_beam_node *node = &s->nodes[tip];
-        pk_output_put(out, --i, node->token, node->logp, look_at(s, s->looks, node->look));
+        const float        *attention = attention_of(s, s->attention, node->attention);
+        pk_output_put(out, --i, node->token, node->logp, attention);
     }
     out->score = e->score;
 }
 
 void pk_beam_write_outputs(pk_beam *s) {
-    if (s->now.n_finished == 0) /* nothing was allowed to follow: end as they stand */
+    if (s->now.n_finished == 0) /* nothing was allowed to follow: all rows end here */
         for (int32_t i = 0; i < s->n_rows; i++)
             pk_beam_finish(s, s->rows[i].tip, s->rows[i].score, s->n);
     for (; s->n_outputs < s->src.n_best && s->n_outputs < s->now.n_finished; s->n_outputs++)

@@ -12,7 +12,7 @@ enum { PK_NO_NODE = -1 };
 
 typedef struct pk_beam_node {
     int32_t token, before; /* before: a node, or PK_NO_NODE after the prefix */
-    int32_t look;          /* row of `looks` */
+    int32_t attention;     /* row of `attention` in the beam */
     float   logp;          /* as the model says, without penalties */
 } pk_beam_node;
 typedef struct pk_beam_row { /* a hypothesis that goes on */
@@ -37,11 +37,12 @@ typedef struct pk_beam {
     pk_source            src;
     const pk_beam_rules *by;
     pk_constraint        constraint;
-    pk_beam_standing     now;
+    pk_beam_progress     now;
     pk_chain             prefix;
-    pk_output            opening;  /* the prefix as output */
-    int32_t              n, width; /* output tokens of each row; places left in the beam */
-    int32_t              n_rows, n_nodes, n_candidates, first_ask;
+    pk_output            prefix_output; /* the prefix, as the start of every output */
+    int32_t              n, width;      /* output tokens of each row; entries left in the beam */
+    int32_t              n_rows, n_nodes, n_candidates;
+    int32_t              first_ask;   /* the ask of row 0 in the pass in flight */
     pk_beam_row         *rows, *next; /* (size) */
     pk_beam_ending      *finished;    /* (size) best first; now.n_finished of them */
     pk_beam_candidate   *candidates;  /* (2 size) best first */
@@ -49,20 +50,24 @@ typedef struct pk_beam {
     pk_special          *special;     /* (size) of the asks in flight */
     int32_t             *lists;       /* (size, constraint.room) tokens of `special` */
     int32_t             *history;     /* (max_length + 1) start symbol, prefix, one row */
-    float               *looks;       /* (size for each free token, source tokens), or NULL */
+    float               *attention;   /* (size for each free token, source tokens), or NULL */
     pk_output           *outputs;     /* (n_best) written at the end */
     int32_t              n_outputs;
 } pk_beam;
 
 pk_status pk_beam_take(pk_beam *s, int32_t size); /* src and by are set */
 void      pk_beam_give(pk_beam *s);               /* also after a failed take, and again */
-/* the tokens of a row behind the start symbol and the prefix; NULL when no constraint needs them */
+/* start symbol, prefix and the tokens of a row; NULL when no constraint needs them. The memory is
+ * the beam's `history`, which the next call overwrites. */
 const int32_t *pk_beam_trace(pk_beam *s, const pk_beam_row *r, int32_t n);
-/* into the sorted list of at most `room`; false when that is full of better ones */
-bool    pk_beam_offer(pk_beam *s, pk_beam_candidate c, int32_t room);
+/* puts a candidate into the sorted list of at most `room`; false when that is full of better
+ * ones */
+bool pk_beam_offer(pk_beam *s, pk_beam_candidate c, int32_t room);
+/* the candidate as a new node of the tree; returns its index */
 int32_t pk_beam_add_node(pk_beam *s, const pk_beam_candidate *c);
-/* into the sorted list of finished hypotheses; the worst falls out when it is full */
+/* puts the path that ends in tip, of n tokens, among the finished ones; when the list is full, the
+ * worst is dropped */
 void pk_beam_finish(pk_beam *s, int32_t tip, float sum, int32_t n);
-void pk_beam_remember_looks(pk_beam *s, const pk_pass *pass);
+void pk_beam_keep_attention(pk_beam *s, const pk_pass *pass);
 void pk_beam_write_outputs(pk_beam *s); /* the n_best finished ones */
 #endif

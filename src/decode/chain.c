@@ -1,6 +1,6 @@
-/* chain.c - given tokens as a chain of asks: ask i + 1 stands on ask i, and its target is what
- * comes next. The first tokens may be certain (a language symbol): those are fed but not asked
- * about. */
+/* chain.c - given tokens as a chain of asks: ask i + 1 follows ask i, and its target is the next
+ * given token. The first tokens may be certain (a language symbol): those are fed, but their
+ * log-probability is not asked for. */
 #include "decode/chain.h"
 
 pk_chain pk_chain_begin(const pk_source *src, bool forced, bool logp) {
@@ -37,5 +37,5 @@ bool pk_chain_absorb(pk_chain *c, const pk_pass *pass, pk_output *out) {
         const bool       scored = c->logp && c->fed >= c->n_free;
         pk_output_add(out, c->token[c->fed], scored ? a->target_logp[0] : 0, a->attention);
     }
-    return pass->n > c->asked;
+    return pass->n > c->asked; /* asks behind the chain are the strategy's own */
 }

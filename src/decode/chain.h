@@ -15,9 +15,10 @@ typedef struct pk_chain {
 
 /* the prefix of a sentence, or with `forced` its whole forced output */
 pk_chain pk_chain_begin(const pk_source *src, bool forced, bool logp);
-/* adds what is left and fits; returns the ask to build upon (0: the history) */
+/* adds the tokens that are left, as many as fit; returns the last ask, which the strategy's own
+ * asks follow (0: the history) */
 int32_t pk_chain_propose(pk_chain *c, pk_pass *pass);
-/* moves the given tokens and their answers to the output; true when the pass has asks after these
- */
+/* moves the given tokens and their answers to the output; true when the pass has asks after
+ * these */
 bool pk_chain_absorb(pk_chain *c, const pk_pass *pass, pk_output *out);
 #endif

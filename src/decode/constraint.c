@@ -2,8 +2,11 @@
  *
  * n-grams and penalty follow the definitions of Hugging Face's generate(): a token that would
  * complete an n-gram already in the history is banned; the penalty divides a positive score by p
- * and multiplies a negative one. A token that is banned is not penalised as well. Bytes that go on
- * with a character are exempt from both: it would be cut, and no longer be one. */
+ * and multiplies a negative one. A token that is banned is not penalised as well. Bytes that
+ * continue a character are exempt from both: without them the character would be cut in two.
+ *
+ * A list (pk_special) has three parts: [penalised | banned | suppressed]. The first two are banned
+ * in the ask. Targets are the first part, or the whole list where sums have to be corrected. */
 #include "decode/constraint.h"
 
 #include <assert.h>
@@ -21,6 +24,7 @@ int32_t pk_constraint_max_length(const pk_constraint_options *opt, const pk_sour
     return opt->max_length < most ? opt->max_length : most;
 }
 
+/* the user's penalty, else the model's where the rules follow the model, else none */
 static float penalty_of(const pk_constraint_options *opt, const pk_source *src, bool of_model) {
     const float p = opt->repetition_penalty > 0 ? opt->repetition_penalty
                     : of_model                  ? src->model->repetition_penalty
@@ -54,7 +58,8 @@ pk_status pk_constraint_begin(pk_constraint *c, const pk_constraint_options *opt
                 "the output must begin with %d tokens but may have only %d: "
                 "shorten the prefix or raise max_length",
                 (int)src->n_prefix, (int)c->max_length);
-    /* needed to take them out of a sum they are in, or to know the sum they were left out of */
+    /* Their log-probabilities are needed in two cases: to take them out of a sum that they are in,
+     * or to get the full sum back from one that they were left out of. */
     c->lists_suppressed =
         rules.renormalise && (!c->left_out || (c->penalty != 1 && !rules.on_logits));
     c->room = 2 + c->n_suppressed; /* eos and unk */
@@ -74,21 +79,23 @@ static bool suppressed(const pk_constraint *c, int32_t token) {
     return false;
 }
 
-static bool goes_on(const pk_constraint *c, int32_t token) {
+/* a byte that continues a character */
+static bool continues_character(const pk_constraint *c, int32_t token) {
     return token >= c->continuation && token - c->continuation < c->n_continuation;
 }
 
-/* adds a token once; the bit tells whether it is there already */
+/* adds a token once; its bit in `seen` says whether it is in the list already */
 static void add(const pk_constraint *c, pk_special *out, int32_t token) {
-    if (token < 0 || token >= c->vocab || suppressed(c, token) || goes_on(c, token)) return;
+    if (token < 0 || token >= c->vocab) return; /* a start symbol may be PK_NO_TOKEN */
+    if (suppressed(c, token) || continues_character(c, token)) return;
     uint32_t *word = &c->seen[token / 32], bit = UINT32_C(1) << (token % 32);
     if (*word & bit) return;
     *word |= bit;
     out->token[out->n++] = token;
 }
 
-/* every window of the history that begins like its end, but for the last token, bans its last token
- */
+/* Bans every token that would complete an n-gram a second time. The last size - 1 tokens are the
+ * beginning of the next n-gram; where they occurred before, the token behind them is banned. */
 static void add_ngrams(const pk_constraint *c, const int32_t *history, int32_t n, pk_special *out) {
     const int32_t size = c->ngram;
     if (size <= 0 || n < size) return;
@@ -98,7 +105,8 @@ static void add_ngrams(const pk_constraint *c, const int32_t *history, int32_t n
             add(c, out, history[i + size - 1]);
 }
 
-/* bans were collected first (they win); turn the list round so that penalised tokens come first */
+/* Bans were collected first, because they win over penalties. Reversing the list brings the
+ * penalised tokens to the front. */
 static void penalised_first(pk_special *out, int32_t n_banned) {
     out->n_penalised = out->n - n_banned;
     for (int32_t i = 0, j = out->n - 1; i < j; i++, j--) {
@@ -108,7 +116,8 @@ static void penalised_first(pk_special *out, int32_t n_banned) {
     }
 }
 
-/* as pk_constraint_list, for those that look back; bans that need no looking are there already */
+/* The part of pk_constraint_list that reads the history: n-grams and the penalty. The bans that
+ * do not depend on it are in the list already. */
 static void look_back(const pk_constraint *c, const int32_t *history, int32_t n, pk_special *out) {
     if (!c->rules.with_start)
         history++;
@@ -119,13 +128,14 @@ static void look_back(const pk_constraint *c, const int32_t *history, int32_t n,
     add_ngrams(c, history, n, out);
     const int32_t n_banned = out->n;
     for (int32_t i = 0; c->penalty != 1 && i < n; i++) add(c, out, history[i]);
+    /* only the words that were touched are cleared: the vocabulary is large, the list short */
     for (int32_t i = 0; i < out->n; i++) c->seen[out->token[i] / 32] = 0;
     penalised_first(out, n_banned);
 }
 
 void pk_constraint_list(const pk_constraint *c, const int32_t *history, int32_t n,
                         pk_special *out) {
-    const bool no_eos = n + 1 < c->min_length;
+    const bool no_eos = n + 1 < c->min_length; /* the end symbol would be token n + 1 */
     out->n = out->n_penalised = 0;
     if (no_eos && !suppressed(c, c->eos)) out->token[out->n++] = c->eos;
     if (c->unk != PK_NO_TOKEN && !(no_eos && c->unk == c->eos) && !suppressed(c, c->unk))
@@ -144,8 +154,8 @@ void pk_constraint_ask(const pk_constraint *c, const pk_special *special, pk_ask
     ask->logp |= ask->n_target > 0;
 }
 
-/* Logits and log-probabilities differ by a constant, which matters to a penalty only by the sign it
- * gives them. */
+/* Log-probability of penalised token i after the penalty. Logits and log-probabilities differ by a
+ * constant; it matters here because a penalty depends on the sign of what it is applied to. */
 static float penalised(const pk_constraint *c, float full, const pk_answer *a, int32_t i) {
     const float to_full = c->rules.on_logits ? a->log_sum : full;
     const float was = a->target_logp[i] + to_full;
@@ -153,16 +163,18 @@ static float penalised(const pk_constraint *c, float full, const pk_answer *a, i
     return c->rules.on_logits ? is - a->log_sum : is;
 }
 
-/* what the first n of the listed tokens hold, beside the 1 of those the answer is normalised over
- */
+/* Probability mass of the first n listed tokens. The tokens that the answer is normalised over have
+ * mass 1 together; listed ones may be among them (all tokens) or come on top of it (left_out). */
 static double mass_of(const pk_answer *a, int32_t n) {
     double sum = 0;
     for (int32_t i = 0; i < n; i++) sum += exp((double)a->target_logp[i]);
     return sum;
 }
 
-/* Three normalisations meet here: the answer's (over all tokens, or left_out: over those not
- * banned), the one penalties are defined on (over all tokens), and the one wanted afterwards. */
+/* Three normalisations meet here, each a constant that is added to log-probabilities:
+ *   the answer's:  over all tokens, or (left_out) over those not banned
+ *   full:          over all tokens; penalties are defined on it
+ *   search:        over the allowed tokens after the penalties; what the search compares */
 pk_weights pk_constraint_weights(const pk_constraint *c, const pk_special *special,
                                  const pk_answer *a) {
     pk_weights w = { 0 };
@@ -185,6 +197,7 @@ float pk_constraint_weigh(const pk_constraint *c, const pk_weights *w, const pk_
     return penalised(c, w->full, a, i) - w->norm;
 }
 
+/* Ties go to the lower token id, as in the device's list of the best. */
 pk_candidate pk_constraint_best(const pk_constraint *c, const pk_special *special,
                                 const pk_answer *a) {
     const pk_weights weights = pk_constraint_weights(c, special, a);

@@ -1,8 +1,9 @@
-/* constraint.h - tokens that may not come next, or are made less likely: no repeated n-grams, the
- * repetition penalty, the shortest output, no unknown word.
+/* constraint.h - tokens that may not come next, or are made less likely: no repeated n-grams,
+ * the repetition penalty, the shortest output, no unknown word.
  *
- * All of it is said with the ask: the tokens concerned are banned from the best ones, those only
- * made less likely are named as targets too, and weighed here when the answer is there. */
+ * All of it travels with the ask. All tokens concerned are banned from the best ones. Those that
+ * are only made less likely are targets too: their log-probabilities come back with the answer,
+ * get their penalty here and then compete with the best ones. */
 #ifndef PK_DECODE_CONSTRAINT_H
 #define PK_DECODE_CONSTRAINT_H
 #include "decode/strategy.h"
@@ -57,10 +58,11 @@ typedef struct pk_special { /* the tokens concerned at one ask: penalised, banne
     int32_t  n, n_penalised, n_suppressed;
 } pk_special;
 
-typedef struct pk_weights { /* from the log-probabilities an answer tells ... */
-    float search;           /* ... add this: to those the search compares */
-    float model;            /* ... add this: to the model's own, as scoring would tell them */
-    float full, norm;       /* to those over the whole vocabulary; the log of the sum afterwards */
+typedef struct pk_weights { /* what to add to the log-probabilities of an answer: */
+    float search;           /* gives those that the search compares */
+    float model;            /* gives the model's own, the same that scoring returns */
+    float full;             /* gives those over the whole vocabulary */
+    float norm;             /* log of the sum of what is allowed, after penalties: subtracted */
 } pk_weights;
 
 int32_t   pk_constraint_max_length(const pk_constraint_options *opt, const pk_source *src);
@@ -71,15 +73,15 @@ void      pk_constraint_end(pk_constraint *c);
 static inline bool pk_constraint_looks_back(const pk_constraint *c) { return c->seen != NULL; }
 /* history: start symbol, then n output tokens; NULL when it does not look back */
 void pk_constraint_list(const pk_constraint *c, const int32_t *history, int32_t n, pk_special *out);
-/* puts the list into the ask */
+/* puts the list into the ask, as bans and targets */
 void       pk_constraint_ask(const pk_constraint *c, const pk_special *special, pk_ask *ask);
 pk_weights pk_constraint_weights(const pk_constraint *c, const pk_special *special,
                                  const pk_answer *a);
 /* log-probability of penalised token i, as the search compares it */
 float pk_constraint_weigh(const pk_constraint *c, const pk_weights *w, const pk_answer *a,
                           int32_t i);
-/* greedy's choice: the best of those told and those penalised, with its log-probability as the
- * model has it; PK_NO_TOKEN when nothing is allowed */
+/* greedy's choice: the best of the answer's best tokens and the penalised ones, with the model's
+ * own log-probability; PK_NO_TOKEN when nothing is allowed */
 pk_candidate pk_constraint_best(const pk_constraint *c, const pk_special *special,
                                 const pk_answer *a);
 #endif

@@ -1,9 +1,9 @@
 /* greedy.c - take the most probable token, one at a time.
  *
- * One ask a pass (the first pass also feeds the prefix); a device that likes to may follow the best
- * tokens by itself. Without scores the ask wants the best
+ * One ask per pass (the first pass also feeds the prefix). A device may compute several steps by
+ * itself: then one ask brings several tokens (`follow`). Without scores the ask wants the best
  * logit only, and no sum over the vocabulary. The repetition penalty works on logits, as in
- * generate(). */
+ * Hugging Face's generate(). */
 #include <math.h>
 #include <string.h>
 
@@ -43,6 +43,7 @@ static void end(void *p) {
     s->special.token = s->history = NULL;
 }
 
+/* all memory of the sentence; what was taken before a failure is given back by end() */
 static pk_status take(state *s) {
     const pk_constraint_rules rules = { .of_model = true,
                                         .on_logits = true,
@@ -76,8 +77,9 @@ static bool must_end(const state *s, int32_t n) {
     return s->src.model->forced_eos && n == s->constraint.max_length - 1;
 }
 
-/* how many steps the best tokens may be fed on by themselves: as long as every ask would be alike
- */
+/* How many steps the device may take by itself. Only when every ask of them would be the same: no
+ * ban depends on the tokens found, and nothing but the best token is wanted. A forced end symbol
+ * is asked about separately. */
 static int32_t steps_to_follow(const state *s, const pk_pass *pass, const pk_ask *ask, int32_t n) {
     const bool alike = !pk_constraint_looks_back(&s->constraint) && ask->n_target == 0 &&
                        !ask->attention && n + 1 >= s->constraint.min_length;
@@ -121,9 +123,10 @@ static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
     pk_keep(verdict, pass->n);
     if (!pk_chain_absorb(&s->prefix, pass, &s->out)) return; /* nothing asked but the prefix */
     const pk_answer *a = &pass->answer[pass->n];
+    /* the device followed: all its tokens become output, and only the last can be the end */
     for (int32_t i = 0; i < a->n_found; i++) verdict->done = take_token(s, a->found[i], NULL);
     if (a->n_found) return;
-    pk_candidate next = { s->src.model->eos, 0 };
+    pk_candidate next = { s->src.model->eos, 0 }; /* forced, unless there is a choice */
     if (!must_end(s, s->out.n))
         next = pk_constraint_best(&s->constraint, &s->special, a);
     else if (s->src.want_scores)
@@ -135,6 +138,7 @@ static int32_t result(const void *p, pk_hypothesis *out, int32_t room) {
     const state *s = p;
     if (room < 1) return 0;
     pk_output_view(&s->out, out);
+    /* the score is the log-probability of the whole output */
     for (int32_t i = 0; i < s->out.n; i++) out->score += s->out.logp[i];
     return 1;
 }

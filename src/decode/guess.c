@@ -1,20 +1,26 @@
 /* guess.c - where guesses come from.
  *
- * Finding the place again (draft, source, the model's own words): the longest run of up to four
- * last output tokens that occurs in the text, the one nearest to the expected place if there are
- * several. When none of them occurs the last token is taken for a substitution: the text goes on
- * one further. */
+ * A draft, the source and the model's own predictions are texts that are read along with the
+ * output. Where to read on: the longest sequence of the last output tokens (up to four) is
+ * looked up in the text. If it occurs several times, the occurrence nearest to the expected
+ * position wins. If it does not occur, the last token is taken for a substitution: reading goes
+ * on one token further. */
 #include "decode/guess.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST_MATCH = 4, NEAR = 3, PROBE_AFTER = 64, PADS_OF_SHIFT = 2 };
+enum {
+    LONGEST_MATCH = 4, /* output tokens compared with a text */
+    NEAR = 3,          /* a match this far from the expected position still counts as near */
+    PROBE_AFTER = 64,  /* passes without a guess, then one is tried */
+    PADS_OF_SHIFT = 2, /* pads in a window whose other guesses are the model's predictions */
+};
 #define UNLIKELY 0.01f /* no further guesses once they are all right this rarely */
 
 const char *const pk_init_choices[] = { "auto", "pad", "copy", "shift", "ngram", "draft", NULL };
 
-/* which sources an initial guess has; what the model said is used with all but copies of texts */
+/* which sources each `init` may use, as bits */
 static const uint32_t sources_of[] = {
     [PK_INIT_AUTO] = (1u << PK_GUESS_SOURCES) - 1,
     [PK_INIT_PAD] = 1u << PK_GUESS_SHIFT | 1u << PK_GUESS_PAD,
@@ -39,7 +45,7 @@ static pk_status check_draft(const pk_source *src) {
     return PK_OK;
 }
 
-/* without the end symbol and what stands beside it (a language) */
+/* source tokens without the end symbol and a language symbol beside it */
 static int32_t text_length(const pk_source *src) {
     int32_t n = src->n_tokens;
     for (int32_t i = n - 1; i >= 0 && i >= src->n_tokens - 2; i--)
@@ -63,25 +69,26 @@ pk_status pk_guess_begin(pk_guess *g, int32_t init, const pk_source *src) {
     g->cursor[PK_GUESS_COPY] = (pk_cursor){ .token = src->token,
                                             .n = src->token ? text_length(src) : 0,
                                             .when = src->n_free_prefix };
-    g->cursor[PK_GUESS_SHIFT] = (pk_cursor){ .token = g->said };
+    g->cursor[PK_GUESS_SHIFT] = (pk_cursor){ .token = g->predicted };
     return PK_OK;
 }
 
-/* tokens just before p that are also the last of n output tokens */
+/* how many tokens just before position p of the text are the last ones of the output too */
 static int32_t match(const pk_cursor *text, int32_t p, const int32_t *output, int32_t n) {
     int32_t m = 0;
     while (m < LONGEST_MATCH && m < p && m < n && text->token[p - 1 - m] == output[n - 1 - m]) m++;
     return m;
 }
 
-/* what speaks for reading on at `at` after n output tokens, `m` of which stand there too */
+/* evidence for reading on at `at` after n output tokens, the last m of which match the text
+ * there */
 static int32_t strength(int32_t m, int32_t at, int32_t expected, int32_t n) {
     if (m > 1) return m > 2 ? PK_GUESS_MORE : PK_GUESS_TWO;
     if (m == 1) return abs(at - expected) > NEAR ? PK_GUESS_ONE_FAR : PK_GUESS_ONE_NEAR;
     return n ? PK_GUESS_NOTHING : PK_GUESS_BEGINNING;
 }
 
-/* the place to read on from after n output tokens; moves there; returns what speaks for it */
+/* moves the cursor to where to read on after n output tokens; returns the evidence for it */
 static int32_t find(pk_cursor *text, const int32_t *output, int32_t n) {
     const int32_t expected = text->at + n - text->when;
     int32_t       longest = 0, at = expected;
@@ -97,6 +104,7 @@ static int32_t find(pk_cursor *text, const int32_t *output, int32_t n) {
     return strength(longest, at, expected, n);
 }
 
+/* the next token of a text */
 static pk_suggestion read_on(pk_cursor *text, int32_t source, const int32_t *output, int32_t n) {
     const int32_t reason = text->n ? find(text, output, n) : 0;
     const bool    inside = text->at >= 0 && text->at < text->n;
@@ -104,6 +112,7 @@ static pk_suggestion read_on(pk_cursor *text, int32_t source, const int32_t *out
                             source * PK_GUESS_STRENGTHS + reason };
 }
 
+/* the successor of the last three tokens, or else of the last two */
 static pk_suggestion from_ngrams(const pk_guess *g, const int32_t *history, int32_t n) {
     for (int32_t order = PK_NGRAMS_HIGHEST; g->ngrams && order >= PK_NGRAMS_LOWEST; order--) {
         int32_t       votes;
@@ -115,7 +124,8 @@ static pk_suggestion from_ngrams(const pk_guess *g, const int32_t *history, int3
     return (pk_suggestion){ PK_NO_TOKEN, 0 };
 }
 
-/* what one source thinks follows n output tokens, `ahead` of which are guesses themselves */
+/* what one source suggests after n output tokens, the last `ahead` of which are guesses
+ * themselves */
 static pk_suggestion suggest(pk_guess *g, pk_cursor *cursor, int32_t source, const int32_t *history,
                              int32_t n, int32_t ahead) {
     pk_suggestion s = { PK_NO_TOKEN, 0 };
@@ -130,17 +140,18 @@ static pk_suggestion suggest(pk_guess *g, pk_cursor *cursor, int32_t source, con
     return s;
 }
 
-/* A pad is never right, but asking about it makes the model say what comes after: that is worth
- * what such sayings are worth. */
+/* How likely a suggestion is right. A pad is never right, but an ask behind it yields a prediction
+ * for the next pass: so it is rated as such predictions are. */
 static float worth(const pk_guess *g, const pk_suggestion *s) {
     const int32_t pad = PK_GUESS_PAD * PK_GUESS_STRENGTHS,
-                  said = PK_GUESS_SHIFT * PK_GUESS_STRENGTHS;
-    return pk_rates_of(g->rates, s->kind == pad ? said : s->kind);
+                  predicted = PK_GUESS_SHIFT * PK_GUESS_STRENGTHS;
+    return pk_rates_of(g->rates, s->kind == pad ? predicted : s->kind);
 }
 
-/* all sources speak about one cursor; returns the best of them, or NULL */
-static const pk_suggestion *hear(pk_guess *g, pk_cursor *cursor, const int32_t *history, int32_t n,
-                                 int32_t ahead) {
+/* asks all sources about one position; returns the best suggestion, or NULL. All are recorded, so
+ * that all can be judged later. */
+static const pk_suggestion *best_of_sources(pk_guess *g, pk_cursor *cursor, const int32_t *history,
+                                            int32_t n, int32_t ahead) {
     const pk_suggestion *best = NULL;
     for (int32_t source = 0; source < PK_GUESS_SOURCES; source++) {
         pk_suggestion *s = &g->suggestion[ahead][source];
@@ -151,7 +162,8 @@ static const pk_suggestion *hear(pk_guess *g, pk_cursor *cursor, const int32_t *
     return best;
 }
 
-/* nothing was worth guessing for long: try once what can be learnt only by trying */
+/* After many passes without a guess one is tried: the rate of predictions is only learnt by
+ * asking. */
 static bool probe(pk_guess *g, int32_t width) {
     g->rates->quiet = width ? 0 : g->rates->quiet + 1;
     if (g->rates->quiet < PROBE_AFTER || !(sources_of[g->init] >> PK_GUESS_PAD & 1)) return false;
@@ -161,14 +173,15 @@ static bool probe(pk_guess *g, int32_t width) {
 
 int32_t pk_guess_fill(pk_guess *g, int32_t *history, int32_t n, int32_t room, int32_t width,
                       const pk_pass *pass) {
-    pk_cursor
-            cursor[PK_GUESS_SOURCES]; /* moves on with the guesses; the true one with the output */
-    float   rate[PK_GUESS_MOST], chance = 1;
-    int32_t most = width && width - 1 < room ? width - 1 : room, found = 0;
+    /* a copy moves on with the guesses; the sentence's own cursors move with certain tokens only */
+    pk_cursor cursor[PK_GUESS_SOURCES];
+    float     rate[PK_GUESS_MOST], chance = 1;
+    int32_t   most = width && width - 1 < room ? width - 1 : room, found = 0;
     if (most > PK_GUESS_MOST) most = PK_GUESS_MOST;
     for (g->n = 0; found == g->n && g->n < most && (width || chance > UNLIKELY); g->n++) {
         if (g->n == 1) memcpy(cursor, g->cursor, sizeof cursor);
-        const pk_suggestion *best = hear(g, g->n ? cursor : g->cursor, history, n, g->n);
+        pk_cursor           *from = g->n ? cursor : g->cursor;
+        const pk_suggestion *best = best_of_sources(g, from, history, n, g->n);
         if (!best || best->token == g->eos) continue; /* after the end there is nothing to ask */
         history[n + found + 1] = best->token;
         rate[found] = worth(g, best);
@@ -180,16 +193,17 @@ int32_t pk_guess_fill(pk_guess *g, int32_t *history, int32_t n, int32_t room, in
 }
 
 void pk_guess_learn(pk_guess *g, const int32_t *history, int32_t n, int32_t now,
-                    const int32_t *said, int32_t n_said) {
+                    const int32_t *predicted, int32_t n_predicted) {
+    /* every source is judged at every position that has become certain, asked about or not */
     for (int32_t i = 0; i < g->n && n + i < now; i++)
         for (int32_t source = 0; source < PK_GUESS_PAD; source++) {
             const pk_suggestion *s = &g->suggestion[i][source];
             if (s->token != PK_NO_TOKEN)
                 pk_rates_judge(g->rates, s->kind, s->token == history[n + i + 1]);
         }
-    if (n_said == 0) return;
-    memcpy(g->said, said, (size_t)n_said * sizeof *said);
-    g->cursor[PK_GUESS_SHIFT] = (pk_cursor){ .token = g->said, .n = n_said, .when = now };
+    if (n_predicted == 0) return;
+    memcpy(g->predicted, predicted, (size_t)n_predicted * sizeof *predicted);
+    g->cursor[PK_GUESS_SHIFT] = (pk_cursor){ .token = g->predicted, .n = n_predicted, .when = now };
 }
 
 void pk_guess_finish(pk_guess *g, const int32_t *history, int32_t n) {

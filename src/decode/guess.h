@@ -1,8 +1,9 @@
 /* guess.h - guesses at the tokens that come next, for strategies that check several at once.
  *
- * Five sources: a draft the caller gave, the n-grams of this document, what the model said beyond
- * its last wrong guess, the source sentence, padding. Each says at each place what it thinks comes
- * next and how much speaks for it; the kind that was right most often wins. */
+ * Five sources: a draft the caller gave (draft), the n-grams of this document (ngram), what the
+ * model predicted behind its last wrong guess (shift), the source sentence (copy), padding
+ * (pad). For each position each source suggests a token and says how strong its evidence is. The
+ * kind of suggestion that was right most often wins. */
 #ifndef PK_DECODE_GUESS_H
 #define PK_DECODE_GUESS_H
 #include "decode/ngrams.h"
@@ -19,7 +20,7 @@ enum pk_init {
 };
 extern const char *const pk_init_choices[];
 
-/* A text to read on in. It finds its place again by the last tokens of the output. */
+/* A text that is read along with the output; the position in it follows the last output tokens. */
 typedef struct pk_cursor {
     const int32_t *token; /* (n) */
     int32_t        n;
@@ -27,23 +28,23 @@ typedef struct pk_cursor {
 } pk_cursor;
 
 typedef struct pk_suggestion {
-    int32_t token; /* PK_NO_TOKEN: nothing to say */
-    int32_t kind;
+    int32_t token; /* PK_NO_TOKEN: none */
+    int32_t kind;  /* source * PK_GUESS_STRENGTHS + strength, see guess_rates.h */
 } pk_suggestion;
 
 typedef struct pk_guess { /* for one sentence */
     int32_t    init, vocab, eos, pad;
     pk_cursor  cursor[PK_GUESS_SOURCES]; /* of draft, shift and copy */
-    int32_t    said[PK_GUESS_MOST];
-    pk_ngrams *ngrams; /* borrowed, or NULL */
-    pk_rates  *rates;  /* of the document, or own */
+    int32_t    predicted[PK_GUESS_MOST]; /* the text of the cursor for shift */
+    pk_ngrams *ngrams;                   /* borrowed, or NULL */
+    pk_rates  *rates;                    /* of the document, or own */
     pk_rates   own;
     /* of the pass in flight */
-    int32_t       n; /* places something was said about */
+    int32_t       n; /* positions with suggestions */
     pk_suggestion suggestion[PK_GUESS_MOST][PK_GUESS_SOURCES];
 } pk_guess;
 
-/* the token that stands for "nothing known yet" */
+/* the input token for "not known yet" */
 int32_t pk_guess_padding(const pk_conventions *model);
 /* a draft with tokens that are not in the vocabulary is refused */
 pk_status pk_guess_begin(pk_guess *g, int32_t init, const pk_source *src);
@@ -51,10 +52,10 @@ pk_status pk_guess_begin(pk_guess *g, int32_t init, const pk_source *src);
  * as many as are worth their cost, otherwise width - 1, or all there are. */
 int32_t pk_guess_fill(pk_guess *g, int32_t *history, int32_t n, int32_t room, int32_t width,
                       const pk_pass *pass);
-/* history[n + 1 .. now] have become certain; said: what the model would say after those, had its
- * first wrong guess been right */
+/* history[n + 1 .. now] have become certain; predicted: what the model would output after those if
+ * its first wrong guess had been right */
 void pk_guess_learn(pk_guess *g, const int32_t *history, int32_t n, int32_t now,
-                    const int32_t *said, int32_t n_said);
+                    const int32_t *predicted, int32_t n_predicted);
 /* the output is finished: start symbol and n tokens */
 void pk_guess_finish(pk_guess *g, const int32_t *history, int32_t n);
 #endif

@@ -7,12 +7,13 @@
 
 #include <stddef.h>
 
-#define FADE         0.99f /* a judgement is forgotten after about a hundred others */
-#define PRIOR_WEIGHT 4.0f  /* judgements that what was expected is worth */
-#define ASSUMED_COST 0.1f  /* of one more ask, when nothing was measured: rather too much */
-#define MARGIN       1.005f
+#define FADE         0.99f  /* a judgement is forgotten after about a hundred others */
+#define PRIOR_WEIGHT 4.0f   /* judgements that what was expected is worth */
+#define ASSUMED_COST 0.1f   /* of one more ask, when nothing was measured: rather too much */
+#define MARGIN       1.005f /* a wider pass must promise this much more tokens per cost */
 
 // clang-format off
+/* rates expected before anything is judged: a row per source, a column per strength */
 static const float prior[PK_GUESS_SOURCES][PK_GUESS_STRENGTHS] = {
     [PK_GUESS_DRAFT] = { 0.10f, 0.30f, 0.50f, 0.65f, 0.80f, 0.60f },
     [PK_GUESS_NGRAM] = { 0.15f, 0.50f, 0.25f, 0.70f },
@@ -35,10 +36,12 @@ void pk_rates_judge(pk_rates *r, int32_t kind, bool right) {
     r->right[kind] = r->right[kind] * FADE + (right ? 1.0f : 0.0f);
 }
 
+/* the small constants keep the rate off 0 and 1 */
 float pk_rates_of(const pk_rates *r, int32_t kind) {
     return (r->right[kind] + 0.01f) / (r->judged[kind] + 0.1f);
 }
 
+/* of a pass of `width` asks, in units of a pass of one */
 static float cost_of(int32_t width, const float *cost, int32_t n_cost) {
     if (!cost || n_cost < 2) return 1 + ASSUMED_COST * (float)(width - 1);
     if (width < n_cost) return cost[width];
@@ -48,6 +51,7 @@ static float cost_of(int32_t width, const float *cost, int32_t n_cost) {
     return cost[n_cost - 1] + slope * (float)(width - n_cost + 1);
 }
 
+/* worth: tokens kept on average, per cost; the narrowest of equally good widths is taken */
 int32_t pk_rates_width(const float *rate, int32_t n, const float *cost, int32_t n_cost) {
     float   kept = 1, chance = 1, most = MARGIN / cost_of(1, cost, n_cost);
     int32_t best = 0;

@@ -1,8 +1,9 @@
 /* guess_rates.h - how often each kind of guess has been right lately.
  *
- * A kind is where a guess comes from, and how much speaks for it. All kinds that have something to
- * say are judged whenever a token becomes certain, asked or not, so rates follow the document for
- * free; only `shift` has to be asked for before there is anything to judge. */
+ * A kind is where a guess comes from, and how strong the evidence for it is. All kinds that
+ * suggest a token are judged whenever a token becomes certain, whether the guess was asked about
+ * or not. So rates follow the document without extra passes. Only `shift` needs an ask before
+ * there is anything to judge. */
 #ifndef PK_DECODE_GUESS_RATES_H
 #define PK_DECODE_GUESS_RATES_H
 #include <stdbool.h>
@@ -17,9 +18,9 @@ enum pk_guess_source {
     PK_GUESS_PAD,
     PK_GUESS_SOURCES
 };
-/* What speaks for a guess. In a text: how many of the last tokens stand before it, and whether that
- * is where they were expected. Among n-grams: how long a one, and has it been seen more than once.
- */
+/* Evidence for a guess. In a text: how many of the last output tokens are before it in the text,
+ * and whether that is near the expected position. Among n-grams: how long the n-gram is, and
+ * whether it was seen more than once. */
 enum pk_guess_strength {
     PK_GUESS_NOTHING = 0,
     PK_GUESS_ONE_FAR,
@@ -35,14 +36,14 @@ enum { PK_GUESS_KINDS = (int)PK_GUESS_SOURCES * (int)PK_GUESS_STRENGTHS };
 
 typedef struct pk_rates {
     float   right[PK_GUESS_KINDS], judged[PK_GUESS_KINDS]; /* counts that fade */
-    int32_t quiet;                                         /* passes since anything was guessed */
+    int32_t quiet;                                         /* passes since the last guess */
 } pk_rates;
 
 void  pk_rates_begin(pk_rates *r); /* what to expect before anything is known */
 void  pk_rates_judge(pk_rates *r, int32_t kind, bool right);
 float pk_rates_of(const pk_rates *r, int32_t kind); /* between 0 and 1, both excluded */
 
-/* How many of n guesses to ask about, given the rate of each: those that make most of the expected
- * tokens kept for what the pass costs. cost[w]: of w asks, w < n_cost; NULL: assumed. */
+/* How many of n guesses to ask about, given the rate of each: the number with the most expected
+ * tokens per cost of the pass. cost[w]: of w asks, w < n_cost; NULL: assumed. */
 int32_t pk_rates_width(const float *rate, int32_t n, const float *cost, int32_t n_cost);
 #endif

@@ -1,8 +1,9 @@
 /* jacobi.c - greedy search, several tokens at a time where they can be guessed.
  *
- * Parallel decoding (Santilli et al., 2023) without a known length or fixed blocks: a window of
- * guesses behind the last certain token slides by all that turned out right, and by one. The output
- * is greedy's, whatever the guesses were; they decide only how many passes it takes. */
+ * Parallel decoding (Santilli et al., 2023) without a known length or fixed blocks. A window of
+ * guesses lies behind the last certain token. Each pass moves it forward by the number of right
+ * guesses, plus one: the answer to the last right token is certain too. The output is greedy's,
+ * whatever the guesses were; they decide only how many passes it takes. */
 #include "decode/guess.h"
 #include "decode/jacobi_window.h"
 
@@ -56,7 +57,7 @@ static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
     pk_window    *w = &s->window;
     const int32_t before = w->n;
     pk_window_absorb(w, pass, verdict);
-    pk_guess_learn(&s->guess, w->history, before, w->n, w->said, w->n_said);
+    pk_guess_learn(&s->guess, w->history, before, w->n, w->predicted, w->n_predicted);
     if (verdict->done) pk_guess_finish(&s->guess, w->history, w->out.n);
 }
 

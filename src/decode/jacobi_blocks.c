@@ -6,8 +6,8 @@
  *   hgj   the same up to a length, then one token at a time; the end counts when its block is fixed
  *
  * A block starts as padding. An iteration is one pass: all open positions of the block are asked
- * about, and take what the model says, until nothing changes. A position is open until all tokens
- * before it stayed as they were; those are certain, and not computed again. */
+ * about and take the model's answers, until nothing changes. A position is open until it and all
+ * tokens before it have stopped changing. Then it is certain and not computed again. */
 #include "decode/guess.h"
 #include "decode/jacobi_window.h"
 
@@ -16,17 +16,17 @@ enum { PJ, PGJ, HGJ }; /* which variant of the strategy */
 
 typedef struct state {
     pk_constraint_options options;
-    int32_t   block, length; /* length 0: pj finds it by a greedy run, hgj has no limit */
+    int32_t   block, length; /* length 0: pj finds it by greedy search, hgj has no limit */
     pk_window window;
     int32_t   pad;
     int32_t   first, last; /* output positions of the block: first .. last - 1 */
     int32_t   which;       /* variant */
-    bool      counting;    /* pj: still at the greedy run */
+    bool      counting;    /* pj: still in the greedy search */
 } state;
 
 // clang-format off
 static const pk_option pj_options[] = {
-    { "length", "output tokens, end symbol included; auto: found by a greedy run, not counted",
+    { "length", "output tokens, end symbol included; auto: found by greedy search, not counted",
       PK_OPTION_INT, 1, 0, LONGEST, NULL, offsetof(state, length) },
     PK_CONSTRAINT_OPTIONS(state, options), { 0 }
 };
@@ -46,7 +46,8 @@ static const pk_option hgj_options[] = {
 
 static int32_t at_most(int32_t a, int32_t b) { return a < b ? a : b; }
 
-/* a block begins behind the certain tokens; past `length` there are none, or blocks of one */
+/* The next block begins behind the certain tokens. Past `length` a block has one position: that is
+ * greedy search. */
 static void next_block(state *s) {
     pk_window    *w = &s->window;
     const int32_t longest = w->constraint.max_length;
@@ -58,6 +59,7 @@ static void next_block(state *s) {
     for (int32_t i = s->first + 1; i < s->last; i++) w->history[i] = s->pad;
 }
 
+/* positions of the largest block */
 static int32_t widest(const state *s, int32_t which, const pk_source *src) {
     if (which != PJ) return s->block;
     return s->length ? s->length : pk_constraint_max_length(&s->options, src);
@@ -88,14 +90,16 @@ static void propose(void *p, pk_pass *pass) {
     pk_window_propose(w, pass, at_most(s->last - 1 - w->n, room));
 }
 
-/* what the model said is the block's next state; all of it is there, or the pass had no room */
+/* One Jacobi iteration: the model's predictions are the block's next guesses. There may be fewer
+ * than open positions when the pass had no room for all. */
 static void take_over(state *s) {
     pk_window    *w = &s->window;
-    const int32_t n = at_most(w->n_said, s->last - 1 - w->n);
-    for (int32_t i = 0; i < n; i++) w->history[w->n + 1 + i] = w->said[i];
+    const int32_t n = at_most(w->n_predicted, s->last - 1 - w->n);
+    for (int32_t i = 0; i < n; i++) w->history[w->n + 1 + i] = w->predicted[i];
 }
 
-/* the greedy run is over: now its length is known */
+/* The greedy search is over and its length is known: decoding starts again from the empty
+ * history. */
 static void start_over(state *s, pk_verdict *verdict) {
     s->length = s->window.out.n;
     s->counting = false;

@@ -1,7 +1,12 @@
 /* jacobi_window.c - asking about a chain of guesses, and reading the answers.
  *
- * The bans and penalties of an ask are those of its own history, guesses included: where the answer
- * counts, the guesses were right and so were the bans. */
+ * The asks of a pass, behind what is left of the prefix (c: certain, g: guesses):
+ *
+ *   input     c[n]  g[1]  g[2]  g[3] ...
+ *   answer    is compared with g[1], g[2], g[3] ...; up to the first difference it is certain
+ *
+ * The bans and penalties of an ask are those of its own history, guesses included. Where the answer
+ * counts, the guesses were right, so the bans were right too. */
 #include "decode/jacobi_window.h"
 
 #include <assert.h>
@@ -23,11 +28,12 @@ void pk_window_end(pk_window *w) {
     pk_memory_give(w->special);
     pk_memory_give(w->listed);
     pk_memory_give(w->history);
-    pk_memory_give(w->said);
+    pk_memory_give(w->predicted);
     w->special = NULL;
-    w->listed = w->history = w->said = NULL;
+    w->listed = w->history = w->predicted = NULL;
 }
 
+/* all memory of the sentence; the constraint follows the same rules as in greedy.c */
 static pk_status take(pk_window *w, const pk_constraint_options *opt) {
     const pk_constraint_rules greedy = { .of_model = true,
                                          .on_logits = true,
@@ -41,7 +47,7 @@ static pk_status take(pk_window *w, const pk_constraint_options *opt) {
     PK_TRY(PK_TAKE(&w->special, width));
     PK_TRY(PK_TAKE(&w->listed, width * room));
     for (size_t i = 0; i < width; i++) w->special[i].token = w->listed + i * room;
-    PK_TRY(PK_TAKE(&w->said, width));
+    PK_TRY(PK_TAKE(&w->predicted, width));
     PK_TRY(PK_TAKE(&w->history, (size_t)longest + 1));
     return pk_output_begin(&w->out, &w->src, longest);
 }
@@ -52,7 +58,7 @@ void pk_window_again(pk_window *w) {
     if (w->src.n_prefix)
         memcpy(w->history + 1, w->src.prefix, (size_t)w->src.n_prefix * sizeof *w->history);
     w->n = w->src.n_prefix;
-    w->out.n = w->n_said = 0;
+    w->out.n = w->n_predicted = 0;
     w->ended = w->stuck = false;
 }
 
@@ -81,6 +87,7 @@ static bool must_end(const pk_window *w, int32_t n) {
     return w->src.model->forced_eos && n == w->constraint.max_length - 1;
 }
 
+/* what follows the first n tokens of the history? */
 static pk_ask ask_after(pk_window *w, int32_t n, int32_t parent, pk_special *special) {
     pk_ask ask = { .token = w->history[n],
                    .pos = n,
@@ -107,6 +114,7 @@ void pk_window_propose(pk_window *w, pk_pass *pass, int32_t guesses) {
         parent = pk_ask_add(pass, ask_after(w, w->n + w->asked, parent, &w->special[w->asked]));
 }
 
+/* greedy's choice from the answer to ask i of the window */
 static pk_candidate next_of(const pk_window *w, int32_t i, const pk_answer *a) {
     if (!must_end(w, w->n + i)) return pk_constraint_best(&w->constraint, &w->special[i], a);
     return (pk_candidate){ w->src.model->eos, w->src.want_scores ? a->target_logp[0] : 0 };
@@ -120,16 +128,16 @@ static void add(pk_window *w, int32_t at, pk_candidate next, const pk_answer *a)
     w->ended = next.token == w->src.model->eos || w->out.n == w->constraint.max_length;
 }
 
-/* what the model said to the asks that stand on a wrong guess */
-static void listen(pk_window *w, int32_t i, const pk_answer *a) {
-    for (w->n_said = 0; i < w->asked; i++, w->n_said++) {
+/* stores the answers to asks that follow a wrong guess: they are the next guesses (Jacobi) */
+static void store_predictions(pk_window *w, int32_t i, const pk_answer *a) {
+    for (w->n_predicted = 0; i < w->asked; i++, w->n_predicted++) {
         const int32_t token = next_of(w, i, &a[i]).token;
         if (token == PK_NO_TOKEN) return;
-        w->said[w->n_said] = token;
+        w->predicted[w->n_predicted] = token;
     }
 }
 
-/* moves right answers to the output, until one makes a guess wrong; returns how many */
+/* moves answers to the output, up to the first that differs from its guess; returns how many */
 static int32_t verify(pk_window *w, const pk_answer *a) {
     for (int32_t i = 0;; i++) {
         const pk_candidate next = next_of(w, i, &a[i]);
@@ -145,15 +153,16 @@ static int32_t verify(pk_window *w, const pk_answer *a) {
 
 int32_t pk_window_absorb(pk_window *w, const pk_pass *pass, pk_verdict *verdict) {
     const int32_t first = pass->n - w->asked + 1;
-    w->n_said = 0;
+    w->n_predicted = 0;
     if (!pk_chain_absorb(&w->prefix, pass, &w->out)) {
         pk_keep(verdict, pass->n);
         return 0;
     }
     const int32_t certain = verify(w, &pass->answer[first]);
-    /* the last ask that stood on nothing wrong: one for each certain token, and the one in vain */
+    /* The last ask whose history is right. There is one ask for each certain token; when stuck, one
+     * more that gave no token. */
     pk_keep(verdict, first + certain - !w->stuck);
-    listen(w, certain + w->stuck, &pass->answer[first]);
+    store_predictions(w, certain + w->stuck, &pass->answer[first]);
     w->n += certain;
     verdict->done = w->ended;
     return certain;

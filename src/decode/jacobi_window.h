@@ -1,9 +1,9 @@
-/* jacobi_window.h - greedy search that checks guesses: one pass asks what follows the last certain
- * token and what would follow each of the guesses behind it.
+/* jacobi_window.h - greedy search that checks guesses: one pass asks what follows the last
+ * certain token and what would follow each of the guesses behind it.
  *
- * An answer counts when all guesses before it are right. So every pass makes one token certain, and
- * one more for each right guess; they and their log-probabilities are greedy's own, since each was
- * asked for with the very history, bans and penalties greedy would have had. */
+ * An answer counts when all guesses before it are right. So every pass makes one token certain,
+ * and one more for each right guess. These tokens and their log-probabilities are greedy's own:
+ * each was asked for with exactly the history, bans and penalties that greedy would have had. */
 #ifndef PK_DECODE_JACOBI_WINDOW_H
 #define PK_DECODE_JACOBI_WINDOW_H
 #include "decode/chain.h"
@@ -19,9 +19,10 @@ typedef struct pk_window {
     int32_t      *history;      /* (max_length + 1) start symbol, certain tokens, guesses */
     int32_t       n;            /* certain tokens, prefix included */
     int32_t       width, asked; /* most asks in a pass, the prefix apart; those in flight */
-    int32_t      *said, n_said; /* (width) what the model said beyond its first wrong guess */
-    bool          ended;        /* the output is whole: end symbol, longest, or nothing allowed */
-    bool          stuck;        /* the last of these */
+    int32_t      *predicted;    /* (width) the model's answers behind its first wrong guess */
+    int32_t       n_predicted;
+    bool          ended; /* the output is whole: end symbol, longest, or nothing allowed */
+    bool          stuck; /* it ended because nothing was allowed */
 } pk_window;
 
 pk_status pk_window_begin(pk_window *w, const pk_constraint_options *opt, const pk_source *src,
@@ -30,7 +31,7 @@ void      pk_window_end(pk_window *w);   /* may be called at any time, and again
 void      pk_window_again(pk_window *w); /* as after begin; the verdict has to keep an empty row */
 /* guesses there is room for in this pass; -1: the prefix fills it */
 int32_t pk_window_room(const pk_window *w, const pk_pass *pass);
-/* asks about `guesses` tokens that stand behind the certain ones in the history */
+/* asks about the certain tokens and the `guesses` tokens behind them in the history */
 void pk_window_propose(pk_window *w, pk_pass *pass, int32_t guesses);
 /* reads the answers, keeps what is right; returns how many tokens have become certain */
 int32_t pk_window_absorb(pk_window *w, const pk_pass *pass, pk_verdict *verdict);

@@ -15,6 +15,7 @@ const pk_strategy *const pk_strategies[] = {
     NULL,
 };
 
+/* an unknown name: the error names all strategies there are */
 static pk_status refuse(const char *spec, size_t size) {
     pk_buffer known = { 0 };
     for (int i = 0; pk_strategies[i]; i++)
@@ -34,6 +35,7 @@ pk_status pk_strategy_parse(const char *spec, const pk_strategy **out, void **st
         const pk_strategy *s = pk_strategies[i];
         if (strlen(s->name) != size || memcmp(s->name, spec, size) != 0) continue;
         *out = s;
+        /* what follows the colon; without one, no option is set */
         const char *text = spec[size] ? spec + size + 1 : "";
         return pk_options_make(s->options, s->state_size, text, s->name, state);
     }

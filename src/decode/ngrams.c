@@ -1,6 +1,6 @@
-/* ngrams.c - a hash table without chains: one entry a place. Another successor, or other tokens
- * that fall on the same place, vote the entry down and take it over when no votes are left, so that
- * what is frequent stays and the memory is bounded. */
+/* ngrams.c - a hash table without chains: one entry per bucket. Another successor, or other tokens
+ * that hash to the same bucket, take votes away from the entry and replace it when one is left. So
+ * what is frequent stays, and the memory is bounded. */
 #include "decode/ngrams.h"
 
 #include <string.h>
@@ -37,6 +37,8 @@ void pk_ngrams_clear(pk_ngrams *g) {
     pk_rates_begin(&g->rates);
 }
 
+/* multiply and shift, as MurmurHash's last steps; the order is part of it, so 2- and 3-grams
+ * differ */
 static uint32_t hash(const int32_t *token, int32_t order) {
     uint32_t h = (uint32_t)order * 0x9E3779B1u;
     for (int32_t i = 0; i < order; i++) {
@@ -47,9 +49,10 @@ static uint32_t hash(const int32_t *token, int32_t order) {
     return h ^ h >> 13;
 }
 
-/* the upper bits choose the place, all of them tell who is there */
+/* the upper bits choose the bucket; the whole hash is stored to check which n-gram it holds */
 static pk_ngram *bucket(const pk_ngrams *g, uint32_t h) { return &g->entry[h >> (32 - g->bits)]; }
 
+/* token[0 .. order - 1] was followed by token[order] */
 static void vote(pk_ngrams *g, const int32_t *token, int32_t order) {
     const uint32_t h = hash(token, order);
     const int32_t  next = token[order];

@@ -1,8 +1,8 @@
 /* ngrams.h - what a document has output so far, in bounded memory: from the last two or three
  * tokens to the one that came next, and how often each kind of guess has been right.
  *
- * One for each worker; it is not locked. It can make decoding faster or slower, never different:
- * whatever it says is only a guess that the model checks. */
+ * One for each worker; it is not locked. It can make decoding faster or slower, but never changes
+ * the output: whatever it suggests is only a guess that the model checks. */
 #ifndef PK_DECODE_NGRAMS_H
 #define PK_DECODE_NGRAMS_H
 #include <stdint.h>
@@ -11,8 +11,8 @@
 #include "decode/guess_rates.h"
 
 typedef struct pk_ngram {
-    uint32_t check; /* of the tokens before, so that others at the same place are told apart */
-    int32_t  next;
+    uint32_t check; /* hash of the tokens before: tells n-grams of one bucket apart */
+    int32_t  next;  /* the token that came after them */
     int32_t  count; /* votes for `next`; 0: empty */
 } pk_ngram;
 

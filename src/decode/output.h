@@ -1,5 +1,5 @@
-/* output.h - one hypothesis being written: tokens, their log-probabilities, where each looked.
- * All room is taken at the start; adding cannot fail. */
+/* output.h - one hypothesis being written: tokens, their log-probabilities, their attention to the
+ * source. All room is taken at the start; adding cannot fail. */
 #ifndef PK_DECODE_OUTPUT_H
 #define PK_DECODE_OUTPUT_H
 #include "decode/strategy.h"

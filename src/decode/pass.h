@@ -19,15 +19,15 @@ typedef struct pk_ask {
     int32_t token;         /* input token id, or PK_NO_TOKEN */
     int32_t pos;           /* target position; always explicit */
     int32_t parent;        /* 0: follows the row's history; i > 0: follows ask i;
-                              -n: follows the history but for its last n tokens */
-    int32_t block;         /* 0: sees what it follows. Else: asks that stand one behind the other with the same
-                              row and block are a chain in which each sees all of the others too */
-    int32_t top_k;         /* how many of the best next tokens to tell; 0: only remember it */
-    bool    logp;          /* tell log-probabilities (costs a sum over the vocabulary) */
-    bool    attention;     /* tell where it looked in the source */
-    const int32_t *ban;    /* next tokens not to tell among the best; valid until absorb() returns */
+                              -n: follows the history without its last n tokens */
+    int32_t block;         /* 0: sees what it follows. Else: neighbouring asks with the same row and
+                              block form a chain: each of them sees all the others too */
+    int32_t top_k;         /* how many of the best next tokens to return; 0: only store the token */
+    bool    logp;          /* return log-probabilities (costs a sum over the vocabulary) */
+    bool    attention;     /* return its attention to the source */
+    const int32_t *ban;    /* never among the best next tokens; valid until absorb() returns */
     int32_t        n_ban;
-    const int32_t *target; /* next tokens whose log-probabilities to tell */
+    const int32_t *target; /* next tokens whose log-probabilities to return */
     int32_t        n_target;
     int32_t        follow; /* > 1: the best token is fed in turn, and so on, for so many steps in all or
                               until the end symbol; bans stay the same. Only where pass->follow allows */
@@ -43,7 +43,7 @@ typedef struct pk_answer {
     const float        *target_logp;    /* n_target of them */
     float               log_sum;        /* with logp: logit = logp + log_sum */
     const float        *attention;      /* (source length) probabilities, or NULL */
-    const pk_candidate *found;          /* n_found tokens, when it followed (then top is not told); */
+    const pk_candidate *found;          /* n_found tokens, when it followed (top is not set then); */
     int32_t             n_found;        /*   all but the last were fed. Keeping the ask keeps those */
 } pk_answer;
 
@@ -54,11 +54,13 @@ typedef struct pk_pass {
     int32_t    n_cost;     /* cost[w]: what w asks of this sentence cost, one ask costing 1, at the */
     const float *cost;     /*   present load; w = 0 .. n_cost - 1; NULL: nothing is known */
     int32_t    follow;     /* most steps an ask that is alone in its pass may follow; 0: none */
-    bool       probe;      /* finds out what the method presumes: not one of its own passes */
+    bool       probe;      /* finds out what the method takes as known; not one of its passes */
 } pk_pass;
 
-/* Which histories to carry on with. A history is the path from the start to one token, so one token
- * names it: keeping an ask keeps all it stood on. A kept token without its ancestors cannot be said. */
+/* Which histories go on after a pass. A history is the path from the start to one token, so its
+ * last token (the tip) names it: keeping an ask keeps all tokens before it. There is no way to
+ * keep a token without its ancestors. A tip is an ask (> 0), an old row r (-1 - r) or the empty
+ * history (0). */
 typedef struct pk_verdict {
     int32_t n_rows, room, *tip;
     bool    done;

@@ -1,6 +1,7 @@
-/* score.c - how probable is a given output? One pass: a chain of asks, each with the next token as
- * its target. Gives the log-probability of every forced token (the end symbol is one of them, when
- * the caller put it there) and their sum. Tokens that are no part of the text count as certain. */
+/* score.c - how probable is a given output? A chain of asks, in one pass where it fits; the
+ * target of each is the next given token. Gives the log-probability of every forced token (the
+ * end symbol is one of them, when the caller put it there) and their sum. Tokens that are no
+ * part of the text count as certain. */
 #include "base/memory.h"
 #include "decode/chain.h"
 

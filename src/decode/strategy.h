@@ -19,7 +19,7 @@
 typedef struct pk_conventions {
     int32_t        vocab;                       /* target vocabulary size */
     int32_t        start, eos, unk;             /* start and unk may be PK_NO_TOKEN */
-    int32_t        max_positions;               /* what the model has: an output may not pass it */
+    int32_t        max_positions;               /* positions of the model: no output is longer */
     bool           forced_eos;                  /* at max_length the last token must be eos */
     bool           renormalise;                 /* log-probabilities leave banned tokens out */
     const int32_t *suppressed;                  /* never output: the session adds them to all bans */

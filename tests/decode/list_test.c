@@ -111,13 +111,13 @@ static void test_stops(void **unused) {
     (void)unused;
     const pk_beam_rules *hf = pk_beam_rules_of(PK_BEAM_HF), *ct2 = pk_beam_rules_of(PK_BEAM_CT2);
     const pk_beam_rules *fairseq = pk_beam_rules_of(PK_BEAM_FAIRSEQ);
-    pk_beam_standing     now = { .size = 3,
+    pk_beam_progress     now = { .size = 3,
                                  .n_best = 2,
                                  .n_finished = 2,
                                  .n_ended = 2,
                                  .length = 5,
                                  .longest = 10,
-                                 .best_running = -10,
+                                 .best_unfinished = -10,
                                  .worst_finished = -1.5f,
                                  .length_penalty = 1,
                                  .patience = 1 };
