@@ -1,13 +1,13 @@
 /* backend.h - all a device must provide. A backend is one folder that fills one of these.
  *
- * Ops run in order on the backend's own queue and return nothing. The first failure sticks,
- * later ops do nothing, and status() tells. Shapes were checked by tensor/ops.c, so a backend may
- * trust them. Batches are ragged: rows of tokens end to end. There is no padding, there are no
- * masks.
+ * Ops are computed in order on the backend's own queue and return nothing. The first failure
+ * sticks: later ops do nothing, and status() returns it. Shapes were checked by tensor/ops.c, so
+ * a backend may trust them. Batches are ragged: rows of tokens end to end. There is no padding,
+ * there are no masks.
  *
- * The law of exactness: the numbers of a row never depend on how many rows share the op, nor on the
- * number of threads. So every sum over cols, keys or vocabulary has one order, fixed by its length.
- */
+ * The law of exactness: the numbers of a row never depend on how many rows share the op, nor on
+ * the number of threads. So every sum over cols, keys or vocabulary has one order, fixed by its
+ * length. */
 #ifndef PK_TENSOR_BACKEND_H
 #define PK_TENSOR_BACKEND_H
 /* aligned by hand, to be read as tables */
@@ -60,8 +60,8 @@ typedef struct pk_after {
     pk_tensor        residual;                  /* added; may be the same memory as the output */
     const pk_weight *gain, *shift;              /* with a gain, each row is normalised, see norm */
     float            epsilon;
-    pk_tensor        pool;                      /* with data, columns from `from` on are also placed */
-    const int32_t   *slot;                      /*   in pool[slot[i]], see place */
+    pk_tensor        pool;                      /* with data, columns from `from` on are also stored */
+    const int32_t   *slot;                      /*   in pool[slot[i]], see scatter */
     int32_t          from;
 } pk_after;
 
@@ -94,20 +94,21 @@ typedef struct pk_answering {
     float             *target_score;            /* parallel to tokens */
 } pk_answering;
 
-/* Rows that follow their own best tokens: each feeds what it found, until it finds eos or its steps are
- * used up; then it is at rest and changes no more. `index[first + count]` is the slot of its next token. */
+/* Rows that follow their own best tokens: each step feeds the token that the last step found,
+ * until it is eos or the steps are used up. Then the row is finished and changes no more.
+ * `index[first + count]` is the slot of its next token. */
 typedef struct pk_following {
     int32_t          n, eos;
     int32_t         *token, *pos, *slot, *count;    /* (n) the pass's own arrays, moved on in place */
     const int32_t   *first, *index;
-    int32_t         *left;                          /* (n) steps it may still take; 0: at rest */
+    int32_t         *left;                          /* (n) steps it may still take; 0: finished */
     const pk_scored *top;                           /* (n, top_stride) question i is about row i */
     int32_t          top_stride;
     const float     *log_sum;                       /* (n), or NULL: taken from the scores */
     int32_t         *n_found;                       /* (n) */
     pk_scored       *found;                         /* (n, found_stride) the tokens it found */
     int32_t          found_stride;
-    int32_t         *live;                          /* how many are not at rest */
+    int32_t         *live;                          /* how many rows are not finished */
 } pk_following;
 
 /* What a session will ask for at most, so that a backend can take its scratch memory beforehand. */
@@ -123,35 +124,39 @@ typedef struct pk_backend {
     void       *self;
     pk_dtype    activations;                                /* type of the tensors between ops */
     bool        remote;                                     /* its memory is not the host's */
-    int32_t     follow;                                     /* steps it likes to take on its own; 0: none */
-    int32_t     encode;                                     /* source tokens it likes to read at once */
+    int32_t     follow;                                     /* most steps worth taking on its own; 0: none */
+    int32_t     encode;                                     /* source tokens worth encoding at once */
     void      (*close)  (void *self);
-    pk_status (*status) (void *self);                       /* waits; first failure since the last call */
+    pk_status (*status) (void *self);                       /* waits for all ops; first failure since the last call */
     pk_status (*reserve)(void *self, const pk_limits *max); /* scratch for ops up to these sizes */
     void      (*limit)  (void *self, int32_t threads);      /* use no more threads than these from now on */
     int32_t   (*padded_rows)(void *self, int32_t rows);         /* rows that a pass of so many is filled up to */
 
-    /* Memory of the device, zeroed. A mirror is memory of ours for some of it, which the device copies from
-     * and to quickly: on the host it is that memory itself, and put and get between the two do nothing. put
-     * and get are in order with the ops; what get brings is there after status(). give() takes what take()
-     * gave, or NULL; a remote device may keep it until it is closed, and keeps mirrors as long. */
+    /* Memory of the device, zeroed. A mirror is host memory for a block of the device, from and
+     * to which copies are fast. On the host it is that block itself, and put and get between the
+     * two do nothing. put and get are in order with the ops; what get fetches is there after
+     * status(). give() takes back what take() gave, or NULL; a remote device may keep it until
+     * it is closed, and keeps mirrors as long. */
     pk_status (*take)   (void *self, size_t bytes, void **out);
     pk_status (*mirror) (void *self, void *there, size_t bytes, void **out);
     void      (*give)   (void *self, void *memory);
-    /* Who opens something large does it twice: on a stand-in, which only counts (take, adopt and reserve
-     * take nothing of the device, put does nothing, ops must not be called), and then here, after expect()
-     * has taken in one piece what was counted. All three are NULL where memory need not be in one piece. */
+    /* Something large is opened twice. First on a dry run of the device, which only counts
+     * bytes: take, adopt and reserve take nothing, put does nothing, ops must not be called.
+     * Then here, after expect() has taken all counted bytes in one piece. All three are NULL
+     * where memory need not be in one piece. */
     uint64_t  (*held)   (void *self);                       /* bytes of the device taken so far */
     pk_status (*dry_run)(void *self, struct pk_backend *out);
     pk_status (*expect) (void *self, const struct pk_backend *dry_run);
     void      (*put)    (void *self, void *to, const void *from, size_t bytes);
     void      (*get)    (void *self, void *to, const void *from, size_t bytes);
-    /* the weight as the device likes it: a copy that lives until close, or on the host the very same */
+    /* the weight in the device's layout: a copy that lives until close; on the host the weight
+     * itself */
     pk_status (*adopt)  (void *self, const pk_weight *host, pk_weight *out);
 
-    /* Runs the ops that the body calls: over and over, until *live is 0 after a step, as it must be after
-     * `steps` at most (live: a number on the device; NULL: once). The same key promises the same ops on the same memory,
-     * so a device may record them the first time and then replay them. */
+    /* Computes the ops that the body calls, again and again until *live is 0 after a step; that
+     * must happen after `steps` at most (live: a number on the device; NULL: once). The same key
+     * promises the same ops on the same memory, so a device may record them the first time and
+     * then replay them. */
     void (*repeat)(void *self, uint64_t key, int32_t steps, const int32_t *live, void (*body)(void *context),
                    void *context);
 

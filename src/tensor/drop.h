@@ -1,8 +1,8 @@
 /* drop.h - dropout without memory: whether element i of op k survives is a function of (k, i).
  *
- * A pk_drop names the op: its key is mixed from the run's seed, the update, the part of the update
- * and the op's place on the tape, so the backward pass asks the same question again and gets the
- * same answer, on any device, with any number of threads, and after a restart. One 64-bit mix
+ * A pk_drop names the op: its key is mixed from the training's seed, the update, the part of the
+ * update and the op's position on the tape. So the backward pass drops the same elements as the
+ * forward pass, on any device, with any number of threads, and after a restart. One 64-bit mix
  * decides four neighbouring elements. */
 #ifndef PK_TENSOR_DROP_H
 #define PK_TENSOR_DROP_H
@@ -21,7 +21,7 @@ PK_ANYWHERE uint64_t pk_drop_bits(uint64_t key, uint64_t quad) {
     return pk_mix(key + quad * PK_GOLDEN);
 }
 
-/* an element lives when its 16 bits are not below this */
+/* an element survives when its 16 bits are not below this */
 PK_ANYWHERE uint32_t pk_drop_threshold(float rate) { return (uint32_t)(rate * 65536.0f + 0.5f); }
 
 /* what element i is multiplied with: 0, or 1 / (1 - rate) */

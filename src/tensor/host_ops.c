@@ -45,6 +45,8 @@ void pk_host_repeat(void *self, uint64_t key, int32_t steps, const int32_t *live
     for (int32_t i = 1; live && i<steps && * live> 0; i++) body(context);
 }
 
+/* records the best token of row i and, unless it is the last, makes it the input of the next
+ * step */
 static void advance_row(const pk_following *f, int32_t i) {
     pk_scored next = f->top[(size_t)i * (size_t)f->top_stride];
     if (f->log_sum) next.score -= f->log_sum[i];

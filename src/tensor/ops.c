@@ -64,17 +64,18 @@ pk_tensor pk_embed(pk_run *r, const pk_weight *table, const int32_t *token, floa
     return out;
 }
 
+/* checks all shapes, those of bias, residual, gain and pool too */
 static void linear(pk_run *r, pk_tensor out, pk_tensor x, const pk_weight *w,
                    const pk_after *after) {
     pk_after what = *after;
     if (what.bias && !what.bias->data) what.bias = NULL; /* the network has none */
-    const bool placed = !what.pool.data || what.pool.cols == out.cols - what.from;
+    const bool stored = !what.pool.data || what.pool.cols == out.cols - what.from;
     const bool added = (!what.bias || what.bias->cols == out.cols) &&
                        (!what.residual.data ||
                         (what.residual.rows == out.rows && what.residual.cols == out.cols)) &&
                        (!what.gain || what.gain->cols == out.cols);
     if (pk_run_fits(
-            r, x.cols == w->cols && out.cols == w->rows && out.rows == x.rows && placed && added,
+            r, x.cols == w->cols && out.cols == w->rows && out.rows == x.rows && stored && added,
             "linear"))
         r->on->linear(r->on->self, out, x, w, &what);
 }
@@ -88,7 +89,7 @@ pk_tensor pk_linear(pk_run *r, pk_tensor x, const pk_weight *w, const pk_after *
 
 pk_tensor pk_linear_over(pk_run *r, pk_tensor x, const pk_weight *w, const pk_after *after) {
     if (r->tape) return pk_tape_linear(r, x, w, after);
-    assert(after->residual.data || r->status != PK_OK); /* it is the output */
+    assert(after->residual.data || r->status != PK_OK); /* the output needs its memory */
     linear(r, after->residual, x, w, after);
     return after->residual;
 }

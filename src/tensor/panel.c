@@ -1,8 +1,8 @@
 /* panel.c - packs matrices into panels, reads single weights, converts 16-bit floats.
  *
- * Given row-major floats, gives the layout of panel.h. Nothing here is on a fast path except
- * packing, which runs once per model. Rows are packed independently, so a matrix may arrive in
- * pieces; the padding is not written, so the block must be zeroed when it is taken (pk_memory_take
+ * Row-major floats become the layout of panel.h. Nothing here needs to be fast except packing,
+ * which happens once per model. Rows are packed independently, so a matrix may arrive in pieces.
+ * The padding is not written, so the block must be zeroed when it is taken (pk_memory_take
  * does). */
 #include "tensor/panel.h"
 
@@ -35,9 +35,10 @@ float pk_bf16_to_f32(uint16_t h) { return float_of((uint32_t)h << 16); }
 
 float pk_f16_to_f32(uint16_t h) {
     const uint32_t sign = (uint32_t)(h & 0x8000u) << 16, body = h & 0x7fffu;
+    /* infinity and NaN */
     if (body >= 0x7c00u) return float_of(sign | 0x7f800000u | (body & 0x3ffu) << 13);
-    /* moving the bits scales by 2^-112, exactly undone by one product; subnormals come out normal
-     */
+    /* Moving the bits scales by 2^-112 (the exponents are biased by 15 and 127). One product undoes
+     * that exactly, and makes subnormal numbers normal. */
     return float_of(sign | bits_of(float_of(body << 13) * 0x1p112f));
 }
 
@@ -49,7 +50,7 @@ uint16_t pk_f32_to_f16(float f) {
         /* subnormal: adding 0.5 leaves the count of 2^-24 steps in the low bits, rounded to even */
         return (uint16_t)(sign | (bits_of(float_of(body) + 0.5f) - 0x3f000000u));
     }
-    const uint32_t odd = body >> 13 & 1;
+    const uint32_t odd = body >> 13 & 1; /* ties go to the even neighbour */
     return (uint16_t)(sign | (body - 0x38000000u + 0xfffu + odd) >> 13);
 }
 
@@ -61,12 +62,14 @@ float pk_weight_get(const pk_weight *w, int32_t row, int32_t col) {
     return (float)((const int8_t *)w->data)[at] * w->scale[row];
 }
 
+/* the largest magnitude */
 static float largest(const float *x, int32_t n) {
     float most = 0;
     for (int32_t i = 0; i < n; i++) most = fmaxf(most, fabsf(x[i]));
     return most;
 }
 
+/* one row with a scale of its own: its largest magnitude becomes 127 */
 static void pack_row_i8(int8_t *out, float *scale, int32_t cols, int32_t row, const float *x) {
     scale[row] = largest(x, cols) / 127.0f;
     for (int32_t col = 0; col < cols; col++) {
@@ -77,6 +80,7 @@ static void pack_row_i8(int8_t *out, float *scale, int32_t cols, int32_t row, co
     }
 }
 
+/* F32 and F16: neighbouring columns of a row lie 16 elements apart */
 static void pack_row(void *out, int32_t cols, pk_dtype type, int32_t row, const float *x) {
     size_t at = pk_panel_index(cols, type, row, 0);
     for (int32_t col = 0; col < cols; col++, at += PK_PANEL) {

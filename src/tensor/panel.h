@@ -1,7 +1,7 @@
 /* panel.h - how weight matrices lie in memory and in model files.
  *
- * 16 output rows at a time form a panel; inside it the columns run slowest, so that one vector load
- * brings the same column(s) of 16 outputs, and one sequential sweep reads the whole matrix:
+ * 16 output rows at a time form a panel. Inside it the column is the slowest index, so that one
+ * vector load reads the same column(s) of 16 outputs, and one sequential sweep reads the matrix:
  *
  *   F32, F16:  (ceil(rows / 16), cols, 16)
  *   I8:        (ceil(rows / 16), ceil(cols / 4), 16, 4)   four columns side by side: dot products
@@ -28,8 +28,7 @@ static inline size_t pk_panel_index(int32_t cols, pk_dtype type, int32_t row, in
     return ((panel * quads + (size_t)col / PK_QUAD) * PK_PANEL + lane) * PK_QUAD +
            (size_t)col % PK_QUAD;
 }
-/* one weight as a float, whatever its type; slow and plain: for `ref`, for tests, for conversions
- */
+/* one weight as a float, whatever its type; slow: for `ref`, for tests, for conversions */
 float pk_weight_get(const pk_weight *w, int32_t row, int32_t col);
 
 /* Packs rows [first_row, first_row + n) of a matrix from row-major floats. For I8 also writes

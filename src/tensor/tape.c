@@ -1,10 +1,10 @@
 /* tape.c - records of a forward pass, and the walk back over them.
  *
- * Every value has a node: the tensor as it was computed, and its gradient once somebody has written
- * to it. Views (columns) carry the node of the whole, so the gradient of a view is the same view of
- * the gradient. The first to write a gradient sets it, later ones add. When a record has been
- * walked over, nobody needs its output's gradient any more: that memory serves the next of its
- * size. */
+ * Every value has a node: the tensor as it was computed, and its gradient once one was written.
+ * Views (columns) carry the node of the whole, so the gradient of a view is the same view of the
+ * gradient. The first op that writes a gradient sets it, later ones add to it. When a record has
+ * been walked over, the gradient of its output is not needed any more: its memory is used for
+ * the next gradient of the same size. */
 #include "tensor/tape.h"
 
 #include <assert.h>
@@ -120,7 +120,7 @@ static void name_value(pk_run *r, pk_tensor *value) {
 
 /* ---- gradients ---- */
 
-/* room for a gradient: memory that served another of that size, or fresh */
+/* memory for a gradient: that of a finished one of the same size, or new memory */
 static void *take_gradient(pk_run *r, size_t bytes) {
     pk_tape *t = r->tape;
     for (size_t i = t->n_spare; i-- > 0;) {
@@ -150,7 +150,7 @@ static pk_tensor gradient(pk_run *r, pk_tensor of, bool *add) {
     return of;
 }
 
-/* what was learned about the output of a record is not needed any more */
+/* the gradient of a record's output is not needed any more: its memory can be used again */
 static void give_gradient(pk_run *r, pk_tensor out) {
     pk_tape *t = r->tape;
     node    *n = &t->node[out.node];
@@ -160,8 +160,8 @@ static void give_gradient(pk_run *r, pk_tensor out) {
     n->grad.data = NULL;
 }
 
-/* where a weight lies among those that learn; false: it is a constant */
-static bool place_of(const pk_tape *t, const pk_weight *w, size_t *first) {
+/* the offset of a weight among those that learn, in numbers; false: it is a constant */
+static bool offset_of(const pk_tape *t, const pk_weight *w, size_t *first) {
     if (!w || !w->data) return false;
     const uintptr_t at = (uintptr_t)w->data, base = (uintptr_t)t->learned.weights;
     *first = (at - base) / pk_dtype_bytes(t->learned.type);
@@ -170,20 +170,23 @@ static bool place_of(const pk_tape *t, const pk_weight *w, size_t *first) {
 
 static float *weight_gradient(const pk_tape *t, const pk_weight *w) {
     size_t first;
-    return place_of(t, w, &first) ? t->learned.grad + first : NULL;
+    return offset_of(t, w, &first) ? t->learned.grad + first : NULL;
 }
 
 /* ---- forwards ---- */
 
+/* whether backend ops are called: not in a dry run, not after a failure */
 static bool live(const pk_run *r) { return r->status == PK_OK && !r->tape->dry; }
 
+/* weights_end rises from record to record. So once the walk back is past record i, gradients from
+ * record i - 1's weights_end on are final. */
 static void add_record(pk_run *r, record what) {
     pk_tape *t = r->tape;
     if (!grow(r, (void **)&t->record, t->n_records, &t->record_room, sizeof *t->record)) return;
     const pk_weight *const weights[] = { what.w, what.bias };
     what.weights_end = t->n_records ? t->record[t->n_records - 1].weights_end : 0;
     for (size_t i = 0, first; i < 2; i++) {
-        if (!place_of(t, weights[i], &first)) continue;
+        if (!offset_of(t, weights[i], &first)) continue;
         const size_t end = first + (size_t)weights[i]->rows * (size_t)weights[i]->cols;
         if (end > what.weights_end) what.weights_end = end;
     }
@@ -232,7 +235,7 @@ static pk_tensor activate(pk_run *r, pk_tensor x, pk_act act) {
     return out;
 }
 
-/* The sum takes x's place: nothing needs x itself on the way back. */
+/* The sum overwrites x: the backward pass does not need x itself. */
 static pk_tensor add_norm(pk_run *r, pk_tensor x, const pk_after *after) {
     const pk_drop drop = drop_at(r->tape, r->tape->dropout.residual);
     pk_tensor     sum = x, out = x;
@@ -271,7 +274,7 @@ pk_tensor pk_tape_norm(pk_run *r, pk_tensor x, const pk_weight *gain, const pk_w
 }
 
 pk_tensor pk_tape_linear(pk_run *r, pk_tensor x, const pk_weight *w, const pk_after *after) {
-    pk_run_fits(r, !after->pool.data, "placing while training");
+    pk_run_fits(r, !after->pool.data, "storing into a pool while training");
     pk_tensor out = product(r, x, w, after->bias);
     if (after->act != PK_LINEAR) out = activate(r, out, after->act);
     if (after->residual.data) return add_norm(r, out, after);
@@ -361,7 +364,8 @@ static void norm_back(pk_run *r, const record *i, pk_tensor d_out) {
                                 weight_gradient(r->tape, i->bias), d_out, i->x, i->w, i->kept);
 }
 
-/* Queries, keys and values may be views of one value, which nobody else has looked at. */
+/* Queries, keys and values may be views of one value (one product computes all three). Then no
+ * other op reads that value: its gradient is set here, never added to. */
 static void attend_back(pk_run *r, const record *i, pk_tensor d_out) {
     bool      add[3];
     pk_tensor d_q = gradient(r, i->x, &add[0]), d_k = gradient(r, i->a, &add[1]),
@@ -377,9 +381,9 @@ static void walk_back(pk_run *r, const record *i) {
         [EMBED] = embed_back,       [PRODUCT] = product_back, [ACTIVATE] = activate_back,
         [ADD_NORM] = add_norm_back, [NORM] = norm_back,       [ATTEND] = attend_back,
     };
-    if (i->kind == LOSS) return; /* went back at once */
+    if (i->kind == LOSS) return; /* the forward op wrote its gradients already */
     const pk_tensor d_out = r->tape->node[i->out.node].grad;
-    if (!d_out.data) return; /* nobody used it */
+    if (!d_out.data) return; /* the loss does not depend on it */
     back[i->kind](r, i, d_out);
     give_gradient(r, i->out);
 }

@@ -1,9 +1,10 @@
-/* tape.h - what a forward pass notes so that it can be walked backwards.
+/* tape.h - what a forward pass records so that it can be walked backwards.
  *
- * A run with a tape (pk_run.tape) keeps every value, and each op leaves a record: what went in,
- * what came out. pk_tape_backward() walks the records from the last to the first. The network does
- * not know: forward.c is the one definition for translating and for training.
- * A dry run calls no backend op and takes no memory; it tells how much a real one would take. */
+ * A run with a tape (pk_run.tape) keeps every value, and each op leaves a record: its inputs and
+ * its output. pk_tape_backward() walks the records from the last to the first (reverse-mode
+ * automatic differentiation). The network does not know of it: forward.c is the one definition
+ * for translating and for training. A dry run calls no backend op and takes no memory; it only
+ * counts how much a real one would take. */
 #ifndef PK_TENSOR_TAPE_H
 #define PK_TENSOR_TAPE_H
 #include "tensor/ops.h"
@@ -26,8 +27,9 @@ typedef struct pk_tape pk_tape;
 pk_status              pk_tape_open(pk_tape **out);
 void                   pk_tape_close(pk_tape *t); /* accepts NULL */
 
-/* Begins a run that is noted on the tape. key: names this pass among all of the training. dropout
- * NULL: none. dry: only count memory (scratch needs no base then; see pk_tape_peak). */
+/* Begins a run that is recorded on the tape. key: names this pass among all of the training, for
+ * dropout. dropout NULL: none. dry: only count memory (scratch needs no base then; see
+ * pk_tape_peak). */
 void   pk_tape_begin(pk_tape *t, pk_run *r, const pk_backend *on, pk_arena *scratch,
                      const pk_gradients *learned, const pk_dropout *dropout, uint64_t key, bool dry);
 size_t pk_tape_peak(const pk_tape *t); /* most bytes of scratch that were taken since begin */

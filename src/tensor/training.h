@@ -74,16 +74,17 @@ typedef struct pk_training {
                            float epsilon, float *moments);
     void (*norm_back)     (void *self, pk_tensor d_x, bool add, float *d_gain, float *d_shift, pk_tensor d_out,
                            pk_tensor x, const pk_weight *gain, const float *moments);
-    /* as the op attend, over runs (see->query_segment and so on); dropout on the probabilities. sums: (queries, heads)
-     * floats, log of the sum of exp of the scaled scores. d_q, d_k and d_v are set, rows of no run excepted. */
+    /* as the op attend, over segments (see->query_segment and so on); dropout on the
+     * probabilities. sums: (queries, heads) floats, log of the sum of exp of the scaled scores.
+     * d_q, d_k and d_v are set, but for rows of no segment. */
     void (*attend)        (void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
                            const pk_attention *see, pk_drop drop, float *sums);
     void (*attend_back)   (void *self, pk_tensor d_q, pk_tensor d_k, pk_tensor d_v, pk_tensor d_out, pk_tensor out,
                            pk_tensor q, pk_tensor k, pk_tensor v, const pk_attention *see, pk_drop drop,
                            const float *sums);
-    /* Logits = hidden table^T + bias, softmax, loss, and at once the gradients of `loss` as summed: d_hidden (set;
-     * zero in rows nobody asks about), d_table, d_bias. best: (n) tokens the model would have said, or NULL.
-     * work: memory for loss_bytes() of the backend. */
+    /* Logits = hidden table^T + bias, softmax, loss, and at once the gradients of `loss` as
+     * summed: d_hidden (set; zero in rows without a question), d_table, d_bias. best: (n) the
+     * model's most probable tokens, or NULL. work: memory for loss_bytes() of the backend. */
     void (*loss)          (void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                            const pk_lesson_questions *q, pk_loss_sums *sums, int32_t *best, pk_tensor d_hidden,
                            float *d_table, float *d_bias, void *work);
@@ -98,13 +99,14 @@ typedef struct pk_training {
     void (*round_weights) (void *self, void *weights, const float *master, size_t n);
     /* scratch for ops of so many rows and columns of x, out or w, whichever is most; before the first op */
     pk_status (*reserve)  (void *self, int32_t rows, int32_t cols, int32_t longest_segment);
-    /* Marks (0 to PK_EVENTS - 1) a place in the queue of ops, and waits until all before it is done; so the host can
-     * prepare what comes next. NULL: only status() waits. */
+    /* Events (0 to PK_EVENTS - 1) in the queue of ops. wait_event waits until all ops before the
+     * event are done, so that the host can prepare the next batch meanwhile. NULL: only status()
+     * waits. */
     void (*record_event)  (void *self, int32_t which);
     void (*wait_event)    (void *self, int32_t which);
-    /* Devices that sum among themselves, one rank each; NULL: this one cannot. Rank 0's id must reach all others, then
-     * all link at once. sum_linked begins to sum n numbers over all ranks, in place, beside the ops that follow;
-     * ops after wait_linked see the sums. */
+    /* Devices that sum among themselves, one rank each; NULL: this one cannot. All ranks must
+     * get rank 0's id, then all link at once. sum_linked begins to sum n numbers over all ranks,
+     * in place, beside the ops that follow; ops after wait_linked see the sums. */
     pk_status (*link_id)  (void *self, unsigned char id[PK_LINK_BYTES]);
     pk_status (*link)     (void *self, int32_t n, int32_t rank, const unsigned char id[PK_LINK_BYTES]);
     void (*sum_linked)    (void *self, float *x, size_t n);
