@@ -1,7 +1,10 @@
 /* encoding.c - sentences come in: through the encoder, into rows of the source pools.
  *
- * Its arrays are its own, so that a pass which waits for its verdict is left alone. As in a pass,
- * where they begin depends only on how many rows there are. */
+ * A row is one source token. The encoder computes all rows of a call together; each token sees
+ * the tokens of its own sentence. Keys and values of the decoder's cross attention are then
+ * stored in rows of the source pools. The arrays are not those of a pass, so a pass that waits
+ * for its verdict is not disturbed. As in a pass, where they begin depends only on how many rows
+ * there are. */
 #include <string.h>
 
 #include "session/session_parts.h"
@@ -23,8 +26,8 @@ pk_status pk_session_open_encoding(pk_session *s) {
 
 void pk_session_close_encoding(pk_session *s) { pk_mirror_close(s->on, &s->encoding.up); }
 
-/* Places the arrays for n tokens; rows beyond them are no tokens, see nothing, and are remembered
- * where nobody looks. */
+/* Lays out the arrays for n tokens. Rows beyond them only fill up: no token, nothing to see, and
+ * their keys and values go to a row of the pools that is never read. */
 static void lay_out(pk_session *s, int32_t n) {
     session_encoding *e = &s->encoding;
     int32_t **const   arrays[N_ARRAYS] = { &e->token, &e->pos, &e->slot, &e->first, &e->count };
@@ -59,6 +62,7 @@ typedef struct encoding {
     pk_tensor   states; /* (rows, D) */
 } encoding;
 
+/* the encoder states of one network, (rows, D) */
 static void encode_rows(encoding *e, const pk_network *net) {
     const session_encoding *a = &e->s->encoding;
     const pk_attention      see = { .heads = net->config.encoder_heads,
@@ -69,6 +73,7 @@ static void encode_rows(encoding *e, const pk_network *net) {
                           pk_mirror_device(&a->up, a->pos), a->rows, &see);
 }
 
+/* all ops of one encoding, which a device may record: every member encodes and fills its pools */
 static void encode_and_remember(void *context) {
     encoding               *e = context;
     const pk_session       *s = e->s;
@@ -95,6 +100,7 @@ static pk_status check_room(const pk_session *s, const pk_sentence_tokens *sourc
     return PK_OK;
 }
 
+/* a sentence begins with one row, whose history is empty */
 static void admit(pk_session *s, int32_t id, int32_t n_source) {
     session_sentence *e = &s->sentence[id];
     e->n_source = n_source;
@@ -104,7 +110,7 @@ static void admit(pk_session *s, int32_t id, int32_t n_source) {
     for (int32_t j = 0; j < n_source; j++) e->source[j] = s->free_source[--s->n_free_source];
 }
 
-/* gives each sentence its name and its rows of the source pools, and notes those in slot[] */
+/* gives each sentence its number and its rows of the source pools, and writes those into slot[] */
 static void admit_all(pk_session *s, const pk_sentence_tokens *source, int32_t n,
                       int32_t *sentence) {
     int32_t at = 0;

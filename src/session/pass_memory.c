@@ -1,9 +1,13 @@
 /* pass_memory.c - the arrays of a pass, on the host and on the device.
  *
- * All that a pass sends lies in one block, all that comes back in another, so that a pass costs one
- * small upload and one small download. Where an array begins depends only on how many rows and
- * questions the pass is filled up to: passes of the same shape find their arrays at the same
- * addresses, and a device can replay what it recorded. */
+ * All that a pass sends lies in one block, all that comes back in another, so that a pass costs
+ * one small upload and one small download (R rows, Q questions, both filled up):
+ *
+ *   up:    nine arrays of R numbers | live | Q questions | lists of tokens | lists of visible slots
+ *   down:  (Q, top_k) best | (members, Q) log sums | target scores | found | (R, source) attention
+ *
+ * Where an array begins depends only on R and Q. So passes of the same shape find their arrays
+ * at the same addresses, and a device can replay the ops that it recorded. */
 #include <string.h>
 
 #include "session/session_parts.h"
@@ -30,6 +34,8 @@ static void *carve(char *base, size_t *used, size_t bytes) {
     return at;
 }
 
+/* sets the pointers to all arrays that are sent; the lists are last, since only they vary in
+ * length */
 static void lay_out_up(pk_session *s, char *base, int32_t rows, int32_t questions) {
     int32_t **const arrays[] = { &s->token,       &s->pos,         &s->slot, &s->first,  &s->count,
                                  &s->cross_first, &s->cross_count, &s->left, &s->n_found };
@@ -43,12 +49,13 @@ static void lay_out_up(pk_session *s, char *base, int32_t rows, int32_t question
     s->list = carve(base, &s->up_used, 0);
 }
 
+/* sets the pointers to all arrays that come back; returns their bytes */
 static size_t lay_out_down(pk_session *s, char *base, int32_t rows, int32_t questions) {
     size_t used = 0;
     s->top = carve(base, &used, (size_t)questions * (size_t)s->max.top_k * sizeof *s->top);
     s->log_sum = carve(base, &used, (size_t)s->n_members * (size_t)questions * sizeof *s->log_sum);
     s->target_score = carve(base, &used, (size_t)s->max.listed * sizeof *s->target_score);
-    /* an ask that follows is alone in its sentence */
+    /* an ask that follows is the only ask of its sentence, so sentences bound their number */
     const int32_t sentences = s->on->padded_rows(s->on->self, s->max.sentences);
     const int32_t following = rows < sentences ? rows : sentences;
     s->found = carve(base, &used, (size_t)following * (size_t)s->max.path * sizeof *s->found);
@@ -57,7 +64,8 @@ static size_t lay_out_down(pk_session *s, char *base, int32_t rows, int32_t ques
     return used;
 }
 
-/* a row that asks for nothing: no token, no key to see, and a slot that is nobody's */
+/* a row that only fills up the pass: no token, no key to see; it writes to a slot that is never
+ * read */
 static void fill_row(pk_session *s, int32_t i) {
     s->token[i] = PK_NO_TOKEN;
     s->pos[i] = s->first[i] = s->count[i] = s->cross_first[i] = s->cross_count[i] = s->left[i] = 0;
@@ -91,7 +99,8 @@ pk_status pk_session_open_pass(pk_session *s) {
     PK_TRY(pk_mirror_open(s->on, lay_out_down(s, NULL, asks, asks), &s->down));
     PK_TRY(PK_TAKE(&s->candidate, (size_t)s->max.asks * (size_t)s->max.top_k));
     PK_TRY(PK_TAKE(&s->followed, (size_t)s->max.sentences * (size_t)s->max.path));
-    /* alignment rounds each tensor up; a few tensors are alive at a time */
+    /* each tensor is aligned, which takes some bytes more; only a few tensors are alive at a
+     * time */
     const size_t row = pk_session_scratch(s) * pk_dtype_bytes(s->on->activations);
     s->scratch.size = (size_t)pk_session_most_rows(s) * row + 4096;
     return s->on->take(s->on->self, s->scratch.size, (void **)&s->scratch.base);

@@ -1,9 +1,10 @@
 /* session.h - one worker's decoding state over one network, or several that decode together. Not
  * thread-safe; open one per worker.
  *
- * encode() reads sentences in; run() is a question and changes no history; commit() names the rows
- * to go on with, and what they do not stand on is forgotten. Nothing is rolled back, because
- * nothing is written until it is kept. All memory is taken at open; a pass allocates nothing. */
+ * The life of a sentence: encode() reads it in. Then, again and again, decode() computes a pass
+ * (a question that changes no history) and commit() names the histories to go on with; all other
+ * slots are given back. forget() ends it. Nothing is rolled back, because nothing is part of a
+ * history until it is committed. All memory is taken at open; a pass allocates nothing. */
 #ifndef PK_SESSION_SESSION_H
 #define PK_SESSION_SESSION_H
 /* aligned by hand, to be read as tables */
@@ -41,7 +42,7 @@ void      pk_session_close(pk_session *s);
 pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int32_t n,
                             int32_t *sentence);
 /* Many sentences, one pass: fills the answers. Each sentence in it must be committed, once, or
- * forgotten before the next run. A pass that fails is over, and changed nothing. */
+ * forgotten before the next pass. A pass that fails is over, and changed nothing. */
 pk_status pk_session_decode(pk_session *s, const pk_request *request, int32_t n);
 void      pk_session_commit(pk_session *s, int32_t sentence, const pk_verdict *verdict);
 void      pk_session_forget(pk_session *s, int32_t sentence);
@@ -49,11 +50,11 @@ void      pk_session_forget(pk_session *s, int32_t sentence);
 /* slots that the asks of a request may see at most, to keep a pass within max.visible */
 int64_t pk_session_visible(const pk_session *s, const pk_request *request);
 
-/* what is left of the limits, for those who fill a session */
+/* what is left of the limits, so that a caller knows what fits */
 int32_t pk_session_free_slots(const pk_session *s);
 int32_t pk_session_free_source(const pk_session *s);
 int32_t pk_session_free_sentences(const pk_session *s);
-/* the limits it was opened with, for those who group requests */
+/* the limits it was opened with, so that a caller can group requests */
 const pk_session_limits *pk_session_max(const pk_session *s);
 /* seconds spent per module since open */
 const double *pk_session_seconds(const pk_session *s);

@@ -1,4 +1,12 @@
-/* session_parts.h - the session's inside, shared by its own files only. */
+/* session_parts.h - the session's inside, shared by its own files only.
+ *
+ * One pass, from the asks of a strategy to its answers:
+ *   lowering.c     asks of all sentences -> one row each in flat arrays; a slot per ask
+ *   answering.c    asks that want an answer -> questions for the backend
+ *   pass_memory.c  where these arrays lie: one block goes up, one comes back down
+ *   session.c      decoder, output layer, and the order of all this
+ *   answering.c    logits -> log-probabilities, handed to the strategies
+ * The pass is in flight until every sentence in it has its verdict (commit) or is forgotten. */
 #ifndef PK_SESSION_SESSION_PARTS_H
 #define PK_SESSION_SESSION_PARTS_H
 #include <assert.h>
@@ -15,15 +23,16 @@ typedef struct session_sentence {
     bool     in_flight;         /* it is in a pass that waits for its verdict */
 } session_sentence;
 
-/* A block that host and device both have: we write here, ops read there. On the host the two are
- * one, and sending costs nothing. */
+/* A block that host and device both have: the session writes `here`, ops read `there`. For a
+ * backend on the host the two are the same memory, and sending does nothing. */
 typedef struct session_mirror {
     char  *here, *there;
     size_t bytes;
 } session_mirror;
 
-/* What one call of encode sends. Its arrays are its own, so that a pass may still wait for its
- * verdict: 20 bytes for each of max.encode_tokens, here and there. */
+/* What one call of encode sends. It does not share the arrays of a pass, so that encoding is
+ * possible while a pass waits for its verdict. 20 bytes for each of max.encode_tokens, on host
+ * and device. */
 typedef struct session_encoding {
     session_mirror up;
     int32_t        rows;
@@ -56,13 +65,14 @@ struct pk_session {
     int32_t          *source_index; /* source.here */
     session_encoding  encoding;
 
-    /* The pass in flight. Its arrays lie in `up` as lay_out() put them, filled up to `rows` and
-     * `questions`, which is what the device likes; its answers in `down`. */
+    /* The pass in flight. lay_out() says where its arrays lie in `up` and its answers in `down`.
+     * Rows and questions are filled up to `rows` and `questions`, the sizes the device asks for. */
     session_mirror up, down;
     int32_t        n_in_flight; /* sentences of it that wait for their verdicts */
-    int32_t        n_asks, rows, n_questions, questions, steps;
-    int32_t       *token, *pos, *slot;        /* [row] */
-    int32_t       *first, *count;             /* [row] into list */
+    int32_t        n_asks, rows, n_questions, questions;
+    int32_t        steps;              /* most steps of an ask that follows; 0: none follows */
+    int32_t       *token, *pos, *slot; /* [row] */
+    int32_t       *first, *count;      /* [row] into list */
     int32_t       *cross_first, *cross_count; /* [row] into source_index */
     int32_t       *left, *n_found, *live;     /* [row], [row], one: of those that follow */
     pk_question   *question;                  /* [question] */
@@ -98,15 +108,15 @@ pk_status pk_session_open_pass(pk_session *s);
 void      pk_session_close_pass(pk_session *s);
 pk_status pk_mirror_open(const pk_backend *on, size_t bytes, session_mirror *out);
 void      pk_mirror_close(const pk_backend *on, session_mirror *t);
-/* where the device has what we have here */
+/* the device's address of something in the block */
 static inline void *pk_mirror_device(const session_mirror *t, const void *here) {
     return t->there + ((const char *)here - t->here);
 }
-/* sends the first bytes of what we have written here */
+/* sends the first bytes of the block to the device */
 static inline void pk_mirror_send(const pk_backend *on, const session_mirror *t, size_t bytes) {
     on->put(on->self, t->there, t->here, bytes);
 }
-/* places the arrays for so many rows and questions, and fills the rows beyond n with nothing */
+/* lays out the arrays for n rows and so many questions; rows beyond n compute nothing useful */
 void pk_session_lay_out(pk_session *s, int32_t n, int32_t n_questions);
 
 /* lowering.c: asks -> flat arrays and slots. any_attention: does any ask want its attention? */
@@ -126,8 +136,9 @@ pk_status pk_session_take_steps(pk_session *s, session_sentence *e, const pk_pas
 void      pk_session_following(pk_session *s, pk_following *out);
 /* gives back the slots of steps that were not taken: only `fed` tokens were fed */
 void pk_session_settle(pk_session *s, session_sentence *e, int32_t fed);
-/* What a recording is of: an encoding or a pass, and what a pass has. Keys of different shapes
- * differ: each part has bits of its own, and a session with more than these is refused. */
+/* The key of a recorded graph of ops (see repeat in backend.h): an encoding or a pass, and what the
+ * pass has. Keys of different shapes differ: each part has bits of its own, and a session whose
+ * limits need more bits is refused. */
 enum {
     PK_KEY_ENCODE = 1,
     PK_KEY_DECODE = 2,

@@ -21,6 +21,7 @@ void pk_slots_close(pk_slots *s) {
     *s = (pk_slots){ 0 };
 }
 
+/* the new slot holds the one before it: a path lives as long as its last slot */
 int32_t pk_slots_take(pk_slots *s, int32_t before) {
     if (s->n_free == 0) return PK_NO_SLOT;
     const int32_t slot = s->unused[--s->n_free];
@@ -34,10 +35,11 @@ int32_t pk_slots_take(pk_slots *s, int32_t before) {
 
 void pk_slots_hold(pk_slots *s, int32_t slot) {
     if (slot == PK_NO_SLOT) return;
-    assert(slot >= 0 && slot < s->n && s->holders[slot] > 0); /* nobody holds what was given back */
+    assert(slot >= 0 && slot < s->n && s->holders[slot] > 0); /* it was not given back before */
     s->holders[slot]++;
 }
 
+/* a slot that nothing holds any more gives up its own hold on the slot before it, and so on */
 void pk_slots_drop(pk_slots *s, int32_t slot) {
     assert(slot == PK_NO_SLOT || (slot >= 0 && slot < s->n && s->holders[slot] > 0));
     while (slot != PK_NO_SLOT && --s->holders[slot] == 0) {

@@ -1,8 +1,10 @@
-/* slots.h - the tree of what the decoder remembers.
+/* slots.h - the tree of target tokens whose keys and values the decoder keeps.
  *
- * A slot stands for one target token; each knows the slot before it, so a history is the path to
- * its last slot. A slot lives while somebody holds it: a row that ends there, a slot that follows
- * it, or the pass in flight. Integers only; the keys and values lie in pools indexed by slot. */
+ * A slot is one target token. Each slot knows the slot before it, so a history is the path to
+ * its last slot, and histories with the same beginning share its slots. Slots are counted
+ * references: a slot lives while it is held by a row that ends there, by a slot that follows it,
+ * or by the pass in flight. Only integers are here; the keys and values lie in pools indexed by
+ * slot. */
 #ifndef PK_SESSION_SLOTS_H
 #define PK_SESSION_SLOTS_H
 #include "base/memory.h"
