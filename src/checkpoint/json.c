@@ -31,6 +31,7 @@ pk_status pk_json_open(const char *path, json_t **out) {
     return status;
 }
 
+/* Only what JSON demands is escaped: quotes, backslashes and control characters. UTF-8 passes. */
 void pk_json_add_string(pk_buffer *out, const char *text) {
     pk_buffer_add(out, "\"", 1);
     for (const char *c = text; *c; c++) {
@@ -44,6 +45,7 @@ void pk_json_add_string(pk_buffer *out, const char *text) {
     pk_buffer_add(out, "\"", 1);
 }
 
+/* 9 significant digits are enough to get every 32-bit float back exactly. */
 void pk_json_add_float(pk_buffer *out, float value) {
     char text[32];
     snprintf(text, sizeof text, "%.9g", (double)value);

@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 
+/* bytes of the file, borrowed, not NUL-terminated */
 typedef struct machine_text {
     const char *at;
     size_t      size;
@@ -21,6 +22,7 @@ int pk_pickle_is_text(const pk_pickle_value *v, const char *text) {
 
 /* ---- The bytes ---- */
 
+/* the next n bytes */
 static pk_status take_raw(pk_pickle *p, size_t n, machine_text *out) {
     *out = (machine_text){ 0 };
     if (n > p->size - p->at) PK_FAIL(PK_FORMAT, "pickle ends in the middle (truncated file?)");
@@ -47,6 +49,7 @@ static pk_status take_counted(pk_pickle *p, size_t bytes, machine_text *out) {
     return take_raw(p, (size_t)n, out);
 }
 
+/* up to the next newline, which is skipped: how protocol 2 writes names of globals */
 static pk_status take_line(pk_pickle *p, machine_text *out) {
     const unsigned char *begin = p->data + p->at;
     const size_t         left = p->size - p->at;
@@ -64,6 +67,7 @@ typedef struct known_global {
     int         global;
 } known_global;
 
+/* The whole list of what a pickle may name. PyTorch writes one storage class per number type. */
 static const known_global known[] = {
     { "collections", "OrderedDict", PK_PICKLE_ORDERED_DICT },
     { "torch._utils", "_rebuild_tensor_v2", PK_PICKLE_REBUILD_TENSOR },
@@ -84,6 +88,7 @@ static int same(machine_text text, const char *word) {
     return text.size == strlen(word) && memcmp(text.at, word, text.size) == 0;
 }
 
+/* a name of the list becomes a value; any other name is refused */
 static pk_status push_global(pk_pickle *p, machine_text module, machine_text name) {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (!same(module, known[i].module) || !same(name, known[i].name)) continue;
@@ -98,6 +103,7 @@ static pk_status push_global(pk_pickle *p, machine_text module, machine_text nam
             name.size < 100 ? (int)name.size : most, name.at);
 }
 
+/* GLOBAL: module and name as two lines of text */
 static pk_status read_global(pk_pickle *p) {
     machine_text module, name;
     PK_TRY(take_line(p, &module));
@@ -105,6 +111,7 @@ static pk_status read_global(pk_pickle *p) {
     return push_global(p, module, name);
 }
 
+/* STACK_GLOBAL (protocol 4): module and name are the two top values of the stack */
 static pk_status read_stack_global(pk_pickle *p) {
     pk_pickle_value *name, *module;
     PK_TRY(pk_pickle_pop(p, &name));
@@ -115,7 +122,8 @@ static pk_status read_stack_global(pk_pickle *p) {
                        (machine_text){ name->text, name->size });
 }
 
-/* function(*arguments): notes the arguments under the kind of what it would build */
+/* REDUCE, function(*arguments): nothing is called. The result holds the arguments, and its kind
+ * says what the function would have built. */
 static pk_status reduce(pk_pickle *p) {
     pk_pickle_value *arguments, *function, *result;
     PK_TRY(pk_pickle_pop(p, &arguments));
@@ -146,6 +154,7 @@ static pk_status push_integer(pk_pickle *p, pk_pickle_kind kind, int64_t integer
     return PK_OK;
 }
 
+/* BININT1, BININT2 and BININT: 1, 2 or 4 bytes; only the last has a sign */
 static pk_status push_number(pk_pickle *p, size_t bytes) {
     uint64_t n;
     PK_TRY(take_number(p, bytes, &n));
@@ -169,6 +178,7 @@ static pk_status push_long(pk_pickle *p) {
     return PK_OK;
 }
 
+/* a text in UTF-8 with 1, 4 or 8 bytes of length before it */
 static pk_status push_text(pk_pickle *p, size_t length_bytes) {
     machine_text     raw;
     pk_pickle_value *v;
@@ -179,6 +189,7 @@ static pk_status push_text(pk_pickle *p, size_t length_bytes) {
     return PK_OK;
 }
 
+/* Replaces the top n values, or those above the mark, by a tuple of them. */
 static pk_status push_tuple(pk_pickle *p, size_t n, bool marked) {
     pk_pickle_value *v;
     if (marked) PK_TRY(pk_pickle_above_mark(p, &n));
@@ -188,7 +199,7 @@ static pk_status push_tuple(pk_pickle *p, size_t n, bool marked) {
         if (!p->stack[p->n_stack - 1 - i])
             PK_FAIL(PK_FORMAT, "broken pickle: a mark inside a tuple at byte %zu", p->at);
     PK_TRY(pk_pickle_new(p, PK_PICKLE_TUPLE, &v));
-    p->n_stack--; /* its place is below its items */
+    p->n_stack--; /* the tuple goes where its items began: take it off, push it again */
     PK_TRY(pk_pickle_collect(p, v, n));
     if (marked) p->n_stack--;
     return pk_pickle_push(p, v);
@@ -220,6 +231,7 @@ static pk_status build(pk_pickle *p) {
     return pk_pickle_push(p, object);
 }
 
+/* BINPERSID: a tuple that names a storage. Its numbers lie elsewhere in the file. */
 static pk_status persistent(pk_pickle *p) {
     pk_pickle_value *id, *v;
     PK_TRY(pk_pickle_pop(p, &id));
@@ -231,6 +243,7 @@ static pk_status persistent(pk_pickle *p) {
     return PK_OK;
 }
 
+/* PUT stores the top of the stack under a number, GET pushes what is stored there */
 static pk_status memo(pk_pickle *p, size_t bytes, bool put) {
     uint64_t index;
     PK_TRY(take_number(p, bytes, &index));
@@ -242,6 +255,7 @@ static pk_status skip(pk_pickle *p, size_t n) {
     return take_raw(p, n, &ignored);
 }
 
+/* BINFLOAT: 8 bytes. No tensor's description has a float that matters. */
 static pk_status push_float(pk_pickle *p) {
     PK_TRY(skip(p, 8));
     return push_integer(p, PK_PICKLE_FLOAT, 0);

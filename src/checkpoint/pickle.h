@@ -1,7 +1,7 @@
 /* pickle.h - a machine that reads pickles of tensors, and only those. It never executes anything.
  *
  * It knows the opcodes a state dict needs and builds plain values; the only callables are the few
- * listed in pickle.c, and "calling" them just notes the arguments. Work and memory are bounded by
+ * listed in pickle.c, and "calling" them only records the arguments. Work and memory are bounded by
  * the size of the file and by hard limits, so that a hostile pickle ends in an error, and soon. */
 #ifndef PK_CHECKPOINT_PICKLE_H
 #define PK_CHECKPOINT_PICKLE_H
@@ -19,7 +19,7 @@ typedef enum pk_pickle_kind {
     PK_PICKLE_LIST,
     PK_PICKLE_DICT,     /* items: key, value, key, value ... */
     PK_PICKLE_GLOBAL,   /* integer: enum pk_pickle_global */
-    PK_PICKLE_STORAGE,  /* items: of the persistent id */
+    PK_PICKLE_STORAGE,  /* items: of the persistent id: 'storage', type, key, device, elements */
     PK_PICKLE_TENSOR,   /* items: arguments of _rebuild_tensor_v2 */
     PK_PICKLE_PARAMETER /* items: arguments of _rebuild_parameter */
 } pk_pickle_kind;
@@ -47,7 +47,7 @@ typedef struct pk_pickle {
     size_t               size, at;
     pk_pickle_value    **stack, **memo; /* a NULL on the stack is a mark */
     size_t               n_stack, stack_room, n_memo, memo_room;
-    void               **block; /* memory behind values and items */
+    void               **block; /* memory behind values and items; the last one is being filled */
     size_t               n_blocks, block_room, block_used, n_values;
 } pk_pickle;
 

@@ -9,7 +9,7 @@
 
 /* bytes from the current block, or from a new one; large pieces get a block of their own */
 static pk_status take_bytes(pk_pickle *p, size_t bytes, void **out) {
-    bytes = (bytes + 15) / 16 * 16;
+    bytes = (bytes + 15) / 16 * 16; /* aligned for any type */
     if (p->n_blocks && bytes <= PK_PICKLE_BLOCK - p->block_used) {
         *out = (char *)p->block[p->n_blocks - 1] + p->block_used;
         p->block_used += bytes;
@@ -51,12 +51,14 @@ pk_status pk_pickle_pop(pk_pickle *p, pk_pickle_value **out) {
     return PK_OK;
 }
 
+/* A mark is a NULL on the stack. */
 pk_status pk_pickle_above_mark(const pk_pickle *p, size_t *n) {
     for (*n = 0; *n < p->n_stack; (*n)++)
         if (!p->stack[p->n_stack - 1 - *n]) return PK_OK;
     PK_FAIL(PK_FORMAT, "broken pickle: no mark at byte %zu", p->at);
 }
 
+/* Room doubles, so that many small additions cost little. */
 pk_status pk_pickle_collect(pk_pickle *p, pk_pickle_value *container, size_t n) {
     if (container->n + n > container->room) {
         /* the old array stays in its block: all together at most as much again */

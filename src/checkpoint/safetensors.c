@@ -15,6 +15,12 @@
 enum { HEADER_AT = 8, MAX_HEADER = 100 * 1000 * 1000 };
 
 /* "F32", "BF16" ... -> type; false: none that we know */
+/* File layout:
+ *     8 bytes       n, the length of the header, little-endian
+ *     n bytes       JSON: {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...,
+ *                   "__metadata__": {"key": "text", ...}}; may end in spaces
+ *     the rest      data; data_offsets are [begin, end) in bytes from here */
+
 static bool find_type(const char *text, pk_stored_type *out) {
     for (int i = 0; i < PK_STORED_N_TYPES; i++) {
         *out = (pk_stored_type)i;
@@ -94,7 +100,7 @@ static int by_offset(const void *a, const void *b) {
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* in order of place, each tensor must begin where the one before it ends */
+/* In order of offset, each tensor must begin where the one before it ends. */
 static pk_status check_tiling(const pk_stored *s, const unsigned char *data, size_t size) {
     const pk_stored_tensor **order;
     const unsigned char     *at = data;
@@ -135,6 +141,7 @@ static bool is_padding(const pk_stored_tensor *t) {
            strspn(t->name + n, "0123456789") == strlen(t->name + n);
 }
 
+/* takes the padding off the list; the bytes stay in the file */
 static void drop_padding(pk_stored *s) {
     size_t kept = 0;
     for (size_t i = 0; i < s->n; i++)

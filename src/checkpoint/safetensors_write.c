@@ -38,6 +38,7 @@ static void add_entry(pk_buffer *out, const char *name, const char *type, const 
     pk_buffer_print(out, "],\"data_offsets\":[%zu,%zu]}", begin, end);
 }
 
+/* one U8 tensor of `gap` bytes, "padding.<number>" */
 static void add_padding(pk_buffer *out, size_t number, size_t begin, size_t gap) {
     char          name[40];
     const int64_t dim = (int64_t)gap;

@@ -25,7 +25,7 @@ const char *pk_stored_type_name(pk_stored_type type) {
     return (unsigned)type < PK_STORED_N_TYPES ? table[type] : "?";
 }
 
-/* Checked at every step: a shape such as (2^32, 2^32) must not wrap round to something small. */
+/* Checked at every step: a shape such as (2^32, 2^32) must not wrap to a small number. */
 bool pk_stored_elements(const int64_t *dim, int32_t n_dims, size_t each, size_t *n, size_t *bytes) {
     size_t product = 1;
     for (int32_t i = 0; i < n_dims; i++)
@@ -69,8 +69,11 @@ static float from_bits(uint32_t bits) {
     return f;
 }
 
-/* Exponent and mantissa move into their float places and 2^112 mends the exponent's bias: exact
- * also for subnormal numbers, and without branches, so that the compiler can do many at a time. */
+/* IEEE half (1 sign, 5 exponent, 10 mantissa bits) to float (1, 8, 23). Shifting left by 13 bits
+ * lines up exponent and mantissa. The exponent's bias is then 15 in place of 127: multiplying by
+ * 2^(127 - 15) corrects it. This is exact, also for subnormal numbers, and has no branch, so that
+ * the compiler can convert many at a time. Infinity and NaN (exponent 31) get the float's exponent
+ * 255. */
 static float half_to_float(uint16_t h) {
     const uint32_t magnitude = (uint32_t)(h & 0x7FFF) << 13, sign = (uint32_t)(h & 0x8000) << 16;
     const float    scaled = from_bits(magnitude) * 0x1p112f;
@@ -90,6 +93,7 @@ static float half_to_float(uint16_t h) {
     }                                              \
     break
 
+/* BF16 is the upper half of a float. Integers and F64 round to the nearest float. */
 void pk_stored_get_many(const pk_stored_tensor *t, size_t first, size_t n, float *out) {
     const unsigned char *from =
         (const unsigned char *)t->data + first * pk_stored_type_bytes(t->type);

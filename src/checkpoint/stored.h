@@ -42,13 +42,13 @@ pk_status pk_torch_open(const char *path, pk_stored *out);
 pk_status pk_torch_read(const unsigned char *data, size_t size, pk_stored *out);
 void      pk_stored_close(pk_stored *s);
 const pk_stored_tensor *pk_stored_find(const pk_stored *s, const char *name);      /* NULL: none */
-/* element i of a numeric tensor as a float */
+/* element i of a numeric tensor as a float; booleans become 0 and 1 */
 float     pk_stored_get(const pk_stored_tensor *t, size_t i);
 /* n elements from first as floats: fast for whole rows */
 void      pk_stored_get_many(const pk_stored_tensor *t, size_t first, size_t n, float *out);
 
-/* Writes a safetensors file; metadata: a JSON object of strings, or NULL. Each tensor's data begins at
- * a multiple of 64 bytes in the file. The file appears only when it is whole. */
+/* Writes a safetensors file; metadata: a JSON object of strings, or NULL. Each tensor's data begins
+ * at a multiple of 64 bytes in the file. The file appears only when it is whole. */
 pk_status pk_safetensors_write(const char *path, const char *metadata, const pk_stored_tensor *tensor,
                                size_t n);
 #endif

@@ -31,8 +31,9 @@ typedef struct reader {
 
 enum { MAX_NAME = 256 };
 
-/* ---- The values of a persistent id: 'storage', type, key, location, number of elements ---- */
+/* ---- The values of a persistent id: 'storage', type, key, device, number of elements ---- */
 
+/* Reads type and key into *out; *bytes is the size that the pickle claims. */
 static pk_status read_storage_id(const pk_pickle_value *v, storage *out, size_t *bytes) {
     if (v->kind != PK_PICKLE_STORAGE) PK_FAIL(PK_FORMAT, "a tensor without a storage");
     const pk_pickle_value *type = v->item[1], *key = v->item[2], *count = v->item[4];
@@ -58,6 +59,7 @@ static const pk_zip_entry *find_entry(const reader *r, const char *name, size_t 
     return pk_zip_find(&r->zip, full, r->folder_size + size);
 }
 
+/* shorter keys first: any order will do that is the same for sorting and searching */
 static int by_key(const void *a, const void *b) {
     const pk_pickle_value *x = ((const storage *)a)->key, *y = ((const storage *)b)->key;
     if (x->size != y->size) return x->size < y->size ? -1 : 1;
@@ -92,7 +94,8 @@ static pk_status find_storage(const reader *r, const pk_pickle_value *id, storag
 
 /* ---- Tensors ---- */
 
-/* (storage, offset, size, stride, ...) -> place, type and shape */
+/* (storage, offset, size, stride, ...) -> data, type and shape. Offset and strides count
+ * elements. */
 static pk_status read_tensor(const reader *r, const pk_pickle_value *v, pk_stored_tensor *t) {
     if (v->kind == PK_PICKLE_PARAMETER && v->n) v = v->item[0];
     if (v->kind != PK_PICKLE_TENSOR || v->n < 4) PK_FAIL(PK_UNSUPPORTED, "not a tensor");
@@ -177,6 +180,8 @@ static pk_status find_folder(reader *r) {
     PK_FAIL(PK_FORMAT, "a zip archive without data.pkl: not a PyTorch checkpoint");
 }
 
+/* folder/data.pkl: the state dict; folder/data/<key>: the bytes of a storage; folder/byteorder:
+ * "little", absent in files of older versions. */
 static pk_status read_zip(reader *r, pk_stored *out) {
     const pk_pickle_value *top;
     PK_TRY(pk_zip_open(r->data, r->size, &r->zip));
@@ -190,8 +195,11 @@ static pk_status read_zip(reader *r, pk_stored *out) {
 }
 
 /* ---- The form before PyTorch 1.6 ----
- * Magic number, version, system, state dict, keys, storages. */
+ * Five pickles, one behind the other: magic number, version (1001), a dict on the machine that
+ * wrote the file, the state dict, the list of storage keys. Then each storage in the order of that
+ * list: its number of elements in 8 bytes, and the elements. */
 
+/* reads the pickle at *at, which then points behind it */
 static pk_status next_pickle(reader *r, size_t *at, const pk_pickle_value **out) {
     size_t used = 0;
     PK_TRY(pk_pickle_read(&r->pickle, r->data + *at, r->size - *at, &used, out));
@@ -218,8 +226,8 @@ static pk_status read_preamble(reader *r, size_t *at) {
     return PK_OK;
 }
 
-/* The type of a storage is only told by the tensors that lie in it: one entry for each tensor,
- * sorted by key, then without repetitions. */
+/* Only the tensors say which type their storage has. So the list gets one entry for each tensor, is
+ * sorted by key, and repeated keys are dropped. */
 static pk_status list_storages(reader *r, const pk_pickle_value *dict) {
     PK_TRY(PK_TAKE(&r->storages, dict->n / 2));
     for (size_t i = 1; i < dict->n; i += 2) {
@@ -264,6 +272,7 @@ static pk_status locate_storages(reader *r, const pk_pickle_value *keys, size_t 
     return PK_OK;
 }
 
+/* the older form: all storages must be located before the first tensor can be read */
 static pk_status read_chain(reader *r, pk_stored *out) {
     const pk_pickle_value *dict, *keys;
     size_t                 at = 0;

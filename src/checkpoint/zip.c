@@ -9,6 +9,9 @@
 
 #include "base/memory.h"
 
+/* Layout of an archive: entries (local header, name, extra field, data), the central directory (one
+ * record for each entry), the end record (where the directory is). Zip64 puts its own end record
+ * and a locator of that record before the end record. Numbers below are bytes. */
 enum {
     END_SIZE = 22,     /* end of central directory, without its comment */
     LOCATOR_SIZE = 20, /* zip64: where the zip64 end record is */
@@ -60,7 +63,8 @@ static pk_status find_end(const archive *a, size_t *at) {
     PK_FAIL(PK_FORMAT, "zip archive without its directory (truncated file?)");
 }
 
-/* Where the directory is. The 32-bit fields are full of ones when a zip64 record has the truth. */
+/* Where the directory is. End record: number of entries at byte 10, size of the directory at 12,
+ * its offset at 16. Where a zip64 record exists, its wider fields count (at 32, 40 and 48). */
 static pk_status read_end(const archive *a, directory *out) {
     size_t at = 0;
     PK_TRY(find_end(a, &at));
@@ -78,7 +82,8 @@ static pk_status read_end(const archive *a, directory *out) {
     return PK_OK;
 }
 
-/* zip64 extra field: the values that did not fit 32 bits, in this order */
+/* An extra field is id, length, content. The one of id 1 (zip64) holds the values that do not fit
+ * 32 bits, 8 bytes each, in the order of value[]; the 32-bit field of such a value is all ones. */
 static pk_status read_wide(const unsigned char *extra, size_t size, uint64_t *value[3]) {
     while (size >= 4) {
         const size_t         id = (size_t)number(extra, 2), length = (size_t)number(extra + 2, 2);
@@ -97,8 +102,8 @@ static pk_status read_wide(const unsigned char *extra, size_t size, uint64_t *va
     return PK_OK;
 }
 
-/* The local header repeats the name with an extra field of its own length, so the data's place is
- * only known from there. */
+/* The local header repeats the name and has an extra field of its own length (name length at byte
+ * 26, extra length at 28). So only this header says where the data begins. */
 static pk_status locate(const archive *a, uint64_t local, uint64_t size, pk_zip_entry *out) {
     if (!inside(a, local, LOCAL_SIZE) || number(a->data + local, 4) != LOCAL_MAGIC)
         PK_FAIL(PK_FORMAT, "zip entry whose header lies outside the file");
@@ -110,7 +115,9 @@ static pk_status locate(const archive *a, uint64_t local, uint64_t size, pk_zip_
     return PK_OK;
 }
 
-/* one directory entry at *at, which moves behind it */
+/* One directory record at *at, which moves behind it. Flags at byte 8, method at 10, sizes at 20
+ * and 24, lengths of name, extra field and comment at 28, 30 and 32, offset of the local header at
+ * 42. */
 static pk_status read_entry(const archive *a, const directory *d, uint64_t *at, pk_zip_entry *out) {
     const uint64_t       left = d->at + d->size - *at;
     const unsigned char *p = a->data + *at;
