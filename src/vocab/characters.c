@@ -42,11 +42,12 @@ void pk_characters_report(const pk_characters *c, const char *pieces, size_t siz
         out->characters += c->count[i];
         out->kinds += c->count[i] > 0;
     }
+    /* a character is covered when it is a piece by itself */
     for (const char *piece = pieces, *end = pieces + size; piece < end; piece++) {
         const char *begin = piece;
         while (*piece) piece++;
         const size_t n = (size_t)(piece - begin);
-        if (n == 0 || pk_utf8_next(begin, n, &code) != n) continue; /* of several characters */
+        if (n == 0 || pk_utf8_next(begin, n, &code) != n) continue; /* has several characters */
         out->covered += c->count[code];
         out->kinds_covered += c->count[code] > 0;
     }

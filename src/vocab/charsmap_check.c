@@ -4,13 +4,20 @@
  * They are a trie, stored as a double array of 32-bit units, and a block of NUL-terminated texts.
  * libsentencepiece follows its offsets without looking, so a damaged one would read anywhere. This
  * walks the trie from its root and makes sure that every step stays in the array, that every value
- * points into the texts, and that no rule is longer than the library expects. */
+ * points into the texts, and that no rule is longer than the library expects.
+ *
+ * Bytes: the size of the trie (4, little-endian), the trie's units of 4 bytes, then the texts. A
+ * unit (of the library Darts-clone) holds: bits 0 to 7 the label, the byte that leads to this node;
+ * bit 8 whether the node has a value; bits 10 to 30 the offset of its children, times 256 if bit 9
+ * is set, which is XORed with the node's own index. A unit with bit 31 set is a value: the other 31
+ * bits are an offset into the texts. */
 #include <stdbool.h>
 #include <string.h>
 
 #include "vocab/spm_check.h"
 
-enum { DEEPEST = 32, NONE = -1 }; /* the library has room for 32 matches of one place */
+/* DEEPEST: the library keeps at most 32 rules that match at one position of a text */
+enum { DEEPEST = 32, NONE = -1 };
 
 typedef struct trie {
     const unsigned char *units;
@@ -20,13 +27,15 @@ typedef struct trie {
     unsigned char       *level;        /* the last one a node was found at, or 0 [n] */
 } trie;
 
+/* unit i, which may be unaligned in the file */
 static uint32_t unit(const trie *t, size_t i) {
     uint32_t value;
     memcpy(&value, t->units + 4 * i, sizeof value);
     return value;
 }
 
-/* where the children of node i begin: child c is at base ^ c */
+/* Where the children of node i begin: the child for byte c is at base ^ c, the value at base
+ * itself. (u & bit 9) >> 6 is 8 or 0: the offset is shifted by one byte or not at all. */
 static size_t base_of(const trie *t, size_t i) {
     const uint32_t u = unit(t, i);
     return i ^ (size_t)((u >> 10) << ((u & 1u << 9) >> 6));
@@ -44,6 +53,8 @@ static void list_children(trie *t) {
     }
 }
 
+/* All 256 children that the library may look up must lie in the array, and the value in the
+ * texts. */
 static pk_status check_node(const trie *t, size_t node, size_t *base) {
     *base = base_of(t, node);
     if ((*base | 0xFF) >= t->n) PK_FAIL(PK_FORMAT, "a normalisation rule leads out of its table");
@@ -65,7 +76,8 @@ static pk_status add_children(trie *t, size_t node, unsigned char level, size_t 
     return PK_OK;
 }
 
-/* Level by level, since rules with a common end share nodes. A circle would never run out. */
+/* Level by level. A damaged table may have a cycle: the limit on the levels ends the walk. A node
+ * may be on several levels, but is listed once per level, so the work stays small. */
 static pk_status walk(trie *t) {
     size_t n = 1;
     t->now[0] = 0;
@@ -100,6 +112,7 @@ done:
     return status;
 }
 
+/* A trie is a multiple of 256 units (1024 bytes): the children of a node lie in one such block. */
 pk_status pk_charsmap_check(const unsigned char *data, size_t size) {
     uint32_t bytes; /* of the trie; the texts are the rest */
     if (size < 4) PK_FAIL(PK_FORMAT, "its normalisation rules are cut short");

@@ -100,7 +100,8 @@ void pk_spm_close(pk_spm *s) {
     pk_memory_give(s);
 }
 
-/* segment: what fills the library's own object with pieces */
+/* Calls visit for each piece. segment: a function that fills the library's own object with
+ * pieces. */
 template <typename Segment>
 static pk_status visit_pieces(pk_spm *s, size_t size, Segment segment, pk_spm_visit visit,
                               void *user) {
@@ -128,6 +129,7 @@ pk_status pk_spm_encode(pk_spm *s, const char *text, size_t size, pk_spm_visit v
     return visit_pieces(s, size, best, visit, user);
 }
 
+/* The library draws from one generator per thread: it gets the seed right before each call. */
 pk_status pk_spm_sample(pk_spm *s, const char *text, size_t size, float alpha, uint64_t seed,
                         pk_spm_visit visit, void *user) {
     if (!sentencepiece::random::GetRandomGenerator)

@@ -48,6 +48,7 @@ static bool read_varint(reader *r, uint64_t *value) {
     return false;
 }
 
+/* a number of n bytes, 4 or 8 */
 static bool read_fixed(reader *r, size_t n, uint64_t *value) {
     if ((size_t)(r->end - r->at) < n) return false;
     *value = 0;
@@ -56,7 +57,8 @@ static bool read_fixed(reader *r, size_t n, uint64_t *value) {
     return true;
 }
 
-/* The key of a field holds its id and, in three bits, how its value is stored. */
+/* The key of a field holds its id and, in the lowest three bits, how its value is stored: 0 varint,
+ * 1 eight bytes, 2 a length and as many bytes, 5 four bytes. */
 static bool read_field(reader *r, field *f) {
     uint64_t key, size;
     *f = (field){ 0 };
@@ -83,7 +85,9 @@ typedef struct totals {
     size_t    mask;
 } totals;
 
-/* Notes a piece; false when there is one with the same 64-bit hash, which means the same piece. */
+/* Stores a piece's hash; false when it was there already. Two different pieces with the same 64-bit
+ * hash are so unlikely that they count as the same. The lowest bit is set since 0 is a free
+ * slot. */
 static bool is_new(totals *t, const void *text, size_t size) {
     const uint64_t hash = pk_hash(text, size) | 1;
     size_t         at = (size_t)(hash >> 32) & t->mask;
@@ -141,6 +145,7 @@ static pk_status check_fields(reader r, const char *name) {
     return PK_OK;
 }
 
+/* one field of the model that is bytes; ids that are not listed are skipped */
 static pk_status check_part(const field *f, totals *t) {
     switch (f->id) {
     case MODEL_PIECE: return check_piece(f->bytes, t);
@@ -159,6 +164,7 @@ static size_t count_fields(reader r) {
     return n;
 }
 
+/* The whole file. The library needs exactly one unknown piece. */
 static pk_status check_model(const unsigned char *data, size_t size, totals *t) {
     reader r = { data, data + size };
     field  f;

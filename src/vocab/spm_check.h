@@ -1,4 +1,5 @@
-/* spm_check.h - is this a SentencePiece model that libsentencepiece can be trusted with? */
+/* spm_check.h - checks that a file is a SentencePiece model which libsentencepiece can load
+ * safely. */
 #ifndef PK_VOCAB_SPM_CHECK_H
 #define PK_VOCAB_SPM_CHECK_H
 #include "base/memory.h"

@@ -24,6 +24,8 @@ using sentencepiece::SentencePieceTrainer;
 using sentencepiece::util::Status;
 using sentencepiece::util::StatusCode;
 
+/* The caller's lines as the library reads them. After a failure it looks like the end of the
+ * text. */
 class Lines : public sentencepiece::SentenceIterator {
   public:
     explicit Lines(const pk_spm_train_options *options) : options_(options) { Next(); }

@@ -25,7 +25,7 @@ static uint32_t slot_of(const pk_token_list *list, const char *name, size_t size
     }
 }
 
-/* Looks the block over; what passes can be read with strlen from name to name. */
+/* Checks the block and counts its names; afterwards strlen is safe on each of them. */
 static pk_status count_names(const char *names, size_t size, int32_t *n) {
     if (size == 0) PK_FAIL(PK_FORMAT, "the list of tokens is empty");
     if (size > INT32_MAX) PK_FAIL(PK_FORMAT, "the list of tokens is too long (%zu bytes)", size);
@@ -37,7 +37,7 @@ static pk_status count_names(const char *names, size_t size, int32_t *n) {
     return PK_OK;
 }
 
-/* Notes where each name begins and enters it into the table. */
+/* Stores where each name begins and enters it into the hash table. */
 static void fill(pk_token_list *list) {
     uint32_t at = 0;
     for (uint32_t i = 0; i <= list->mask; i++) list->slot[i] = -1;

@@ -1,4 +1,4 @@
-/* token_list.h - the model's own list of tokens: id -> name by place, name -> id by hash.
+/* token_list.h - the model's own list of tokens: id -> name by index, name -> id by hash.
  * Names stay where they are, in the borrowed block; opening costs one pass over it. */
 #ifndef PK_VOCAB_TOKEN_LIST_H
 #define PK_VOCAB_TOKEN_LIST_H
@@ -12,7 +12,7 @@ typedef struct pk_token_list {
     int32_t     n;
 } pk_token_list;
 
-/* Empty names are places nobody uses; of equal names the first is found. PK_FORMAT when the block
+/* Empty names are unused ids; of equal names the first is found. PK_FORMAT when the block
  * is empty, not UTF-8 or without its last NUL. */
 pk_status pk_token_list_open(const char *names, size_t size, pk_token_list *out);
 void      pk_token_list_close(pk_token_list *list);

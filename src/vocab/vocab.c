@@ -34,6 +34,7 @@ static bool same_bytes(const void *a, size_t n, const void *b, size_t n_b) {
     return n_b == 0 || (n == n_b && (a == b || memcmp(a, b, n) == 0));
 }
 
+/* the SentencePiece models: one, or two where source and target differ */
 static pk_status open_spms(const pk_vocab_data *d, pk_vocab *v) {
     PK_TRY(pk_spm_open(d->source_spm, d->source_spm_size, &v->spm[0]));
     v->source.spm = v->target.spm = v->spm[0];
@@ -45,6 +46,7 @@ static pk_status open_spms(const pk_vocab_data *d, pk_vocab *v) {
     return status;
 }
 
+/* the token lists, in the same way */
 static pk_status open_lists(const pk_vocab_data *d, pk_vocab *v) {
     PK_TRY(pk_token_list_open(d->source_tokens, d->source_tokens_size, &v->tokens[0]));
     v->source.tokens = v->target.tokens = &v->tokens[0];
@@ -143,6 +145,7 @@ static size_t tag_size(const char *text, size_t n) {
     return end ? (size_t)(end - text) + 2 : 0;
 }
 
+/* segments the text from s->offset on */
 static pk_status encode(const side *from, const char *text, size_t n, sink *s) {
     s->tokens = from->tokens;
     text += s->offset, n -= s->offset;
@@ -150,6 +153,7 @@ static pk_status encode(const side *from, const char *text, size_t n, sink *s) {
     return pk_spm_sample(from->spm, text, n, s->alpha, s->seed, take_piece, s);
 }
 
+/* a leading tag, if there is one, then the text behind it */
 static pk_status encode_source(const pk_vocab *v, const char *text, size_t n, sink *s) {
     if (n > INT32_MAX) PK_FAIL(PK_ARGUMENT, "a sentence of %zu bytes is too long", n);
     s->tokens = v->source.tokens;
@@ -157,7 +161,7 @@ static pk_status encode_source(const pk_vocab *v, const char *text, size_t n, si
     size_t tag = v->no_tags ? 0 : tag_size(text, n);
     if (tag && pk_vocab_find_source(v, "<0x00>") >= 0 &&
         pk_token_list_find(s->tokens, text, tag) < 0)
-        tag = 0; /* nothing is unknown to a vocabulary that can spell */
+        tag = 0; /* a vocabulary with bytes has no unknowns: the tag is plain text */
     if (tag) PK_TRY(take_piece(s, text, tag, 0));
     s->offset = tag;
     return encode(&v->source, text, n, s);
@@ -189,6 +193,7 @@ int32_t pk_vocab_continuation(const pk_vocab *v, int32_t *first) {
     return *first >= 0 && pk_vocab_find_target(v, "<0xBF>") == *first + N - 1 ? N : 0;
 }
 
+/* An end symbol is not part of it: encoding never writes one. */
 uint64_t pk_vocab_fingerprint(const pk_vocab *v) {
     const pk_vocab_data *d = &v->data;
     const uint64_t       part[] = {
@@ -201,15 +206,16 @@ uint64_t pk_vocab_fingerprint(const pk_vocab *v) {
     return pk_hash(part, sizeof part);
 }
 
-/* Ids on their way to text. The end symbol says nothing; for an unknown, SentencePiece writes "
- * \u2047 ". */
+/* The ids to decode. The end symbol becomes no text; for an unknown token SentencePiece writes
+ * " \u2047 ". */
 typedef struct source_ids {
     const pk_vocab *vocab;
     const int32_t  *id, *instead;
     const char     *names;
 } source_ids;
 
-static const char *spoken(const void *user, size_t i) {
+/* the piece of the i-th id: what replaces it, or its name */
+static const char *piece_name(const void *user, size_t i) {
     const source_ids *s = user;
     const int32_t     id = s->id[i];
     if (s->instead && s->instead[i] >= 0) return s->names + s->instead[i];
@@ -217,18 +223,19 @@ static const char *spoken(const void *user, size_t i) {
     return pk_token_list_name(s->vocab->target.tokens, id);
 }
 
-/* Turns each U+2581 into a space, strips white space, and does to control characters, which a model
- * can write as bytes, what the rules of normalisation do: in the buffer from `begin` on. */
+/* Cleans up the buffer from `begin` on: each U+2581 becomes a space, white space at both ends goes,
+ * control characters go too (a model can write them as bytes). These are the rules of
+ * characters.h. */
 static void tidy(pk_buffer *b, size_t begin) {
-    static const char mark[3] = "\xE2\x96\x81";
+    static const char symbol[3] = "\xE2\x96\x81"; /* U+2581 */
     size_t            to = begin, end = begin; /* end: behind the last visible character */
     for (size_t at = begin, n; at < b->size; at += n) {
         int32_t c;
         n = pk_utf8_next(b->data + at, b->size - at, &c);
-        const bool is_mark = n == sizeof mark && memcmp(b->data + at, mark, n) == 0;
-        const bool space = is_mark || pk_utf8_is_space(c), control = pk_characters_is_control(c);
+        const bool is_symbol = n == sizeof symbol && memcmp(b->data + at, symbol, n) == 0;
+        const bool space = is_symbol || pk_utf8_is_space(c), control = pk_characters_is_control(c);
         if (space ? to == begin : control) continue;
-        if (is_mark || control)
+        if (is_symbol || control)
             b->data[to++] = ' ';
         else
             memmove(b->data + to, b->data + at, n), to += n;
@@ -251,7 +258,7 @@ pk_status pk_vocab_decode_with(const pk_vocab *v, const int32_t *id, size_t n,
         if (id[i] < 0 || id[i] >= v->target.tokens->n)
             PK_FAIL(PK_ARGUMENT, "token %d is not among the %d of the vocabulary", id[i],
                     v->target.tokens->n);
-    PK_TRY(pk_spm_decode(v->target.spm, spoken, &ids, n, out));
+    PK_TRY(pk_spm_decode(v->target.spm, piece_name, &ids, n, out));
     tidy(out, begin);
     return PK_OK;
 }

@@ -1,6 +1,6 @@
 /* vocab.h - text <-> token ids, through SentencePiece and the model's own list of tokens.
  *
- * SentencePiece only segments; ids come from the token list: piece -> its place in the list, or
+ * SentencePiece only segments; ids come from the token list: piece -> its index in the list, or
  * unk. Control tokens (">>de<<", "de_DE", "</s>") are entries of the list that segmentation never
  * yields. A vocabulary never changes once open and may be shared by threads. */
 #ifndef PK_VOCAB_VOCAB_H
@@ -48,9 +48,9 @@ pk_status pk_vocab_sample_target(const pk_vocab *v, const char *text, size_t n, 
 int32_t pk_vocab_continuation(const pk_vocab *v, int32_t *first);
 /* a hash of every byte that decides about ids */
 uint64_t pk_vocab_fingerprint(const pk_vocab *v);
-/* Appends the text of the ids: UTF-8 without control characters, whatever the ids. Pieces that stand
- * for bytes are put together; bytes that form no character become U+FFFD. Control tokens (eos, pad,
- * languages) must have been left out by the caller. */
+/* Appends the text of the ids: UTF-8 without control characters, whatever the ids. Pieces that
+ * stand for bytes are put together; bytes that form no character become U+FFFD. Control tokens
+ * (eos, pad, languages) must have been left out by the caller. */
 pk_status pk_vocab_decode(const pk_vocab *v, const int32_t *id, size_t n, pk_buffer *out);
 /* The same, where token i stands for the text at names + instead[i], unless that is negative; a
  * space is U+2581 there. instead may be NULL. */

@@ -30,12 +30,14 @@ typedef struct lines {
     pk_characters                 characters; /* of the picked lines */
 } lines;
 
+/* back to the first line of the first file */
 static void rewind_lines(lines *l) {
     pk_text_reader_close(l->reader);
     l->reader = NULL;
     l->file = l->done = l->picked = 0;
 }
 
+/* calls the caller's progress function, which may cancel */
 static pk_status report(const lines *l) {
     if (l->o->progress && l->o->progress(l->o->user, l->done, l->all) != 0)
         PK_FAIL(PK_CANCELLED, "cancelled while reading %s", l->o->inputs[l->file]);
@@ -77,6 +79,7 @@ static pk_status next_picked(void *user, const char **line, size_t *size) {
     return PK_OK;
 }
 
+/* the first reading: how many good lines there are */
 static pk_status count_lines(lines *l) {
     const char *line;
     size_t      size;
@@ -111,7 +114,7 @@ static pk_status train(lines *l, const pk_spm_train_options *settings) {
     PK_TRY(count_lines(l));
     PK_TRY(pk_characters_open(&l->characters));
     l->wanted = l->o->max_lines < 0 ? SIZE_MAX : (size_t)l->o->max_lines;
-    /* a place that cannot be written to is found now, not after minutes of work */
+    /* opened first: a path that cannot be written to fails now, not after minutes of work */
     PK_TRY(pk_file_writer_open(l->o->output, &file));
     pk_status status = pk_spm_train(settings, &model);
     if (status == PK_OK) status = report_coverage(l, &model);
@@ -124,6 +127,7 @@ static pk_status train(lines *l, const pk_spm_train_options *settings) {
     return status;
 }
 
+/* the model must not overwrite one of the texts */
 static pk_status check_output(const pk_vocab_train_options *o) {
     pk_file_ids inputs = { 0 };
     pk_status   status = PK_OK;
