@@ -228,7 +228,7 @@ static const char *piece_name(const void *user, size_t i) {
  * characters.h. */
 static void tidy(pk_buffer *b, size_t begin) {
     static const char symbol[3] = "\xE2\x96\x81"; /* U+2581 */
-    size_t            to = begin, end = begin; /* end: behind the last visible character */
+    size_t            to = begin, end = begin;    /* end: behind the last visible character */
     for (size_t at = begin, n; at < b->size; at += n) {
         int32_t c;
         n = pk_utf8_next(b->data + at, b->size - at, &c);
