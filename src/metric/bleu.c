@@ -23,6 +23,7 @@ static pk_status add_words(const pk_points *line, pk_ngram_table *table, pk_ids 
     return PK_OK;
 }
 
+/* tokens that equal the one before them */
 static int32_t count_repeated(const pk_ids *words) {
     int32_t repeated = 0;
     for (size_t i = 1; i < words->n; i++) repeated += words->id[i] == words->id[i - 1];
@@ -47,12 +48,15 @@ pk_status pk_bleu_count(const pk_points *reference, const pk_points *hypothesis,
     return PK_OK;
 }
 
+/* exp(1 - r/c) for a hypothesis of c tokens that is shorter than its reference of r tokens */
 static double brevity_penalty(double hypothesis, double reference) {
     if (hypothesis >= reference) return 1.0;
     return hypothesis > 0 ? exp(1 - reference / hypothesis) : 0.0;
 }
 
-/* percentages; an order without a match counts as half a match, the next such order as a quarter */
+/* Precisions in percent. Exponential smoothing: the first order without a match counts as half a
+ * match, the second as a quarter ("smooth:exp" in sacreBLEU's signature). Orders that the
+ * hypothesis is too short for stay 0. */
 static void precisions(const double *correct, const double *total, bool single, double *out) {
     double smooth = 1.0;
     for (int n = 0; n < PK_BLEU_ORDERS && total[n] > 0; n++) {
@@ -65,15 +69,16 @@ static void precisions(const double *correct, const double *total, bool single, 
     }
 }
 
-/* stands for the logarithm of 0 */
+/* sacreBLEU's replacement for the logarithm of 0: exp of it is 0 */
 static double log_or_floor(double x) { return x > 0 ? log(x) : -9999999999.0; }
 
+/* brevity penalty x exp(mean of the logarithms of the four precisions) */
 pk_bleu pk_bleu_score(const double sum[PK_BLEU_COUNTS], bool single) {
     const double *correct = sum + PK_BLEU_CORRECT, *total = sum + PK_BLEU_TOTAL;
     const double  hypothesis = sum[PK_BLEU_HYPOTHESIS], reference = sum[PK_BLEU_REFERENCE];
     pk_bleu       bleu = { .brevity_penalty = brevity_penalty(hypothesis, reference),
                            .ratio = reference > 0 ? hypothesis / reference : 0.0 };
-    bool          any = false;
+    bool          any = false; /* without any match the score is 0, smoothing or not */
     for (int n = 0; n < PK_BLEU_ORDERS; n++) any |= correct[n] > 0;
     if (!any) return bleu;
 

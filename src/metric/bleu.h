@@ -8,12 +8,12 @@
 #include "metric/points.h"
 
 enum { PK_BLEU_ORDERS = 4 };
-/* where each count stands in a line's counts; the same order as sacreBLEU's statistics */
+/* the index of each count among a line's counts; the same order as sacreBLEU's statistics */
 enum {
     PK_BLEU_HYPOTHESIS, /* tokens */
     PK_BLEU_REFERENCE,  /* tokens */
-    PK_BLEU_CORRECT,    /* n-grams of the hypothesis in the reference */
-    PK_BLEU_TOTAL = PK_BLEU_CORRECT + PK_BLEU_ORDERS,
+    PK_BLEU_CORRECT,    /* n-grams of the hypothesis in the reference, [PK_BLEU_ORDERS] */
+    PK_BLEU_TOTAL = PK_BLEU_CORRECT + PK_BLEU_ORDERS, /* all of them, [PK_BLEU_ORDERS] */
     PK_BLEU_COUNTS = PK_BLEU_TOTAL + PK_BLEU_ORDERS
 };
 
@@ -21,6 +21,7 @@ typedef struct pk_bleu {
     double score, precision[PK_BLEU_ORDERS], brevity_penalty, ratio;
 } pk_bleu;
 
+/* one line as ids, reused from line to line */
 typedef struct pk_word_lists {
     pk_ids reference, hypothesis;
 } pk_word_lists;

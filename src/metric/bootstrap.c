@@ -10,10 +10,12 @@
 #include "metric/plain_arithmetic.h"
 #include "metric/random_pcg64.h"
 
+/* the n_resamples scores of one system by one metric */
 static double *scores_of(const pk_bootstrap *b, size_t system, pk_metric metric) {
     return b->score + (system * PK_N_METRICS + (size_t)metric) * b->n_resamples;
 }
 
+/* sums the drawn lines' counts (in single precision, as numpy does) and scores the sums */
 static void score_resample(const pk_bootstrap *b, size_t system, size_t resample,
                            const uint32_t *line) {
     const pk_count_row *row = b->row + system * b->n_lines;
@@ -30,6 +32,7 @@ static void score_resample(const pk_bootstrap *b, size_t system, size_t resample
     scores_of(b, system, PK_METRIC_CHRF2PP)[resample] = pk_chrf_score(chrf, PK_CHRF_ORDERS, true);
 }
 
+/* One resample: n_lines lines drawn with replacement, the same ones for all systems. */
 pk_status pk_bootstrap_run(pk_bootstrap *b) {
     uint32_t *line = NULL;
     if (b->n_lines > UINT32_MAX)
@@ -60,7 +63,8 @@ static bool is_single(const double *score, size_t n, pk_metric metric) {
     return true;
 }
 
-/* numpy's pairwise summation: eight running sums within a block of 128, halves beyond */
+/* numpy's pairwise summation: up to 128 numbers are added into eight partial sums, which are then
+ * added in pairs; more numbers are halved first. Any other order could change the last bit. */
 static double pairwise_sum(const double *x, size_t n, bool single) {
     if (n > 128) {
         const size_t half = n / 2 - n / 2 % 8;
@@ -98,6 +102,8 @@ static double exact_mean(const double *x, size_t n) {
     return quotient + missed / count;
 }
 
+/* sacreBLEU's paired test: the differences of the resamples, shifted to a mean of 0, are the null
+ * hypothesis. p = (how many of them exceed the real difference + 1) / (n + 1). */
 pk_status pk_bootstrap_p_value(const pk_bootstrap *b, size_t system, pk_metric metric,
                                double real_difference, double *p) {
     const size_t  n = b->n_resamples;
@@ -123,7 +129,7 @@ static int compare(const void *a, const void *b) {
 /* One system alone is averaged as --confidence does, several as --paired-bs does. */
 void pk_bootstrap_interval(pk_bootstrap *b, size_t system, pk_metric metric, double *mean,
                            double *half_width) {
-    const size_t n = b->n_resamples, tail = n / 40;
+    const size_t n = b->n_resamples, tail = n / 40; /* 2.5 % at each end */
     double      *score = scores_of(b, system, metric);
     const bool   single = is_single(score, n, metric);
     qsort(score, n, sizeof *score, compare);

@@ -19,8 +19,8 @@ static bool is_punctuation(int32_t c) {
            (c >= '{' && c <= '~');
 }
 
-/* A word sheds one mark: its last point if that is punctuation, else its first. "(hi)" gives "(hi"
- * and ")": no more than that, as in the original. */
+/* Splits one punctuation mark off a word: its last point if that is punctuation, else its first.
+ * "(hi)" gives "(hi" and ")". Only one is split off, as in the original chrF++ script. */
 static pk_status add_word(const int32_t *point, size_t n, pk_ngram_table *table, pk_ids *words) {
     size_t cut = n;
     if (n > 1 && is_punctuation(point[n - 1])) {
@@ -33,6 +33,7 @@ static pk_status add_word(const int32_t *point, size_t n, pk_ngram_table *table,
     return pk_ids_add(words, pk_ngram_word(table, point + cut, n - cut));
 }
 
+/* the words between white space as ids, punctuation split off */
 static pk_status add_words(const pk_points *line, pk_ngram_table *table, pk_ids *words) {
     words->n = 0;
     for (size_t i = 0; i < line->n;) {
@@ -44,7 +45,8 @@ static pk_status add_words(const pk_points *line, pk_ngram_table *table, pk_ids 
     return PK_OK;
 }
 
-/* orders that the reference lacks do not count against the hypothesis */
+/* Three counts for each order. Orders that the reference is too short for do not count against the
+ * hypothesis. */
 static void store(const pk_ngram_counts *order, int n, int32_t *count) {
     for (int i = 0; i < n; i++) {
         count[3 * i] = order[i].reference ? order[i].hypothesis : 0;
@@ -70,6 +72,8 @@ pk_status pk_chrf_count(const pk_points *reference, const pk_points *hypothesis,
     return PK_OK;
 }
 
+/* F = (1 + beta^2) P R / (beta^2 P + R), P and R being means over the n-gram orders, beta = 2.
+ * Orders that one side lacks are left out of the means ("effective order"). */
 double pk_chrf_score(const double sum[PK_CHRF_COUNTS], int n_orders, bool single) {
     double precision = 0, recall = 0; /* means over the orders that both sides have */
     int    effective = 0;
@@ -84,7 +88,7 @@ double pk_chrf_score(const double sum[PK_CHRF_COUNTS], int n_orders, bool single
     precision = pk_round_to(single, precision / effective);
     recall = pk_round_to(single, recall / effective);
 
-    const double factor = 4; /* beta squared: recall counts twice */
+    const double factor = 4; /* beta squared, beta = 2: recall weighs twice as much as precision */
     double score = pk_round_to(single, pk_round_to(single, (1 + factor) * precision) * recall);
     score /= pk_round_to(single, pk_round_to(single, factor * precision) + recall);
     return pk_round_to(single, 100 * pk_round_to(single, score));

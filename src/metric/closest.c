@@ -1,6 +1,7 @@
 /* closest.c - sentence-level chrF2 of one text after the other against one reference. */
 #include "metric/closest.h"
 
+/* The reference is decoded once for all texts that are compared with it. */
 pk_status pk_closest_begin(pk_closest *c, pk_text reference) {
     return pk_points_read(&c->reference, reference);
 }

@@ -1,5 +1,5 @@
-/* closest.h - which of several texts is most like another, by chrF2 of the sentence: character
- * n-grams say something also where no four words agree. */
+/* closest.h - scores how similar a text is to another, by sentence-level chrF2. BLEU would be 0 for
+ * most sentences, since it needs four equal words in a sequence; character n-grams do not. */
 #ifndef PK_METRIC_CLOSEST_H
 #define PK_METRIC_CLOSEST_H
 #include "metric/chrf.h"

@@ -11,6 +11,8 @@
 /* Not Pronk's version: that of the sacreBLEU release whose figures Pronk reproduces. */
 #define MATCHED_SACREBLEU_VERSION "2.6.0"
 
+/* nrefs: references; bs: resamples; case: mixed or lc (lower case); eff: effective order; tok:
+ * tokenizer; smooth: smoothing; nc, nw: character and word orders; space: white space counts. */
 pk_status pk_eval_signature(const pk_eval_options *opt, const char *metric, char **text) {
     pk_eval_settings set;
     PK_NEED(text);

@@ -17,6 +17,7 @@ typedef struct workspace {
     pk_word_lists  words;
 } workspace;
 
+/* counts of a whole text; 64 bits, since they only add up */
 typedef struct totals {
     int64_t count[PK_ROW_COUNTS];
     int64_t repeated;
@@ -45,16 +46,19 @@ static void workspace_free(workspace *w) {
     pk_ids_free(&w->words.hypothesis);
 }
 
+/* decodes a line; both metrics count the same code points */
 static pk_status read_line(const pk_eval_settings *set, pk_text text, pk_points *line) {
     PK_TRY(pk_points_read(line, text));
     return set->lowercase ? pk_points_lower(line) : PK_OK;
 }
 
+/* for BLEU only: sacreBLEU strips the end of a line before it tokenizes */
 static pk_status tokenize(const pk_eval_settings *set, pk_points *line, pk_points *spare) {
     pk_points_strip_end(line);
     return set->tokenizer(line, spare);
 }
 
+/* All counts of one line: BLEU's first, then chrF's. */
 static pk_status count_line(const pk_eval_settings *set, workspace *w, pk_text reference,
                             pk_text hypothesis, int32_t count[PK_ROW_COUNTS], int32_t *repeated) {
     PK_TRY(read_line(set, reference, &w->reference));
@@ -83,6 +87,7 @@ static pk_status count_system(const pk_eval_settings *set, workspace *w, const p
     return PK_OK;
 }
 
+/* scores of a whole text from its counts */
 static void score_totals(const totals *all, pk_eval_scores *out) {
     double sum[PK_ROW_COUNTS];
     for (int k = 0; k < PK_ROW_COUNTS; k++) sum[k] = (double)all->count[k];
@@ -123,6 +128,7 @@ static pk_status add_bootstrap(pk_bootstrap *b, pk_eval_scores *out) {
     return PK_OK;
 }
 
+/* a NULL text is fine where it is empty */
 static pk_status check_texts(const pk_text *text, size_t n) {
     if (!text) PK_FAIL(PK_ARGUMENT, "the lines of a system are NULL");
     for (size_t i = 0; i < n; i++)

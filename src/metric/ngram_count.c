@@ -10,14 +10,14 @@
 
 pk_status pk_ngram_begin(pk_ngram_table *t, size_t most) {
     uint32_t bits = 6;
-    while (((size_t)1 << bits) < 2 * most) bits++;
+    while (((size_t)1 << bits) < 2 * most) bits++; /* at most half full */
     const size_t needed = (size_t)1 << bits;
     if (needed > t->room) {
         pk_ngram_free(t);
         PK_TRY(PK_TAKE(&t->slot, needed));
         t->room = needed;
     }
-    if (++t->stamp == 0) { /* stamps ran out: old ones must not look new */
+    if (++t->stamp == 0) { /* the 32-bit stamp wrapped: old stamps must not look new */
         memset(t->slot, 0, t->room * sizeof *t->slot);
         t->stamp = 1;
     }
@@ -41,13 +41,16 @@ static pk_ngram_slot *find(pk_ngram_table *t, uint64_t key) {
     }
 }
 
+/* A word is numbered letter by letter: id of (id of the word so far, next letter). */
 int32_t pk_ngram_word(pk_ngram_table *t, const int32_t *point, size_t n) {
     int32_t id = 0;
     for (size_t i = 0; i < n; i++) id = find(t, key_of(id, point[i]))->id;
     return id;
 }
 
-/* replaces each pair of neighbours by its key's id; the list gets one shorter from order 2 on */
+/* One order n, from the ids of order n - 1: the n-gram at i is the pair of (n-1)-grams at i and i +
+ * 1. Each pair is replaced by its id, so from order 2 on the list gets one shorter. Matches are
+ * clipped: each occurrence in the reference can be matched once. `single` is true for order 1. */
 static void count_order(pk_ngram_table *t, pk_ids *reference, pk_ids *hypothesis, bool single,
                         pk_ngram_counts *counts) {
     const size_t less = single ? 0 : 1;

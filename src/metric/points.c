@@ -36,6 +36,7 @@ pk_status pk_points_read(pk_points *p, pk_text text) {
     return PK_OK;
 }
 
+/* most lines are: they need no ICU */
 static bool all_ascii(const pk_points *p) {
     int32_t any = 0;
     for (size_t i = 0; i < p->n; i++) any |= p->point[i];
@@ -48,6 +49,7 @@ static void lower_ascii(pk_points *p) {
     }
 }
 
+/* ICU maps case in UTF-16 only; wide: room for 2 units a point */
 static int32_t to_utf16(const pk_points *p, UChar *wide) {
     size_t n = 0;
     for (size_t i = 0; i < p->n; i++) U16_APPEND_UNSAFE(wide, n, p->point[i]);

@@ -14,6 +14,7 @@ static uint32_t hash_word(uint32_t value, uint32_t *constant, uint32_t multiplie
     return value ^ value >> 16;
 }
 
+/* combines two words of the pool; constants of SeedSequence */
 static uint32_t mix(uint32_t x, uint32_t y) {
     const uint32_t z = 0xCA01F9DDu * x - 0x4973F715u * y;
     return z ^ z >> 16;
@@ -33,12 +34,14 @@ static void fill_pool(uint64_t seed, uint32_t pool[POOL]) {
     }
 }
 
+/* one step of the linear congruential generator: state = state x multiplier + increment */
 static void step(pk_random *r) {
     const unsigned __int128 multiplier =
         (unsigned __int128)0x2360ED051FC65DA4u << 64 | 0x4385DF649FCCF645u;
     r->state = r->state * multiplier + r->increment;
 }
 
+/* SeedSequence.generate_state(4, uint64), then PCG's own seeding: step, add the start, step. */
 void pk_random_seed(pk_random *r, uint64_t seed) {
     uint32_t pool[POOL], constant = 0x8B51F9DDu;
     uint64_t word[4]; /* state high, state low, stream high, stream low */
@@ -56,6 +59,7 @@ void pk_random_seed(pk_random *r, uint64_t seed) {
     step(r);
 }
 
+/* XSL RR: the two halves of the state XORed, rotated right by its top 6 bits. */
 uint64_t pk_random_next(pk_random *r) {
     step(r);
     const uint64_t high = (uint64_t)(r->state >> 64), folded = high ^ (uint64_t)r->state;

@@ -1,7 +1,8 @@
 /* random_pcg64.h - the random numbers of numpy's default_rng(seed).
  *
- * Generator PCG XSL RR 128/64 (O'Neill 2014) behind numpy's SeedSequence; draws below a bound as
- * Generator.choice and Generator.integers make them for bounds within 32 bits. */
+ * The generator is PCG XSL RR 128/64 (O'Neill 2014), seeded through numpy's SeedSequence. Draws
+ * below a bound are those of Generator.choice and Generator.integers for bounds within 32 bits.
+ * sacreBLEU resamples with it, so equal confidence intervals need the same numbers. */
 #ifndef PK_METRIC_RANDOM_PCG64_H
 #define PK_METRIC_RANDOM_PCG64_H
 #include <stdbool.h>

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+/* the tokens are already separated by white space */
 static pk_status tokenize_none(pk_points *line, pk_points *spare) {
     (void)line, (void)spare;
     return PK_OK;
@@ -12,6 +13,7 @@ static pk_status tokenize_none(pk_points *line, pk_points *spare) {
 
 static bool is_any(int32_t point) { return (void)point, true; }
 
+/* every character is a token */
 static pk_status tokenize_char(pk_points *line, pk_points *spare) {
     return pk_pass_apart(line, spare, is_any);
 }
@@ -19,7 +21,7 @@ static pk_status tokenize_char(pk_points *line, pk_points *spare) {
 pk_status pk_tokenizer_find(const char *name, pk_tokenizer *out) {
     static const struct {
         const char  *name;
-        pk_tokenizer run;
+        pk_tokenizer tokenize;
     } list[] = {
         { "13a", pk_tokenize_13a },   { "none", tokenize_none }, { "char", tokenize_char },
         { "intl", pk_tokenize_intl }, { "zh", pk_tokenize_zh },
@@ -27,7 +29,7 @@ pk_status pk_tokenizer_find(const char *name, pk_tokenizer *out) {
     if (!name) name = "13a";
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         if (strcmp(name, list[i].name)) continue;
-        *out = list[i].run;
+        *out = list[i].tokenize;
         return PK_OK;
     }
     PK_FAIL(PK_ARGUMENT, "no tokenizer is named \"%s\": choose 13a, none, char, intl or zh", name);
@@ -57,7 +59,7 @@ pk_status pk_pass_apart(pk_points *line, pk_points *spare, pk_point_class which)
     return PK_OK;
 }
 
-/* `before`: the first added space stands before the pair, otherwise the last stands after it */
+/* Puts a space between a and b, and another one before the pair (`before`) or behind it. */
 static pk_status split_pairs(pk_points *line, pk_points *spare, pk_point_class a, pk_point_class b,
                              bool before) {
     PK_TRY(pk_points_reserve(spare, 2 * line->n));
@@ -122,6 +124,8 @@ static bool is_symbol(int32_t c) {
     return c != '\'' && c != ',' && c != '-' && c != '.';
 }
 
+/* The four substitutions of mteval-v13a, in its order: symbols; "x." and "x," without a digit x;
+ * ".x" and ",x" without a digit x; a dash behind a digit. */
 pk_status pk_pass_western(pk_points *line, pk_points *spare) {
     PK_TRY(pk_pass_apart(line, spare, is_symbol));
     PK_TRY(pk_pass_split_after(line, spare, is_not_digit, is_point_or_comma));

@@ -5,7 +5,7 @@
 
 #include "metric/tokenize.h"
 
-/* The rules that split at a period want a neighbour on both sides: each end gets a space. */
+/* The rules that split at a period need a neighbour on both sides: each end gets a space. */
 static pk_status pad(pk_points *line) {
     PK_TRY(pk_points_reserve(line, line->n + 2));
     memmove(line->point + 1, line->point, line->n * sizeof *line->point);

@@ -35,7 +35,7 @@ static bool is_chinese(int32_t c) {
 }
 
 pk_status pk_tokenize_zh(pk_points *line, pk_points *spare) {
-    /* not idle: without a neighbour, a period that begins the line stays with what follows */
+    /* this matters: without a neighbour, a period that begins the line stays with what follows */
     pk_points_strip_start(line);
     PK_TRY(pk_pass_apart(line, spare, is_chinese));
     return pk_pass_western(line, spare);
