@@ -1,15 +1,16 @@
 /* batch_fill.c - ids of a batch's sentences, end to end.
  *
- * With sampling, a sentence's segmentation is drawn from a key of the batch's number and its place
- * in it. Invariant: a batch never outgrows its budget, nor a sentence max_length: where a drawn
- * segmentation is too long, the best one takes its place. */
+ * With sampling, a sentence's segmentation is drawn from a key of the batch's number and the
+ * sentence's index in it. Invariant: a batch stays within its budget, and a sentence within
+ * max_length: where a drawn segmentation is too long, the best one is used instead. */
 #include "data/batch_fill.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-enum { OF_SAMPLES = 8 }; /* what the keys are for; see batches.c */
+/* what the keys are for, so that no two uses draw the same numbers; the others are in batches.c */
+enum { OF_SAMPLES = 8 };
 
 pk_status pk_filled_assign(pk_filled *b, uint64_t number, const pk_planned *pair, size_t n) {
     if (n > b->room) {
@@ -22,6 +23,7 @@ pk_status pk_filled_assign(pk_filled *b, uint64_t number, const pk_planned *pair
     return PK_OK;
 }
 
+/* empties a list and makes room for n ids */
 static pk_status reserve(pk_ids *list, size_t n) {
     list->n = 0;
     if (n <= list->room) return PK_OK;
@@ -48,7 +50,8 @@ static pk_status segment(const pk_vocab *v, pk_text text, int side, float alpha,
                 : pk_vocab_encode_source(v, text.data, text.size, to, NULL);
 }
 
-/* spare: rows by which the batch may still outgrow its best segmentations */
+/* Draws a segmentation of one sentence. spare: rows that the batch has left over beyond its best
+ * segmentations; a draw that needs more is replaced by the best segmentation. */
 static pk_status add_sampled(const pk_batch_filler *f, size_t pair, int side, uint64_t key,
                              int32_t *spare, pk_ids *to) {
     const pk_corpus *c = corpus_of(f, &pair);
@@ -68,6 +71,7 @@ static pk_status add_sampled(const pk_batch_filler *f, size_t pair, int side, ui
     return PK_OK;
 }
 
+/* without sampling: the ids are in the cache */
 static pk_status add_stored(const pk_batch_filler *f, size_t pair, int side, pk_ids *to) {
     const pk_corpus *c = corpus_of(f, &pair);
     PK_TRY(pk_corpus_ids(c, pair, side, to->id + to->n));
@@ -75,6 +79,7 @@ static pk_status add_stored(const pk_batch_filler *f, size_t pair, int side, pk_
     return PK_OK;
 }
 
+/* rows of the budget that the best segmentations, with an end symbol each, do not use */
 static int32_t spare_rows(const pk_batch_filler *f, const pk_filled *b, int side) {
     int32_t spare = f->batch_tokens;
     for (size_t i = 0; i < b->n; i++) {
@@ -85,6 +90,7 @@ static int32_t spare_rows(const pk_batch_filler *f, const pk_filled *b, int side
     return spare;
 }
 
+/* all sentences of one side (0 source, 1 target), end to end */
 static pk_status fill_side(const pk_batch_filler *f, pk_filled *b, int side) {
     const bool     sample = f->sampling > 0;
     const uint64_t key = pk_batch_plan_key(f->seed, OF_SAMPLES + (uint64_t)side, b->number);
@@ -117,6 +123,7 @@ void pk_filled_free(pk_filled *b) {
     *b = (pk_filled){ 0 };
 }
 
+/* Tries 200 pairs of each corpus, evenly spread over it, and both their sides. */
 pk_status pk_batch_stretch(const pk_batch_filler *f, double *stretch) {
     enum { TRIALS = 200 };
     const double margin = 1.02;

@@ -20,7 +20,7 @@ typedef struct pk_filled {
     pk_ids      ids[2], first[2]; /* source, target; first: (n + 1) */
 } pk_filled;
 
-/* copies the pairs and takes note of the number */
+/* copies the pairs and stores the batch's number */
 pk_status pk_filled_assign(pk_filled *b, uint64_t number, const pk_planned *pair, size_t n);
 /* Writes the ids. May run on many threads for different batches; the result depends on the number
  * and the pairs alone. */

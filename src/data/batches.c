@@ -1,7 +1,7 @@
 /* batches.c - draws, shuffles, sorts and cuts: the plan of an epoch in eight bytes a pair.
  *
  * Sorting is by counting, twice, since lengths are small numbers: 3 million pairs take well under a
- * second. Windows are sorted up and down in turn, so that a batch may reach over their border.
+ * second. Windows are sorted up and down in turn, so that a batch may extend over their border.
  * Invariant: a batch's rows (tokens and an end symbol a sentence) fit the budget on both sides. */
 #include "data/batches.h"
 
@@ -11,18 +11,20 @@
 
 #include "base/hash.h"
 
-enum { OF_PAIRS = 1, OF_BATCHES = 2, OF_CORPORA = 16 }; /* what is shuffled: for the keys */
+/* What is shuffled: each use has keys of its own. Corpus i has OF_CORPORA + i. */
+enum { OF_PAIRS = 1, OF_BATCHES = 2, OF_CORPORA = 16 };
 enum { WINDOW_BATCHES = 100, WINDOWS_AT_LEAST = 8 };
 
 uint64_t pk_batch_plan_key(uint64_t seed, uint64_t what, uint64_t i) {
     return pk_mix(pk_mix(pk_mix(seed + PK_GOLDEN) ^ what) + i);
 }
 
-/* below n, for the i-th choice */
+/* A number below n for the i-th choice: the upper 32 bits of a hash, times n, shifted down. */
 static size_t choose(uint64_t key, size_t i, size_t n) {
     return (size_t)((pk_mix(key + i * PK_GOLDEN) >> 32) * n >> 32);
 }
 
+/* Fisher and Yates: each element is swapped with a random one at or before it. */
 #define SHUFFLE(type, list, n, key)                 \
     for (size_t i_ = (n); i_ > 1; i_--) {           \
         const size_t with_ = choose((key), i_, i_); \
@@ -39,11 +41,13 @@ static pk_status make_room(pk_batch_plan *p, size_t n) {
     return PK_OK;
 }
 
+/* what to plan with: longer than the best segmentation where segmentations are sampled */
 static uint16_t planned_length(const pk_batch_plan_options *o, int32_t length) {
     const double longer = ceil((double)length * o->stretch);
     return (uint16_t)(longer < o->max_length ? longer : o->max_length);
 }
 
+/* appends pair i of a corpus to the plan; base: pairs of the corpora before it */
 static void draw(pk_batch_plan *p, const pk_batch_plan_options *o, const pk_corpus *c, size_t i,
                  size_t base) {
     pk_planned *to = &p->pair[p->n++];
@@ -94,7 +98,7 @@ static size_t longer_side(const pk_planned *pair) {
 }
 static size_t target_side(const pk_planned *pair) { return pair->length[1]; }
 
-/* stable; count: (max_length + 2) */
+/* Counting sort, stable. count: (max_length + 2), overwritten. */
 static void sort_by(size_t (*key)(const pk_planned *), const pk_planned *from, pk_planned *to,
                     size_t n, uint32_t *count, size_t max_length) {
     memset(count, 0, (max_length + 2) * sizeof *count);
@@ -103,6 +107,7 @@ static void sort_by(size_t (*key)(const pk_planned *), const pk_planned *from, p
     for (size_t i = 0; i < n; i++) to[count[key(&from[i])]++] = from[i];
 }
 
+/* By the longer side, and among equals by the target: two stable sorts, the lesser key first. */
 static pk_status sort_window(pk_batch_plan *p, size_t begin, size_t n, bool down, uint32_t *count,
                              size_t max_length) {
     if (n > p->spare_room) {
@@ -120,8 +125,8 @@ static pk_status sort_window(pk_batch_plan *p, size_t begin, size_t n, bool down
     return PK_OK;
 }
 
-/* about so many rows: a hundred batches, but at least eight windows an epoch, so that the batches
- * of a small corpus differ from epoch to epoch */
+/* The size of a window in rows: a hundred batches, but at most an eighth of the epoch, so that the
+ * batches of a small corpus differ from epoch to epoch. */
 static size_t window_rows(const pk_batch_plan *p, int32_t batch_tokens) {
     size_t rows = 0;
     for (size_t i = 0; i < p->n; i++) rows += longer_side(&p->pair[i]) + 1;
@@ -129,6 +134,8 @@ static size_t window_rows(const pk_batch_plan *p, int32_t batch_tokens) {
     return rows / WINDOWS_AT_LEAST < most ? rows / WINDOWS_AT_LEAST : most;
 }
 
+/* Sorting whole epochs would give the same batches every time; sorting nothing would mix short and
+ * long sentences in a batch. Windows are the compromise. */
 static pk_status sort_windows(pk_batch_plan *p, const pk_batch_plan_options *o) {
     const size_t max_length = (size_t)o->max_length, most = window_rows(p, o->batch_tokens);
     uint32_t    *count;
@@ -146,6 +153,7 @@ static pk_status sort_windows(pk_batch_plan *p, const pk_batch_plan_options *o) 
 }
 
 /* ---- cutting ---- */
+/* pair number `at` is the first of a new batch */
 static pk_status begin_batch(pk_batch_plan *p, size_t at) {
     PK_TRY(PK_RESERVE(&p->start, p->n_batches + 2, &p->start_room));
     PK_TRY(PK_RESERVE(&p->order, p->n_batches + 1, &p->order_room));
@@ -154,6 +162,7 @@ static pk_status begin_batch(pk_batch_plan *p, size_t at) {
     return PK_OK;
 }
 
+/* A batch ends before the pair that would exceed the budget of either side. */
 static pk_status cut(pk_batch_plan *p, int32_t batch_tokens) {
     int32_t rows[2] = { 0, 0 };
     p->n_batches = 0;
@@ -170,6 +179,7 @@ static pk_status cut(pk_batch_plan *p, int32_t batch_tokens) {
     return PK_OK;
 }
 
+/* Draw, shuffle, sort, cut, shuffle the batches. in_order: only draw and cut. */
 pk_status pk_batch_plan_make(pk_batch_plan *p, const pk_batch_plan_options *o, uint64_t epoch) {
     size_t base = 0;
     p->n = 0;

@@ -27,7 +27,7 @@ typedef struct pk_batch_plan {
     pk_planned *pair, *spare;
     size_t      n, room, spare_room;
     uint32_t   *start; /* (n_batches + 1) first pair of each batch as they were cut */
-    uint32_t   *order; /* (n_batches) */
+    uint32_t   *order; /* (n_batches) the batches in the order they are given out */
     size_t      n_batches, start_room, order_room;
 } pk_batch_plan;
 

@@ -1,9 +1,13 @@
 /* corpus_cache.c - finds, checks and maps the encoded form of a corpus.
  *
- * Layout, all little-endian: data, filled up to 8 bytes; `first` (2 n + 1 numbers of 8 bytes);
- * for texts `length` (2 n of 2 bytes), filled up; the footer. The footer comes last because
- * counts and sizes are known last, and the file is written in one sweep.
- * Invariant: what pk_corpus_open() lets pass can be read without further checks of offsets. */
+ * Layout, all little-endian, each section padded with zeros to a multiple of 8 bytes:
+ *     data      ids of 2 or 4 bytes, or the bytes of the texts: source 0, target 0, source 1, ...
+ *     first     2 n + 1 numbers of 8 bytes: where each sentence begins in data, in ids or bytes
+ *     length    only with texts: 2 n numbers of 2 bytes, tokens of the best segmentation
+ *     footer    pk_corpus_footer
+ * The footer comes last because counts and sizes are known last, and the file is written in one
+ * pass. Invariant: what pk_corpus_open() lets pass can be read without further checks of
+ * offsets. */
 #include "data/corpus_cache.h"
 
 #include <errno.h>
@@ -26,6 +30,8 @@ uint64_t pk_corpus_checksum(const pk_corpus_footer *f) {
 }
 
 /* ---- the key ---- */
+/* What changes when a text file changes: its path, size and time of change. Its content is not
+ * read, which would take minutes for a large corpus. */
 static pk_status add_file(pk_buffer *all, const char *path) {
     struct stat info;
     char        whole[PATH_MAX];
@@ -37,6 +43,7 @@ static pk_status add_file(pk_buffer *all, const char *path) {
     return PK_OK;
 }
 
+/* everything that decides about the content of the cache file, hashed */
 static pk_status find_key(const pk_corpus_request *q, uint64_t *key) {
     const pk_filter *f = &q->filter;
     pk_buffer        all = { 0 };
@@ -66,6 +73,7 @@ static pk_status find_path(const pk_corpus_request *q, uint64_t key, char **path
 /* ---- opening ---- */
 static size_t filled_up(size_t bytes) { return (bytes + 7) / 8 * 8; }
 
+/* made by this version, from these files, for this vocabulary and these settings */
 static bool footer_fits(const pk_corpus_footer *f, const pk_corpus_request *q, uint64_t key) {
     return memcmp(f->magic, pk_corpus_magic, sizeof f->magic) == 0 &&
            f->version == PK_CORPUS_VERSION && f->checksum == pk_corpus_checksum(f) &&
@@ -99,7 +107,7 @@ static bool offsets_fit(const pk_corpus_footer *f, const pk_corpus *c, int32_t m
     bool                  fits = c->first[0] == 0 && f->data_bytes % width[f->kind] == 0 &&
                 c->first[2 * c->n] == f->data_bytes / width[f->kind];
     for (size_t i = 0; i < 2 * c->n && fits; i++) {
-        const uint64_t size = c->first[i + 1] - c->first[i]; /* falling: huge */
+        const uint64_t size = c->first[i + 1] - c->first[i]; /* wraps to a huge one if it falls */
         const uint64_t tokens = c->length ? c->length[i] : size;
         fits = size >= 1 && size <= f->data_bytes && tokens >= 1 && tokens <= longest;
     }
@@ -121,8 +129,8 @@ static pk_status open_existing(const pk_corpus_request *q, uint64_t key, pk_corp
     return PK_OK;
 }
 
-/* Waits until no other process makes files in the folder. Where it cannot be locked, all of them
- * do: the last to finish wins, and all files are equal. */
+/* Waits until no other process makes files in the folder. Some file systems have no locks: there
+ * several processes make the same file, and the last to finish replaces the others' equal ones. */
 static pk_status lock_folder(const pk_corpus_request *q, int folder) {
     const struct timespec pause = { .tv_nsec = 50000000 };
     if (!q->progress) {
@@ -172,6 +180,7 @@ void pk_corpus_close(pk_corpus *c) {
 }
 
 /* ---- reading ---- */
+/* Ids are checked here and not on opening, which would read the whole file. */
 pk_status pk_corpus_ids(const pk_corpus *c, size_t pair, int side, int32_t *out) {
     const size_t    i = 2 * pair + (size_t)side, n = (size_t)(c->first[i + 1] - c->first[i]);
     const uint16_t *narrow = (const uint16_t *)c->data + c->first[i];

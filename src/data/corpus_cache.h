@@ -2,7 +2,7 @@
  *
  * The file's name and its footer hold a key: a hash of the text files' paths, sizes and times, the
  * vocabulary, and the settings of the filter. A file that does not fit or is damaged is made again.
- * Pairs lie one behind the other, source before target, so that drawing one touches one place. */
+ * Pairs lie one behind the other, source before target, so that drawing one touches one page. */
 #ifndef PK_DATA_CORPUS_CACHE_H
 #define PK_DATA_CORPUS_CACHE_H
 #include "base/file_map.h"
@@ -15,7 +15,7 @@ typedef struct pk_corpus_request {
     const char     *source_language, *target_language;
     const pk_vocab *vocab;
     pk_filter       filter;
-    bool            keep_text; /* texts in place of ids: they will be segmented anew each time */
+    bool            keep_text; /* texts, not ids: they will be segmented anew each time */
     int32_t         threads;
     int (*progress)(void *user, const char *file, size_t lines); /* may be NULL */
     void *user;

@@ -13,6 +13,7 @@
 
 enum { CHUNK_PAIRS = 1024, CHUNK_BYTES = 1 << 20, ERROR_TEXT = 512 };
 
+/* up to CHUNK_PAIRS sentence pairs, first as text, then also encoded */
 typedef struct chunk {
     size_t    n;
     pk_buffer text;                 /* source, target, source, target ... */
@@ -50,6 +51,7 @@ typedef struct encoder {
 } encoder;
 
 /* ---- reading ---- */
+/* counts the remaining lines of both files, so that the message can name both numbers */
 static pk_status misaligned(encoder *e) {
     const char *line;
     size_t      size;
@@ -62,6 +64,7 @@ static pk_status misaligned(encoder *e) {
             e->q->target, (unsigned long long)e->lines[1]);
 }
 
+/* one of the files has ended: both must have */
 static pk_status check_end(encoder *e) {
     e->ended = true;
     if (e->lines[0] == 0 && e->lines[1] == 0)
@@ -71,6 +74,7 @@ static pk_status check_end(encoder *e) {
     return e->lines[0] == e->lines[1] ? PK_OK : misaligned(e);
 }
 
+/* reads up to CHUNK_PAIRS pairs or about CHUNK_BYTES bytes; fewer at the end of the files */
 static pk_status read_chunk(encoder *e, chunk *c) {
     c->n = 0;
     pk_buffer_clear(&c->text);
@@ -101,6 +105,7 @@ static pk_text line_of(const chunk *c, size_t pair, int side) {
 }
 
 /* ---- encoding: on many threads ---- */
+/* Judges the text first: segmenting costs far more. Ids of a pair that is left out are dropped. */
 static pk_status encode_pair(const pk_corpus_request *q, chunk *c, size_t pair) {
     const pk_text     source = line_of(c, pair, 0), target = line_of(c, pair, 1);
     const size_t      begin = c->ids.n;
@@ -119,6 +124,7 @@ static pk_status encode_pair(const pk_corpus_request *q, chunk *c, size_t pair) 
     return PK_OK;
 }
 
+/* one chunk; a failure is stored in it and reported by the thread that writes */
 static void encode_chunk(const pk_corpus_request *q, chunk *c) {
     c->ids.n = 0;
     c->status = PK_OK;
@@ -130,6 +136,7 @@ static void encode_chunk(const pk_corpus_request *q, chunk *c) {
     }
 }
 
+/* a thread: takes the oldest chunk that is not encoded yet */
 static void *work(void *user) {
     encoder *e = user;
     pthread_mutex_lock(&e->lock);
@@ -148,6 +155,7 @@ static void *work(void *user) {
 }
 
 /* ---- writing ---- */
+/* 2 bytes an id where all ids fit, else 4 */
 static void add_ids(encoder *e, const int32_t *id, size_t n) {
     if (e->kind == PK_CORPUS_IDS32) {
         pk_buffer_add(&e->bytes, id, n * sizeof *id);
@@ -182,6 +190,7 @@ static pk_status keep_pair(encoder *e, const chunk *c, size_t pair, const int32_
     return PK_OK;
 }
 
+/* Writes the pairs that are kept. Duplicates are found here, where chunks come in order. */
 static pk_status write_chunk(encoder *e, const chunk *c) {
     const int32_t *id = c->ids.id;
     if (c->status != PK_OK) return pk_fail_with(c->status, "%s", c->error);
@@ -204,11 +213,13 @@ static pk_status write_chunk(encoder *e, const chunk *c) {
     return e->file.status;
 }
 
+/* zeros up to the next multiple of 8 bytes */
 static void fill_up(encoder *e) {
     static const char zero[8] = { 0 };
     pk_file_writer_add(&e->file, zero, (8 - e->file.size % 8) % 8);
 }
 
+/* all behind the data: see the layout in corpus_cache.c */
 static pk_status write_rest(encoder *e, uint64_t key) {
     pk_corpus_footer f = { .version = PK_CORPUS_VERSION, .key = key, .kind = (uint64_t)e->kind };
     PK_TRY(make_room(e)); /* `first` exists also when nothing was kept */
@@ -262,6 +273,7 @@ static pk_status move_on(encoder *e) {
     return PK_OK;
 }
 
+/* Two chunks a thread and two for the calling thread: enough that none waits for long. */
 static pk_status begin(encoder *e, const char *path) {
     const int32_t highest = pk_vocab_source_size(e->q->vocab) > pk_vocab_target_size(e->q->vocab)
                                 ? pk_vocab_source_size(e->q->vocab)

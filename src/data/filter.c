@@ -16,6 +16,7 @@ static bool is_blank(pk_text text) {
     return true;
 }
 
+/* the verdict of the language check of one side */
 static pk_filter_verdict look(const pk_language_check *check, pk_text text) {
     if (!check) return PK_PAIR_KEPT;
     switch (pk_language_check_text(check, text.data, text.size)) {
@@ -39,7 +40,7 @@ pk_filter_verdict pk_filter_text(const pk_filter *f, pk_text source, pk_text tar
 }
 
 pk_filter_verdict pk_filter_lengths(const pk_filter *f, size_t n_source, size_t n_target) {
-    enum { SHORT = 10 }; /* of a few words, a translation may well have many times as many */
+    enum { SHORT = 10 }; /* between short sentences a high ratio says little */
     const size_t more = n_source > n_target ? n_source : n_target;
     const size_t less = n_source + n_target - more;
     if (less == 0) return PK_PAIR_EMPTY;

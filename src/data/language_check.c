@@ -4,8 +4,8 @@
  * ("in" is English, German and Italian), which does no harm: such a word counts for each. Single
  * Latin letters are left out: in technical text they are names and formats (%d, -l). A word is
  * looked up by the hash of its small letters; the table says for which languages it counts.
- * Invariant: a language that is not listed is never judged by words, since nothing could speak for
- * it while its neighbours' words speak against it. */
+ * Invariant: a language that is not listed is never judged by words: its text would have no words
+ * of its own list, but some of related languages' lists. */
 #include "data/language_check.h"
 
 #include <stdbool.h>
@@ -83,6 +83,7 @@ struct pk_language_check {
     uint32_t    languages[SLOTS]; /* bit i: list[i] has the word; 0: a free slot */
 };
 
+/* the hash of a word, letter by letter; 0 is no word */
 static uint64_t add_letter(uint64_t hash, int32_t letter) {
     return pk_mix(hash ^ (uint64_t)letter);
 }
@@ -94,6 +95,7 @@ static size_t slot_of(const pk_language_check *c, uint64_t hash) {
     return at;
 }
 
+/* enters all words of one list into the table */
 static void add_words(pk_language_check *c, int language) {
     const char *text = list[language].words;
     uint64_t    hash = 0;
@@ -119,6 +121,7 @@ static bool two_scripts(const char *code) {
     return false;
 }
 
+/* the scripts that the language is written in, from ICU; none where ICU does not know it */
 static void find_scripts(pk_language_check *c, const char *code) {
     UErrorCode error = U_ZERO_ERROR;
     if (!code[0]) return;
@@ -149,12 +152,13 @@ pk_status pk_language_check_open(const char *language, pk_language_check **out) 
 
 void pk_language_check_close(pk_language_check *c) { pk_memory_give(c); }
 
-/* what a text shows */
+/* what was counted in a text */
 typedef struct signs {
     int right, wrong;    /* letters of scripts that fit, and of others */
     int words[N_LISTED]; /* stop words of each language */
 } signs;
 
+/* digits, punctuation and the like belong to no script and are not counted */
 static void count_letter(const pk_language_check *c, int32_t letter, signs *s) {
     UErrorCode        error = U_ZERO_ERROR;
     const UScriptCode script = letter < 0x80 ? USCRIPT_LATIN : uscript_getScript(letter, &error);
@@ -172,6 +176,7 @@ static void count_word(const pk_language_check *c, uint64_t hash, signs *s) {
     for (; languages; languages &= languages - 1) s->words[__builtin_ctz(languages)]++;
 }
 
+/* one pass over the text: counts letters by script and stop words by language */
 static void look(const pk_language_check *c, const char *text, size_t size, signs *s) {
     uint64_t hash = 0, before = 0; /* of the word so far (0: none), and of the one before */
     for (size_t at = 0; at < size;) {
@@ -191,6 +196,8 @@ static void look(const pk_language_check *c, const char *text, size_t size, sign
     }
 }
 
+/* Only clear cases are refused. Words: at least 3, and more than twice as many (and one) of another
+ * language as of the right one. */
 pk_looks pk_language_check_text(const pk_language_check *c, const char *text, size_t size) {
     enum { FEWEST_LETTERS = 5, FEWEST_WORDS = 3 };
     signs s = { 0 };

@@ -1,4 +1,4 @@
-/* language_check.h - does a sentence look like the language it should be in?
+/* language_check.h - checks whether a sentence looks like the language it should be in.
  *
  * Two signs count, and only clear ones: most letters belong to another script, or there are far
  * more stop words of another language than of the right one. Short or unusual text passes. */

@@ -17,8 +17,8 @@ enum { SLOTS = 8, MOST_WEIGHT = 1000, ERROR_TEXT = 512 };
 
 typedef struct slot {
     pk_filled batch;
-    double    after; /* epochs finished behind this batch */
-    bool      ready;
+    double    after;  /* epochs finished behind this batch */
+    bool      ready;  /* filled, or failed; the caller may have it */
     pk_status status; /* PK_CANCELLED: there are no more */
     char      error[ERROR_TEXT];
 } slot;
@@ -52,12 +52,14 @@ struct pk_loader {
 };
 
 /* ---- where in the sequence ---- */
+/* batch numbers go on from epoch to epoch; an epoch's first number is stored once it is known */
 static pk_status add_base(pk_loader *l, uint64_t base) {
     PK_TRY(PK_RESERVE(&l->base, l->n_base + 1, &l->base_room));
     l->base[l->n_base++] = base;
     return PK_OK;
 }
 
+/* plans an epoch; its number of batches gives the next epoch's first number */
 static pk_status make_plan(pk_loader *l, uint64_t epoch) {
     l->epoch = UINT64_MAX; /* none, should this fail */
     PK_TRY(pk_batch_plan_make(&l->plan, &l->settings, epoch));
@@ -81,6 +83,7 @@ static pk_status locate(pk_loader *l, uint64_t number) {
 }
 
 /* ---- the threads ---- */
+/* the next free slot, once there is one; NULL: stop */
 static slot *claim(pk_loader *l) {
     pthread_mutex_lock(&l->lock);
     while (!l->stop && l->n_claimed - l->n_released == SLOTS)
@@ -102,6 +105,7 @@ static pk_status assign(pk_loader *l, slot *s) {
     return PK_OK;
 }
 
+/* the slot is ready for the caller, with its batch or its failure */
 static void publish(pk_loader *l, slot *s, pk_status status) {
     pthread_mutex_lock(&l->lock);
     s->status = status;
@@ -114,6 +118,7 @@ static void publish(pk_loader *l, slot *s, pk_status status) {
     pthread_mutex_unlock(&l->lock);
 }
 
+/* a thread: claim a slot and the next batch in one step, then fill it while others go on */
 static void *work(void *user) {
     pk_loader *l = user;
     for (;;) {
@@ -129,6 +134,7 @@ static void *work(void *user) {
     }
 }
 
+/* wakes all threads and waits for their end */
 static void stop(pk_loader *l) {
     pthread_mutex_lock(&l->lock);
     l->stop = true;
@@ -203,6 +209,7 @@ static pk_status open_corpora(pk_loader *l, const pk_loader_options *o, const pk
     return PK_OK;
 }
 
+/* the report of what was read and left out, corpus by corpus */
 static pk_status describe(pk_loader *l, const pk_loader_options *o) {
     pk_buffer name = { 0 };
     for (size_t i = 0; i < l->n_corpora; i++) {
@@ -230,6 +237,7 @@ static pk_status nothing_kept(const pk_loader *l) {
             (unsigned long long)read, (unsigned long long)n[most], pk_filter_verdict_text(most));
 }
 
+/* there must be pairs, and fewer than 32 bits can number */
 static pk_status check_pairs(const pk_loader *l) {
     double each = 0;
     size_t all = 0;
@@ -244,6 +252,7 @@ static pk_status check_pairs(const pk_loader *l) {
     return PK_OK;
 }
 
+/* corpora first, then the settings that depend on them, then the threads */
 static pk_status open_all(pk_loader *l, const pk_loader_options *o, const pk_vocab *vocab) {
     pk_filter filter = { .max_length = o->max_length,
                          .max_ratio = o->max_ratio,
@@ -338,6 +347,7 @@ pk_status pk_loader_next(pk_loader *l, pk_batch *out) {
     return PK_OK;
 }
 
+/* Batches are numbered and each depends on its number alone: nothing needs to be replayed. */
 pk_status pk_loader_seek(pk_loader *l, uint64_t count) {
     stop(l);
     return start(l, l->first + count * l->step);

@@ -44,9 +44,9 @@ void      pk_loader_close(pk_loader *l); /* accepts NULL */
 pk_status pk_loader_next(pk_loader *l, pk_batch *out);
 /* the next batch will be number `first + count * step` */
 pk_status pk_loader_seek(pk_loader *l, uint64_t count);
-/* epochs finished when that batch is reached, with the part of the present one: 2.25 */
+/* epochs finished before the next batch, as a fraction: 2.25 is a quarter into the third */
 double pk_loader_epoch(const pk_loader *l);
-/* longest batch there can be: rows of each side, end symbols counted in; for planning memory */
+/* the largest batch there can be: rows of each side, end symbols included; for planning memory */
 void pk_loader_most(const pk_loader *l, int32_t *source_rows, int32_t *target_rows,
                     int32_t *sentences);
 /* what was read, kept, and left out for which reason, corpus by corpus: lines for people */
