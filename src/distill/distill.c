@@ -43,6 +43,7 @@ typedef struct distilling {
 
 /* ---- reading ---- */
 
+/* copies a line; its pointer is set later, since the buffer may still move */
 static pk_status add_line(chunk *c, const char *line, size_t size) {
     PK_TRY(PK_RESERVE(&c->line, c->n + 1, &c->room));
     c->line[c->n++] = (pk_text){ NULL, size };
@@ -74,6 +75,7 @@ static void close_chunk(chunk *c) {
     pk_memory_give(c->line);
 }
 
+/* passes over n lines, or fewer at the end of the file */
 static pk_status skip(pk_text_reader *r, uint64_t n, uint64_t *skipped) {
     const char *line;
     size_t      size;
@@ -98,7 +100,7 @@ static pk_status count_lines(const char *path, uint64_t *lines) {
 
 /* ---- opening ---- */
 
-/* told before any work: files that do not belong together */
+/* reported before any work: files whose numbers of lines differ */
 static pk_status check_counts(distilling *d) {
     uint64_t beside = 0;
     PK_TRY(count_lines(d->source_path, &d->report.all));
@@ -128,8 +130,8 @@ static pk_status check_output(const distilling *d, const pk_model *m, const char
     return status;
 }
 
-/* what the output has already is not read again */
-static pk_status pass_over(distilling *d, chunk *c, const char *path) {
+/* skips the input lines whose translations are in the output already */
+static pk_status skip_done(distilling *d, chunk *c, const char *path) {
     uint64_t skipped;
     PK_TRY(skip(c->reader, d->output.lines, &skipped));
     if (skipped < d->output.lines)
@@ -162,6 +164,7 @@ static pk_status choose_strict(distilling *d) {
     return pk_buffer_status(&d->strict_decode);
 }
 
+/* the output is changed last, when all else is open */
 static pk_status open_all(distilling *d, const char *target) {
     if (d->o.reference && d->how.n_best < 2)
         PK_FAIL(PK_ARGUMENT, "a reference chooses among several hypotheses: ask for 2 or more");
@@ -172,8 +175,8 @@ static pk_status open_all(distilling *d, const char *target) {
     PK_TRY(pk_text_reader_open(d->source_path, &d->source.reader));
     if (d->o.reference) PK_TRY(pk_text_reader_open(d->o.reference, &d->reference.reader));
     PK_TRY(pk_line_output_open(&d->output, target, d->o.resume));
-    PK_TRY(pass_over(d, &d->source, d->source_path));
-    if (d->o.reference) PK_TRY(pass_over(d, &d->reference, d->o.reference));
+    PK_TRY(skip_done(d, &d->source, d->source_path));
+    if (d->o.reference) PK_TRY(skip_done(d, &d->reference, d->o.reference));
     PK_TRY(pk_line_output_begin(&d->output));
     d->report.lines = d->report.resumed = d->output.lines;
     return PK_OK;
@@ -252,12 +255,14 @@ static pk_status write_chunk(distilling *d, const pk_result *r, const pk_result 
 
 /* ---- unknown tokens ---- */
 
+/* whether any hypothesis of line i has an unknown token */
 static bool has_unknown(const pk_result *r, size_t i) {
     for (int32_t rank = 0; rank < pk_result_hypotheses(r, i); rank++)
         if (pk_result_unknowns(r, i, rank)) return true;
     return false;
 }
 
+/* lists the lines of the chunk that must be decoded again */
 static pk_status find_unknown(distilling *d, const pk_result *r) {
     d->n_again = 0;
     for (size_t i = 0; i < d->source.n; i++) {
@@ -273,6 +278,7 @@ static pk_status find_unknown(distilling *d, const pk_result *r) {
     return PK_OK;
 }
 
+/* those lines with the unknown token banned; *out NULL where there are none */
 static pk_status translate_again(distilling *d, const pk_result *r, pk_result **out) {
     *out = NULL;
     PK_TRY(find_unknown(d, r));
@@ -287,6 +293,7 @@ static pk_status translate_again(distilling *d, const pk_result *r, pk_result **
 
 /* ---- the loop ---- */
 
+/* lines of finished chunks, and an estimate for the present one */
 static int report_progress(void *user, size_t done, size_t of) {
     distilling       *d = user;
     pk_distill_report so_far = d->report;
@@ -294,6 +301,8 @@ static int report_progress(void *user, size_t done, size_t of) {
     return d->o.progress ? d->o.progress(d->o.user, &so_far) : 0;
 }
 
+/* The translator counts over all chunks. Lines that were too long also came out empty: they are
+ * counted as too long only. */
 static void count_chunk(distilling *d) {
     pk_stats stats;
     pk_translator_stats(d->translator, &stats);
@@ -317,7 +326,7 @@ static pk_status translate_chunk(distilling *d) {
     return status;
 }
 
-static pk_status run(distilling *d) {
+static pk_status translate_all(distilling *d) {
     /* sentences are sorted by length within a chunk: it should be many batches */
     const size_t most = d->how.batch > CHUNK_LINES / 8 ? (size_t)d->how.batch * 8 : CHUNK_LINES;
     for (;;) {
@@ -341,7 +350,7 @@ pk_status pk_distill(const pk_model *m, const char *source, const char *target,
     PK_READ_OPTIONS(pk_distill_options, opt, &d.o);
     PK_TRY(choose_how(&d));
     pk_status status = open_all(&d, target);
-    if (status == PK_OK) status = run(&d);
+    if (status == PK_OK) status = translate_all(&d);
     status = close_all(&d, status);
     if (out) *out = d.report;
     return status;

@@ -29,7 +29,8 @@ static pk_status find_end(pk_line_output *o) {
     }
 }
 
-/* a pipe is opened for writing alone: who could also read it would never see that nobody does */
+/* A pipe is opened for writing alone. If it were also open for reading here, writing would never
+ * fail when its reader has gone. */
 static int open_file(const char *path) {
     struct stat about;
     const bool  plain = stat(path, &about) != 0 || S_ISREG(about.st_mode);
@@ -58,6 +59,7 @@ pk_status pk_line_output_begin(pk_line_output *o) {
     return PK_OK;
 }
 
+/* A write may be partial or interrupted: repeated until all is written. */
 pk_status pk_line_output_add(pk_line_output *o, const pk_buffer *whole_lines) {
     PK_TRY(pk_buffer_status(whole_lines));
     for (size_t done = 0; done < whole_lines->size;) {

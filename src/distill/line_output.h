@@ -1,4 +1,4 @@
-/* line_output.h - a file of lines that is written over hours and may be gone on with.
+/* line_output.h - a file of lines that is written over hours and may be resumed.
  *
  * What is added is whole lines, a block at a time, so after a crash the file is whole but for its
  * end. Resuming keeps the whole lines that are there and cuts off the rest. */

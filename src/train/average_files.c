@@ -15,6 +15,7 @@
 
 /* ---- A checkpoint as a model ---- */
 
+/* all models that are averaged */
 typedef struct opened {
     pk_model_data *model; /* n of each; a file is mapped only where it is a checkpoint */
     pk_stored     *file;
@@ -38,6 +39,7 @@ static pk_status read_recipe(const pk_stored *file, pk_recipe *out) {
     return status;
 }
 
+/* "average.NAME" where the checkpoint has it, else "weight.NAME"; points into the mapping */
 static pk_status bind_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     const pk_stored *file = user;
     char             full[128];
@@ -68,6 +70,7 @@ static pk_status fill_model(const pk_recipe *r, const pk_stored *file, pk_model_
     return PK_OK;
 }
 
+/* errors name the file, once */
 static pk_status open_checkpoint(const char *path, pk_stored *file, pk_model_data *m) {
     pk_recipe r;
     PK_TRY(pk_safetensors_open(path, file));

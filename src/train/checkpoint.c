@@ -1,8 +1,10 @@
 /* checkpoint.c - writing and reading one checkpoint.
  *
- * Every weight is a tensor of its own, under its own name, so that a checkpoint does not depend on
- * how weights lie on a device, and other tools can read it. Reading checks everything, down to the
- * checksum, before anything is changed. */
+ * The file is a safetensors file. Every weight is a tensor of its own, F32 (rows, cols), named
+ * weight.NAME; m.NAME and v.NAME are Adam's moments, average.NAME the moving average. So a
+ * checkpoint does not depend on how weights lie on a device, and other tools can read it. The
+ * metadata has format, version, the fields of PK_TRAIN_STATE_MAP, config (JSON), recipe (YAML) and
+ * checksum (hex). Reading checks everything, down to the checksum, before anything is changed. */
 #include "train/checkpoint.h"
 
 #include <inttypes.h>
@@ -36,6 +38,7 @@ static void free_arrays(arrays *a) {
     for (int k = 0; k < N_KINDS && a->copied; k++) pk_memory_give(a->of[k]);
 }
 
+/* the arrays on the device, in the order of `kinds` */
 static void list_arrays(const pk_parameters *p, float *of[N_KINDS]) {
     of[0] = p->master, of[1] = p->m, of[2] = p->v, of[3] = p->average;
 }
@@ -81,7 +84,8 @@ static void add_entry(pk_buffer *out, const char *key, const pk_buffer *text, ui
     out->failed = out->failed || text->failed;
 }
 
-static pk_status build_metadata(const pk_parameters *p, const pk_standing *s, const pk_recipe *r,
+/* a JSON object of texts; sum: the checksum of the tensors, to which the texts are added */
+static pk_status build_metadata(const pk_parameters *p, const pk_train_state *s, const pk_recipe *r,
                                 uint64_t sum, pk_buffer *out) {
     pk_buffer text = { 0 };
     pk_buffer_print(out, "{\"format\":\"" FORMAT "\",\"version\":\"" VERSION "\"");
@@ -89,7 +93,7 @@ static pk_status build_metadata(const pk_parameters *p, const pk_standing *s, co
     pk_buffer_clear(&text);        \
     write_##kind(&text, s->field); \
     add_entry(out, #field, &text, &sum);
-    PK_STANDING_MAP(ADD)
+    PK_TRAIN_STATE_MAP(ADD)
 #undef ADD
     pk_buffer_clear(&text);
     pk_config_write(&p->net.config, &text);
@@ -104,6 +108,7 @@ static pk_status build_metadata(const pk_parameters *p, const pk_standing *s, co
 
 /* ---- writing ---- */
 
+/* the tensors of the file, with memory for their names */
 typedef struct listing {
     pk_stored_tensor *tensor;
     char (*name)[MAX_NAME];
@@ -121,6 +126,7 @@ static void list_tensor(listing *l, const char *kind, const pk_parameter *one, c
     l->n++;
 }
 
+/* all tensors of all kinds; adds their bytes to the checksum */
 static pk_status list_tensors(const pk_parameters *p, const arrays *a, listing *l, uint64_t *sum) {
     PK_TRY(PK_TAKE(&l->tensor, N_KINDS * p->n_list));
     PK_TRY(PK_TAKE(&l->name, N_KINDS * p->n_list));
@@ -135,7 +141,7 @@ static pk_status list_tensors(const pk_parameters *p, const arrays *a, listing *
     return PK_OK;
 }
 
-pk_status pk_checkpoint_write(const char *path, const pk_parameters *p, const pk_standing *s,
+pk_status pk_checkpoint_write(const char *path, const pk_parameters *p, const pk_train_state *s,
                               const pk_recipe *r) {
     arrays    a;
     listing   l = { 0 };
@@ -154,6 +160,7 @@ pk_status pk_checkpoint_write(const char *path, const pk_parameters *p, const pk
 
 /* ---- reading ---- */
 
+/* "" where the key is missing or not a text */
 static const char *text_of(const json_t *metadata, const char *key) {
     const char *text = json_string_value(json_object_get(metadata, key));
     return text ? text : "";
@@ -173,10 +180,10 @@ static bool read_FLOAT(const char *text, double *out) {
     return pk_number_parse(text, strlen(text), out);
 }
 
-static pk_status read_standing(const json_t *metadata, pk_standing *s) {
+static pk_status read_state(const json_t *metadata, pk_train_state *s) {
 #define READ(kind, field) \
     if (!read_##kind(text_of(metadata, #field), &s->field)) return broken(#field);
-    PK_STANDING_MAP(READ)
+    PK_TRAIN_STATE_MAP(READ)
 #undef READ
     return PK_OK;
 }
@@ -193,6 +200,7 @@ static pk_status check_recipe(const char *yaml, const pk_recipe *now) {
     return status;
 }
 
+/* the model must be the same to the last setting: compares the JSON texts */
 static pk_status check_config(const char *json, const pk_parameters *p) {
     pk_buffer now = { 0 };
     pk_config_write(&p->net.config, &now);
@@ -204,6 +212,7 @@ static pk_status check_config(const char *json, const pk_parameters *p) {
     return status;
 }
 
+/* copies every tensor to its offset in the arrays; all must be there and of the right shape */
 static pk_status find_tensors(const pk_stored *file, const pk_parameters *p, const arrays *a,
                               uint64_t *sum) {
     char   name[MAX_NAME];
@@ -232,7 +241,7 @@ static uint64_t add_text(uint64_t sum, const json_t *metadata, const char *key) 
 static pk_status check_sum(const json_t *metadata, uint64_t sum) {
     char text[24];
 #define ADD(kind, field) sum = add_text(sum, metadata, #field);
-    PK_STANDING_MAP(ADD)
+    PK_TRAIN_STATE_MAP(ADD)
 #undef ADD
     sum = add_text(sum, metadata, "config");
     sum = add_text(sum, metadata, "recipe");
@@ -241,13 +250,14 @@ static pk_status check_sum(const json_t *metadata, uint64_t sum) {
                                                             : broken("its checksum differs");
 }
 
+/* everything that can be wrong with a file, before the training is touched */
 static pk_status read_all(const pk_stored *file, const json_t *metadata, const pk_parameters *p,
-                          const arrays *a, pk_standing *s, const pk_recipe *r) {
+                          const arrays *a, pk_train_state *s, const pk_recipe *r) {
     uint64_t sum = 0;
     if (strcmp(text_of(metadata, "format"), FORMAT) != 0) return broken("format");
     if (strcmp(text_of(metadata, "version"), VERSION) != 0)
         PK_FAIL(PK_UNSUPPORTED, "a checkpoint of another version of Pronk");
-    PK_TRY(read_standing(metadata, s));
+    PK_TRY(read_state(metadata, s));
     PK_TRY(check_recipe(text_of(metadata, "recipe"), r));
     PK_TRY(check_config(text_of(metadata, "config"), p));
     PK_TRY(find_tensors(file, p, a, &sum));
@@ -263,6 +273,7 @@ static pk_status take_arrays(const pk_parameters *p, arrays *a) {
     return PK_OK;
 }
 
+/* to the device; pk_parameters_begin() clears the moments, so they come after it */
 static pk_status put_arrays(pk_parameters *p, const arrays *a) {
     float *there[N_KINDS];
     list_arrays(p, there);
@@ -272,12 +283,12 @@ static pk_status put_arrays(pk_parameters *p, const arrays *a) {
     return PK_OK;
 }
 
-pk_status pk_checkpoint_load(const char *path, pk_parameters *p, pk_standing *s,
+pk_status pk_checkpoint_load(const char *path, pk_parameters *p, pk_train_state *s,
                              const pk_recipe *r) {
-    pk_stored   file;
-    arrays      a = { 0 };
-    pk_standing found = { 0 };
-    json_t     *metadata = NULL;
+    pk_stored      file;
+    arrays         a = { 0 };
+    pk_train_state found = { 0 };
+    json_t        *metadata = NULL;
     PK_TRY(pk_safetensors_open(path, &file));
     const char *text = file.metadata ? file.metadata : "{}";
     pk_status   status = pk_json_parse(text, strlen(text), "metadata", &metadata);

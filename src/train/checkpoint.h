@@ -10,8 +10,8 @@
 #include "train/parameters.h"
 #include "recipe/recipe.h"
 
-/* X(kind, field): where a training stands, besides its weights */
-#define PK_STANDING_MAP(X)                                                                         \
+/* X(kind, field): the state of a training, besides its weights; also the keys of the metadata */
+#define PK_TRAIN_STATE_MAP(X)                                                                      \
     X(INT, update)              /* updates done */                                                 \
     X(INT, batches)             /* taken from the stream, by all ranks together */                 \
     X(INT, skipped)             /* updates left out because the gradient was not finite */         \
@@ -29,19 +29,20 @@
     X(FLOAT, valid_bleu)                                                                           \
     X(FLOAT, valid_chrf)
 
-#define PK_STANDING_INT int64_t
-#define PK_STANDING_FLOAT double
-#define PK_STANDING_FIELD(kind, field) PK_STANDING_##kind field;
-typedef struct pk_standing { PK_STANDING_MAP(PK_STANDING_FIELD) } pk_standing;
+#define PK_TRAIN_STATE_INT int64_t
+#define PK_TRAIN_STATE_FLOAT double
+#define PK_TRAIN_STATE_FIELD(kind, field) PK_TRAIN_STATE_##kind field;
+typedef struct pk_train_state { PK_TRAIN_STATE_MAP(PK_TRAIN_STATE_FIELD) } pk_train_state;
 
 /* writes OUTPUT/checkpoint-UPDATE.safetensors, then removes all but the newest `keep` */
-pk_status pk_checkpoint_save(const char *output, const pk_parameters *p, const pk_standing *s,
+pk_status pk_checkpoint_save(const char *output, const pk_parameters *p, const pk_train_state *s,
                              const pk_recipe *r);
 /* reads one file; nothing changes unless all of it is good */
-pk_status pk_checkpoint_load(const char *path, pk_parameters *p, pk_standing *s, const pk_recipe *r);
-/* The newest checkpoint of a folder that can be read; those that cannot are named in `said`, a line each. *found: whether
- * there was one at all. Fails where one is there that belongs to another training, or where none can be read. */
-pk_status pk_checkpoint_resume(const char *output, pk_parameters *p, pk_standing *s, const pk_recipe *r,
+pk_status pk_checkpoint_load(const char *path, pk_parameters *p, pk_train_state *s, const pk_recipe *r);
+/* The newest checkpoint of a folder that can be read; those that cannot are named in `said`, a line
+ * each. *found: whether there was one at all. Fails where one is there that belongs to another
+ * training, or where none can be read. */
+pk_status pk_checkpoint_resume(const char *output, pk_parameters *p, pk_train_state *s, const pk_recipe *r,
                                bool *found, pk_buffer *said);
 /* the number of checkpoints in a folder; also removes what a killed training left half written */
 pk_status pk_checkpoint_count(const char *output, size_t *n);

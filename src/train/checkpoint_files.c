@@ -1,6 +1,6 @@
-/* checkpoint_files.c - the checkpoints of a folder: which there are, which is the newest that can
- * be read, which may go. The number in the name is the update; no other file says which is last,
- * so nothing can contradict what is there. */
+/* checkpoint_files.c - the checkpoints of a folder: lists them, resumes from the newest one that
+ * can be read, removes old ones. The number in a file's name is its update. There is no other file
+ * that says which is the last, so nothing can contradict the folder. */
 #include "train/checkpoint_files.h"
 
 #include <dirent.h>
@@ -16,7 +16,7 @@
 
 #define PREFIX       "checkpoint-"
 #define SUFFIX       ".safetensors"
-#define HALF_WRITTEN ".part"
+#define HALF_WRITTEN ".part" /* base/file_writer.h's ending until a file is whole */
 
 typedef struct numbers {
     int64_t *of;
@@ -38,6 +38,7 @@ static int64_t number_of(const char *name) {
     return end > digits && n >= 0 && strcmp(end, SUFFIX) == 0 ? n : -1;
 }
 
+/* what a process left that was killed while it wrote */
 static bool is_half_written(const char *name) {
     const size_t n = strlen(name), m = strlen(HALF_WRITTEN);
     return strncmp(name, PREFIX, strlen(PREFIX)) == 0 && n > m &&
@@ -63,6 +64,8 @@ static pk_status remove_file(const char *folder, const char *name) {
     return PK_OK;
 }
 
+/* The updates of all checkpoints, newest first; a folder that does not exist has none. tidy: also
+ * removes half-written files. */
 static pk_status list_folder(const char *folder, bool tidy, numbers *out) {
     DIR      *dir = opendir(folder);
     pk_status status = PK_OK;
@@ -87,6 +90,7 @@ pk_status pk_checkpoint_count(const char *output, size_t *n) {
     return status;
 }
 
+/* all but the newest `keep` */
 static pk_status remove_old(const char *folder, size_t keep) {
     numbers   list;
     pk_status status = list_folder(folder, false, &list);
@@ -101,7 +105,7 @@ static pk_status remove_old(const char *folder, size_t keep) {
     return status;
 }
 
-pk_status pk_checkpoint_save(const char *output, const pk_parameters *p, const pk_standing *s,
+pk_status pk_checkpoint_save(const char *output, const pk_parameters *p, const pk_train_state *s,
                              const pk_recipe *r) {
     char *path;
     PK_TRY(path_of_number(output, s->update, &path));
@@ -111,11 +115,13 @@ pk_status pk_checkpoint_save(const char *output, const pk_parameters *p, const p
     return status;
 }
 
-/* a file that is damaged is no reason to give up; one of another training is */
+/* After a damaged file the next older one is tried. A file of another training is an error: going
+ * on from an older one would hide it. */
 static bool is_damage(pk_status status) { return status == PK_FORMAT || status == PK_IO; }
 
-static pk_status try_each(const char *folder, const numbers *list, pk_parameters *p, pk_standing *s,
-                          const pk_recipe *r, pk_buffer *said) {
+/* loads the newest that can be read; what happened to the others is added to `said` */
+static pk_status try_each(const char *folder, const numbers *list, pk_parameters *p,
+                          pk_train_state *s, const pk_recipe *r, pk_buffer *said) {
     pk_status status = PK_OK;
     for (size_t i = 0; i < list->n; i++) {
         char *path;
@@ -132,7 +138,7 @@ static pk_status try_each(const char *folder, const numbers *list, pk_parameters
     return status;
 }
 
-pk_status pk_checkpoint_resume(const char *output, pk_parameters *p, pk_standing *s,
+pk_status pk_checkpoint_resume(const char *output, pk_parameters *p, pk_train_state *s,
                                const pk_recipe *r, bool *found, pk_buffer *said) {
     numbers   list;
     pk_status status = list_folder(output, true, &list);

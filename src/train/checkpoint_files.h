@@ -3,6 +3,6 @@
 #define PK_TRAIN_CHECKPOINT_FILES_H
 #include "train/checkpoint.h"
 
-pk_status pk_checkpoint_write(const char *path, const pk_parameters *p, const pk_standing *s,
+pk_status pk_checkpoint_write(const char *path, const pk_parameters *p, const pk_train_state *s,
                               const pk_recipe *r);
 #endif

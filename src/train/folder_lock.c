@@ -1,7 +1,8 @@
 /* folder_lock.c - a lock of the kernel on a file of the folder.
  *
- * It ends with the process, however that ends, so nothing has to be tidied up. The file stays: one
- * that is removed while another process opens it would be locked twice. */
+ * The kernel releases it when the process ends, also when it is killed, so nothing has to be
+ * cleaned up. The file stays: if it were removed while another process opens it, two processes
+ * could each hold a lock on a file of that name. */
 #include "train/folder_lock.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* initial.c - first weights from a counter-based generator.
  *
  * Matrices are Xavier-uniform (Glorot and Bengio 2010), tables normal, positions sinusoidal. A
- * number depends on seed, name and place alone, so neither order nor device changes it. */
+ * number depends on seed, name and index alone, so neither order nor device changes it. */
 #include "train/initial.h"
 
 #include <math.h>
@@ -29,12 +29,14 @@ static double bound_of(const pk_parameter *one) {
     return (parts ? sqrt(0.5) : 1) * sqrt(6.0 / (outputs + one->cols));
 }
 
+/* uniform in [-bound, bound], bound = sqrt(6 / (inputs + outputs)) */
 static void fill_matrix(const pk_parameter *one, uint64_t key, float *out) {
     const double bound = bound_of(one);
     const size_t n = (size_t)one->rows * (size_t)one->cols;
     for (size_t i = 0; i < n; i++) out[i] = (float)(bound * (2 * uniform(key, i) - 1));
 }
 
+/* embeddings: normal with deviation 1/sqrt(D); the row of the padding is zero */
 static void fill_table(const pk_parameter *one, const pk_config *c, uint64_t key, float *out) {
     const size_t cols = (size_t)one->cols, n = (size_t)one->rows * cols;
     const double deviation = 1 / sqrt(one->cols);

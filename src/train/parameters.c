@@ -73,8 +73,8 @@ static pk_status list_weight(void *user, const pk_weight_spec *spec, pk_weight *
     return PK_OK;
 }
 
-/* places those that learn, then the others */
-static void place_all(pk_parameters *p) {
+/* gives each weight its offset in the block: those that learn first, then the others */
+static void set_offsets(pk_parameters *p) {
     size_t at = 0;
     for (int learned = 1; learned >= 0; learned--) {
         for (size_t i = 0; i < p->n_list; i++) {
@@ -88,7 +88,7 @@ static void place_all(pk_parameters *p) {
     p->n_all = at;
 }
 
-/* a name that freezes nothing is a mistake worth telling */
+/* a pattern that matches no weight is an error: it is probably misspelt */
 static pk_status check_patterns(const pk_parameters *p, const pk_parameters_options *o) {
     for (size_t k = 0; k < o->n_freeze; k++) {
         bool found = false;
@@ -104,6 +104,7 @@ static pk_status check_patterns(const pk_parameters *p, const pk_parameters_opti
     return PK_OK;
 }
 
+/* points the network's weight at its offset in the block */
 static pk_status bind_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     listing *l = user;
     assert(l->at < l->p->n_list); /* both walks visit the same weights in the same order */
@@ -159,7 +160,7 @@ static pk_status open_parts(pk_parameters *p, const pk_parameters_options *o) {
     PK_TRY(pk_config_check(&p->net.config));
     PK_TRY(pk_network_init(&p->net));
     PK_TRY(pk_network_walk(&p->net, list_weight, &l));
-    place_all(p);
+    set_offsets(p);
     PK_TRY(check_patterns(p, o));
     PK_TRY(take_memory(p, o->average));
     PK_TRY(pk_network_walk(&p->net, bind_weight, &l));

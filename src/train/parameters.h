@@ -48,7 +48,7 @@ void      pk_parameters_close(pk_parameters *p);
 /* the weights become those of a loaded model of the same configuration; moments zero */
 pk_status pk_parameters_load(pk_parameters *p, const pk_model_data *model);
 /* A copy on the host as a model that can be saved and translated with: matrices in panels of the
- * type. averaged: the moving average in place of the weights. Vocabulary and provenance are taken
+ * type. averaged: the moving average instead of the weights. Vocabulary and provenance are taken
  * from `like` (borrowed until the copy is closed). */
 pk_status pk_parameters_model(const pk_parameters *p, const pk_model_data *like, bool averaged,
                               pk_dtype type, pk_model_data *out);

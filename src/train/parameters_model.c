@@ -16,6 +16,7 @@ typedef struct mover {
 
 /* ---- a model becomes weights ---- */
 
+/* one weight of the model to its offset in `host`, row by row */
 static pk_status unpack_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     mover              *k = user;
     const pk_parameter *one = k->at < k->p->n_list ? &k->p->list[k->at++] : NULL;
@@ -45,6 +46,7 @@ pk_status pk_parameters_load(pk_parameters *p, const pk_model_data *model) {
 
 /* ---- weights become a model ---- */
 
+/* one matrix in panels of PK_PANEL rows, in the model's number type */
 static pk_status pack_matrix(mover *k, const pk_parameter *one, const float *from, pk_weight *w) {
     void        *data;
     float       *scale;

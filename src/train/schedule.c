@@ -20,7 +20,8 @@ double pk_schedule_share(const pk_schedule *s, int64_t updates, double minutes) 
     return fmin(1, fmax(by_updates, by_minutes));
 }
 
-/* 1 at the end of the warm-up, falling; done: share of the training */
+/* The factor after the warm-up: 1 at its end, falling. done: share of the training, 0 to 1.
+ * inverse_sqrt: sqrt(warmup / update); linear and cosine fall to final_rate at the end. */
 static double fall_at(const pk_schedule *s, double update, double done) {
     const double warmup = (double)(s->warmup > 0 ? s->warmup : 1);
     if (s->fall == PK_INVERSE_SQRT) return sqrt(warmup / update);
@@ -32,6 +33,8 @@ static double fall_at(const pk_schedule *s, double update, double done) {
     return s->final_rate + (1 - s->final_rate) * high;
 }
 
+/* Warm-up: update / warmup. Cool-down: from its beginning to the end a straight line to
+ * final_rate. */
 double pk_schedule_rate(const pk_schedule *s, int64_t update, double minutes) {
     const double done = pk_schedule_share(s, update, minutes);
     double       rate =

@@ -9,9 +9,9 @@
 typedef struct pk_schedule {
     pk_fall fall;
     double  rate;       /* highest */
-    double  final_rate; /* where falls that end do so, as a share of the highest */
+    double  final_rate; /* the last rate, as a share of the highest (linear, cosine, cool-down) */
     double  cooldown;   /* last share of the training, in which the rate also falls to that */
-    int64_t warmup;     /* updates until the highest rate is reached */
+    int64_t warmup;     /* updates until the rate is at its highest */
     int64_t updates;    /* of the whole training; 0: no limit */
     double  minutes;    /* the same in time; 0: no limit */
 } pk_schedule;

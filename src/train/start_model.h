@@ -14,7 +14,7 @@
 pk_status pk_start_model_open(const pk_recipe *r, const pk_task *task, pk_model_data *out);
 /* the vocabulary of a model; it borrows from the model */
 pk_status pk_start_vocab_open(const pk_model_data *m, pk_vocab **out);
-/* the tokens that tell a model of several languages which they are; -1 where it needs none */
+/* the language tokens of a model of several languages; -1 where it needs none */
 pk_status pk_start_tags(const pk_model_data *m, const pk_vocab *v, const pk_recipe *r,
                         int32_t *source, int32_t *target);
 #endif

@@ -1,9 +1,9 @@
 /* train_log.c - log.jsonl: a line for each report that says something, readable by any tool.
  *
- * A line is written with one call and is either whole or taken back, so that what is in the file
- * can always be read. What is said later of the same update goes on in its line, again with one
- * call, which begins at the closing brace. The points of the plot are kept in memory, and read back
- * from the log when a training goes on. */
+ * A line is written with one call. If that fails, it is cut off again, so that the file can always
+ * be read. What is reported later on the same update is added to its line, again with one call,
+ * which overwrites the closing brace. The points of the plot are kept in memory, and read back from
+ * the log when a training goes on. */
 #include "train/train_log.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@
 struct pk_train_log {
     int             file;
     off_t           size;    /* of the lines that count */
-    int64_t         present; /* update whose line is the last, if it is ours; or -1 */
+    int64_t         present; /* update whose line is the last, if this process wrote it; or -1 */
     char           *path, *plot;
     pk_train_point *point;
     size_t          n, room;
@@ -39,6 +39,7 @@ static pk_status add_point(pk_train_log *l, pk_train_point p) {
 
 /* ---- Going on ---- */
 
+/* NaN where the line has no such number */
 static double number_of(const json_t *line, const char *name) {
     const json_t *value = json_object_get(line, name);
     return json_is_number(value) ? json_number_value(value) : NAN;
@@ -59,6 +60,7 @@ static pk_status read_line(pk_train_log *l, const char *text, size_t size, int64
     return *keep ? add_point(l, p) : PK_OK;
 }
 
+/* reads whole lines up to `update`; l->size is then the end of the last of them */
 static pk_status read_lines(pk_train_log *l, const char *text, size_t size, int64_t update) {
     size_t at = 0;
     bool   keep = true;
@@ -126,6 +128,7 @@ static void add_number(pk_buffer *line, const char *name, double value) {
     if (isfinite(value)) pk_buffer_print(line, ",\"%s\":%.7g", name, value);
 }
 
+/* {"update":..,"epoch":..,"seconds":.., what was measured}; goes_on: without the beginning */
 static void print_line(pk_buffer *line, const pk_train_report *r, bool goes_on) {
     if (!goes_on) {
         pk_buffer_print(line, "{\"update\":%lld", (long long)r->update);
@@ -157,7 +160,7 @@ static ssize_t write_at(const pk_train_log *l, off_t at, const char *text, size_
     return done;
 }
 
-/* whole or not at all */
+/* Writes whole or not at all: after a failure the old end of the file is restored. */
 static pk_status write_text(pk_train_log *l, off_t at, const char *text, size_t size) {
     const ssize_t done = write_at(l, at, text, size);
     if (done == (ssize_t)size) {

@@ -19,7 +19,7 @@ pk_status pk_device_put(const pk_backend *on, void *to, const void *from, size_t
 
 /* ---- through the network ---- */
 
-/* Encoder, decoder, loss, and all the way back. A dry run only counts memory. */
+/* Encoder, decoder, loss, and the backward pass. A dry run only counts memory. */
 static pk_status run(pk_train_pass *t, const pk_lesson_there *l, const pk_pass_options *o,
                      bool dry) {
     const pk_network *net = &t->p->net;
@@ -50,9 +50,9 @@ static pk_status run(pk_train_pass *t, const pk_lesson_there *l, const pk_pass_o
 
 /* ---- memory ---- */
 
-/* The largest lesson there can be, as far as memory goes: arrays are not looked at. Memory that
- * serves again serves only its own size, so where both sides are equally long less is needed than
- * where they differ: hence one row more. */
+/* The largest lesson there can be, for the dry run: sizes only, the arrays are not read. Freed
+ * memory is reused for blocks of exactly its size. So a lesson whose sides are equally long needs
+ * less than one whose sides differ: hence one row more on the source side. */
 static pk_lesson_there largest(const pk_train_pass *t) {
     static const int32_t nothing[1];
     const pk_config     *c = &t->p->net.config;
@@ -73,6 +73,7 @@ static pk_lesson_there largest(const pk_train_pass *t) {
 
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
+/* gives the backend the largest sizes, so that it takes its own buffers now and not in a pass */
 static pk_status reserve(pk_train_pass *t) {
     const pk_config *c = &t->p->net.config;
     const int32_t    ffn = larger(c->encoder_ffn, c->decoder_ffn);
@@ -88,6 +89,7 @@ static pk_status take(pk_train_pass *t, size_t bytes, void **out) {
     return pk_device_take(t->on, bytes, out);
 }
 
+/* a dry run finds how much memory a pass needs at most; it is taken once */
 static pk_status take_scratch(pk_train_pass *t) {
     const pk_lesson_there l = largest(t);
     const pk_pass_options o = { .dropout = NULL };
@@ -102,7 +104,8 @@ static pk_status take_scratch(pk_train_pass *t) {
     return status;
 }
 
-/* a device apart has copies of its own, and as many blocks as it has marks */
+/* A remote device has its own copies, and as many blocks as it has events: an event says when the
+ * device is done with a block. The host itself needs one. */
 static pk_status take_blocks(pk_train_pass *t) {
     const pk_backend *on = t->on;
     t->block_bytes =
@@ -119,6 +122,7 @@ static pk_status take_blocks(pk_train_pass *t) {
     return PK_OK;
 }
 
+/* two_pass: also memory for the answers of the first pass */
 static pk_status open_parts(pk_train_pass *t, bool two_pass) {
     const size_t answers = (size_t)t->most.target_rows * sizeof *t->best;
     void        *block = NULL;
@@ -169,6 +173,7 @@ static pk_status check_size(const pk_train_pass *t, const pk_lesson *l) {
     return PK_OK;
 }
 
+/* Waits until the next block is free, and hands what the device counted there to `seen`. */
 pk_status pk_train_pass_ready(pk_train_pass *t, pk_readings_seen *seen, void *user) {
     const pk_backend *on = t->on;
     pk_lesson_block  *b = &t->block[t->next];

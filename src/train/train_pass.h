@@ -17,7 +17,7 @@ typedef struct pk_readings {
 typedef struct pk_lesson_block { /* (host, pinned on a GPU) and its copy; the same on the host */
     void        *host, *device;
     pk_readings *read;   /* what the device counted when it was done with this block */
-    int64_t      update; /* of which `read` speaks; 0: not asked for */
+    int64_t      update; /* the update that `read` belongs to; 0: not asked for */
 } pk_lesson_block;
 
 typedef struct pk_pass_limits { /* of any lesson */
@@ -34,7 +34,7 @@ typedef struct pk_train_pass {
     int32_t           n_blocks, next; /* block that is filled next */
     size_t            block_bytes;
     pk_readings      *train, *valid; /* on the device */
-    int32_t          *best; /* on the device: answers of a first look; NULL: no task two_pass */
+    int32_t          *best;          /* on the device: answers of the first pass; NULL: one pass */
     int32_t          *best_here;
     size_t            bytes; /* of the device that this takes */
 } pk_train_pass;
@@ -45,7 +45,7 @@ typedef struct pk_pass_options {
     float             smoothing;
     int32_t           never;   /* see pk_lesson_questions */
     bool              measure; /* no learning: sums of `valid` */
-    bool              answers; /* also what the model would have said, in best_here; waits */
+    bool              answers; /* also the model's answers, to best_here; waits */
     pk_tape_done     *done;    /* see pk_tape_backward */
     void             *user;
 } pk_pass_options;
@@ -57,7 +57,7 @@ void      pk_train_pass_close(pk_train_pass *t); /* accepts a zeroed one */
 /* sends the lesson and runs it */
 pk_status pk_train_pass_run(pk_train_pass *t, const pk_lesson *l, const pk_pass_options *o);
 /* The last run's block also brings what the device has counted by now, for this update. Whenever a
- * block comes round again, `seen` gets what it brought. */
+ * block is used again, `seen` gets what it brought. */
 void              pk_train_pass_record(pk_train_pass *t, int64_t update);
 typedef pk_status pk_readings_seen(void *user, const pk_readings *read, int64_t update);
 pk_status         pk_train_pass_ready(pk_train_pass *t, pk_readings_seen *seen, void *user);

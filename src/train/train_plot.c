@@ -23,6 +23,7 @@ enum {
 };
 
 // clang-format off
+/* class names: s0, s1, s2 and f0, f1, f2 are stroke and fill of the three series */
 static const char style[] =
     "svg{font:12px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}"
     ".paper{fill:#fff}text{fill:#5d6878}.strong{fill:#1b2330;font-weight:600}"
@@ -62,7 +63,7 @@ static double value_of(const pk_train_point *p, int index) {
     return index == 0 ? p->loss : index == 1 ? p->valid_loss : p->valid_bleu;
 }
 
-/* what went wrong beyond all measure would leave nothing to see of the rest */
+/* a value that is not finite, or huge, would make the rest of the plot flat */
 static bool measured(double value) { return isfinite(value) && fabs(value) < 1e15; }
 
 static bool there_is(const chart *c, int index) {
@@ -88,7 +89,8 @@ static axis make_axis(double low, double high, double wanted, double at, double 
     return a;
 }
 
-static double place(const axis *a, double value) {
+/* a value in pixels */
+static double pixel(const axis *a, double value) {
     return a->at + a->length * (value - a->low) / (a->high - a->low);
 }
 
@@ -100,6 +102,7 @@ static axis update_axis(const chart *c) {
     return a;
 }
 
+/* the axis of the values of series first .. last; about 45 pixels a step, rising upwards */
 static axis value_axis(const chart *c, int first, int last, double top, double height) {
     double low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < c->n; i++)
@@ -122,10 +125,11 @@ static void put_number(pk_buffer *svg, double value, double step) {
 
 /* ---- Parts ---- */
 
+/* grid lines with their numbers, on the left */
 static void put_values(const chart *c) {
     const axis *y = &c->y;
     for (double v = y->low; v <= y->high + y->step / 2; v += y->step) {
-        const double at = place(y, v);
+        const double at = pixel(y, v);
         pk_buffer_print(c->svg,
                         "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>", LEFT,
                         RIGHT, at, at);
@@ -135,10 +139,11 @@ static void put_values(const chart *c) {
     }
 }
 
+/* the axis below all panels */
 static void put_updates(const chart *c, double bottom) {
     const axis *x = &c->x;
     for (double v = x->low; v <= x->high * (1 + 1e-9); v += x->step) {
-        const double at = place(x, v);
+        const double at = pixel(x, v);
         pk_buffer_print(c->svg,
                         "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" "
                         "y2=\"%.1f\"/><text class=\"middle\" x=\"%.1f\" y=\"%.1f\">",
@@ -152,7 +157,8 @@ static void put_updates(const chart *c, double bottom) {
                     LEFT, RIGHT, bottom, bottom, (LEFT + RIGHT) / 2, bottom + 40);
 }
 
-/* the mean of the points that a pixel or two cannot tell apart; false: none was measured there */
+/* The mean of points from .. to, which lie within a pixel or two; false: nothing was measured
+ * there. The value is in .loss, whatever the series. */
 static bool mean_of(const chart *c, int index, size_t from, size_t to, pk_train_point *out) {
     double sum = 0, updates = 0, n = 0;
     for (size_t i = from; i < to && i < c->n; i++) {
@@ -166,15 +172,15 @@ static bool mean_of(const chart *c, int index, size_t from, size_t to, pk_train_
     return n > 0;
 }
 
-/* visits the points of a line, thinned: as its path, or as marks with titles */
-static void put_points(const chart *c, const series *s, bool marks) {
+/* visits the points of a line, thinned: as its path, or as dots with titles */
+static void put_points(const chart *c, const series *s, bool dots) {
     const size_t   each = (c->n + MOST - 1) / MOST;
     const char    *step = "M";
     pk_train_point p;
     for (size_t i = 0; i < c->n; i += each) {
         if (!mean_of(c, s->index, i, i + each, &p)) continue;
-        const double x = place(&c->x, p.update), y = place(&c->y, p.loss);
-        if (!marks) {
+        const double x = pixel(&c->x, p.update), y = pixel(&c->y, p.loss);
+        if (!dots) {
             pk_buffer_print(c->svg, "%s%.1f %.1f", step, x, y);
             step = "L";
             continue;
@@ -197,6 +203,7 @@ static void put_line(const chart *c, const series *s) {
     put_points(c, s, true);
 }
 
+/* an entry of the legend */
 static void put_name(const chart *c, const series *s, double x, double y) {
     if (!there_is(c, s->index)) return;
     pk_buffer_print(c->svg,
@@ -205,6 +212,7 @@ static void put_name(const chart *c, const series *s, double x, double y) {
                     s->index, x, y - 6, x + 22, y, s->name);
 }
 
+/* losses above, BLEU below; a panel without values is left out */
 static void put_panels(chart *c, bool losses, bool bleu) {
     static const series list[] = { { "training loss", 0 },
                                    { "validation loss", 1 },

@@ -1,7 +1,7 @@
-/* trained_model.c - the model as it is by now, in a file, with the story of how it came to be.
+/* trained_model.c - writes the present model to a file, with its provenance: recipe, data, results.
  *
- * The story names files without their folders: a model travels, and where its makers keep their
- * data is nobody's business. */
+ * Provenance names files without their folders: models are passed on, and paths of the machine that
+ * trained them may be private. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +19,7 @@ pk_dtype pk_trainer_save_type(const pk_trainer *t) { return (pk_dtype)t->recipe.
 
 /* ---- provenance ---- */
 
+/* the name of a file without its folder */
 static char *last_part(char *path) {
     char *slash = strrchr(path, '/');
     return slash && slash[1] ? slash + 1 : path;
@@ -88,9 +89,9 @@ static void add_number(pk_buffer *json, const char *name, double value) {
     pk_json_add_float(json, (float)value);
 }
 
-/* a JSON object */
-static pk_status build_story(const pk_trainer *t, pk_buffer *json) {
-    const pk_standing *s = &t->standing;
+/* A JSON object. began_with: the provenance of the model that this training started from. */
+static pk_status build_provenance(const pk_trainer *t, pk_buffer *json) {
+    const pk_train_state *s = &t->state;
     pk_buffer_add_text(json, "{\"trained_by\":\"pronk " PK_VERSION_TEXT "\"");
     pk_buffer_print(json, ",\"updates\":%lld,\"batches\":%lld", (long long)s->update,
                     (long long)s->batches);
@@ -111,7 +112,7 @@ static pk_status write_provenance(const pk_trainer *t, pk_model_data *m) {
     pk_buffer json = { 0 };
     pk_memory_give(m->provenance);
     m->provenance = NULL;
-    pk_status status = build_story(t, &json);
+    pk_status status = build_provenance(t, &json);
     if (status == PK_OK) status = pk_buffer_take(&json, &m->provenance, NULL);
     pk_buffer_free(&json);
     return status;

@@ -17,12 +17,13 @@
 static bool is_due(int64_t update, int64_t every) { return every > 0 && update % every == 0; }
 
 static double share_of(const pk_trainer *t) {
-    return pk_schedule_share(&t->schedule, t->standing.update, t->standing.seconds / 60);
+    return pk_schedule_share(&t->schedule, t->state.update, t->state.seconds / 60);
 }
 
+/* limits of updates and minutes, or too many validations without a better one */
 static bool is_over(const pk_trainer *t) {
     const int64_t patience = t->recipe.patience;
-    return t->over || (patience > 0 && t->standing.worse >= patience);
+    return t->over || (patience > 0 && t->state.worse >= patience);
 }
 
 /* ---- checkpoints ---- */
@@ -30,9 +31,9 @@ static bool is_over(const pk_trainer *t) {
 pk_status pk_trainer_save(pk_trainer *t) {
     PK_NEED(t);
     PK_TRY(pk_trainer_read(t, false));
-    t->since = 0;
+    t->since = 0; /* saving is not training time */
     if (t->ranks.rank > 0) return PK_OK;
-    return pk_checkpoint_save(t->recipe.output, &t->p, &t->standing, &t->recipe);
+    return pk_checkpoint_save(t->recipe.output, &t->p, &t->state, &t->recipe);
 }
 
 /* ---- the end ---- */
@@ -56,18 +57,20 @@ static pk_status copy_best(const pk_trainer *t) {
     return status;
 }
 
+/* writes model.pronk: the best by validation, or the last where nothing was validated */
 static pk_status finish(pk_trainer *t) {
     t->done = true;
     if (t->ranks.rank > 0) return PK_OK;
-    if (t->standing.best_update > 0) return copy_best(t);
+    if (t->state.best_update > 0) return copy_best(t);
     return pk_trainer_write_model(t, PK_TRAINED_MODEL, pk_trainer_save_type(t));
 }
 
 /* ---- reports ---- */
 
+/* seconds_left assumes that the rest takes as long as the share that is done */
 static void fill_report(pk_trainer *t, pk_train_report *out) {
-    const pk_standing *s = &t->standing;
-    const bool         bleu = s->validations && t->recipe.valid_bleu;
+    const pk_train_state *s = &t->state;
+    const bool            bleu = s->validations && t->recipe.valid_bleu;
     *out = t->last;
     out->update = s->update;
     out->updates = t->recipe.updates;
@@ -82,7 +85,7 @@ static void fill_report(pk_trainer *t, pk_train_report *out) {
     out->done = t->done;
 }
 
-/* what was not logged yet of this step */
+/* logs what was not logged yet of this step */
 static pk_status write_log(pk_trainer *t, const pk_train_report *r) {
     pk_train_report rest = *r;
     if (!t->log) return PK_OK;
@@ -91,13 +94,14 @@ static pk_status write_log(pk_trainer *t, const pk_train_report *r) {
     return pk_train_log_add(t->log, &rest);
 }
 
+/* only now and then: drawing the whole plot after each line would take time */
 static pk_status plot(pk_trainer *t, const pk_train_report *r) {
     const bool due = r->validated || r->saved || r->done;
     return t->log && due ? pk_train_log_plot(t->log) : PK_OK;
 }
 
-/* A checkpoint comes after what is said up to it: who goes on from one finds the log complete,
- * whatever happened in between. */
+/* The log is written before the checkpoint. So a training that resumes from this checkpoint finds a
+ * complete log, even if it was killed in between. */
 static pk_status log_and_save(pk_trainer *t) {
     pk_train_report r;
     PK_TRY(pk_trainer_read(t, false));
@@ -116,8 +120,9 @@ const char *pk_trainer_output(const pk_trainer *t) { return t ? t->recipe.output
 
 /* ---- one step ---- */
 
+/* one update, and its figures where a line of the log is due */
 static pk_status learn(pk_trainer *t) {
-    const pk_standing *s = &t->standing;
+    const pk_train_state *s = &t->state;
     t->since = pk_clock_now();
     t->logged = false;
     t->last.logged = t->last.validated = t->last.saved = 0;
@@ -126,10 +131,11 @@ static pk_status learn(pk_trainer *t) {
     return t->last.logged ? pk_trainer_read(t, true) : PK_OK;
 }
 
+/* after an update: validate, save, finish, each where it is due */
 static pk_status look_after(pk_trainer *t) {
-    const pk_recipe   *r = &t->recipe;
-    const pk_standing *s = &t->standing;
-    const bool         over = is_over(t);
+    const pk_recipe      *r = &t->recipe;
+    const pk_train_state *s = &t->state;
+    const bool            over = is_over(t);
     if (*r->valid_source && (over || is_due(s->update, r->valid_every))) {
         PK_TRY(pk_trainer_read(t, false)); /* what is under way is learning time */
         t->since = 0;
@@ -142,7 +148,7 @@ static pk_status look_after(pk_trainer *t) {
 
 static pk_status go_on(pk_trainer *t) {
     if (t->done) return PK_OK;
-    if (is_over(t)) return finish(t); /* an earlier run had come to its end */
+    if (is_over(t)) return finish(t); /* an earlier call had trained to the end already */
     PK_TRY(learn(t));
     return look_after(t);
 }

@@ -31,32 +31,32 @@ struct pk_trainer {
     pk_parameters   p;
     pk_train_pass   pass;
     pk_dropout      dropout;
-    int32_t         never; /* token that is no answer */
+    int32_t         never; /* token that the model never outputs: no class of the loss; -1: none */
 
-    pk_standing   standing;
-    double        since; /* the clock when seconds were last added; 0: time does not count now */
-    int64_t       tokens;
-    double        tokens_since; /* seconds trained when tokens were 0 */
-    double        total;        /* weight of the last update's questions */
-    pk_train_log *log;          /* of rank 0 */
-    pk_buffer     text;         /* report for people */
-    bool          over;         /* no update is left; known to all ranks alike */
-    bool          done;         /* and the model is written */
-    bool          logged;       /* the log has what this step learned */
-    bool          failed;       /* here: other ranks must not wait for us */
+    pk_train_state state;
+    double         since; /* the clock when seconds were last added; 0: the clock is stopped */
+    int64_t        tokens;
+    double         tokens_since; /* seconds trained when tokens were 0 */
+    double         total;        /* weight of the last update's questions */
+    pk_train_log  *log;          /* of rank 0 */
+    pk_buffer      text;         /* report for people */
+    bool           over;         /* no update is left; known to all ranks alike */
+    bool           done;         /* and the model is written */
+    bool           logged;       /* the log has what this step learned */
+    bool           failed;       /* here: other ranks must not wait for us */
 
-    pk_train_report last; /* what was last told */
+    pk_train_report last; /* what was last reported */
 };
 
 /* trainer_update.c: one update, and what the device counted meanwhile */
 pk_status pk_trainer_update(pk_trainer *t);
 void      pk_trainer_count_time(pk_trainer *t);
-/* brings the device's sums to the standing; waits. begin: tells them, and they start anew */
+/* copies the device's sums to t->state; waits. begin: also reports them and sets them to zero */
 pk_status pk_trainer_read(pk_trainer *t, bool begin);
 /* a key for all randomness of a part of an update; what: 0 dropout, 1 task */
 uint64_t pk_trainer_key(const pk_trainer *t, int64_t update, int64_t part, int what);
 
-/* validation.c: loss and, if asked for, BLEU and chrF of the model as it is; sets the standing */
+/* validation.c: loss and, if asked for, BLEU and chrF of the present model, to t->state */
 pk_status pk_trainer_validate(pk_trainer *t);
 /* trained_model.c: the model as it is, in a file of the output folder, with its provenance */
 pk_status pk_trainer_write_model(pk_trainer *t, const char *name, pk_dtype type);

@@ -1,5 +1,5 @@
-/* trainer_open.c - everything a training needs, taken before its first update: data, device,
- * weights, memory, and the place where an earlier run left off. */
+/* trainer_open.c - opens everything a training needs before its first update: data, device,
+ * weights, memory, and the checkpoint to resume from. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +27,7 @@ static void name_device(pk_trainer *t) {
         snprintf(t->device, sizeof t->device, "%s", name);
 }
 
+/* auto: BF16 on a GPU, F32 elsewhere; threads: all cores unless the recipe says otherwise */
 static pk_status open_device(pk_trainer *t) {
     const long n = sysconf(_SC_NPROCESSORS_ONLN);
     name_device(t);
@@ -69,6 +70,7 @@ static pk_loader_options loader_options(pk_trainer *t, const char *cache) {
                                 .user = t };
 }
 
+/* rank r of n takes batches r, r + n, r + 2n ... */
 static pk_status open_training_text(pk_trainer *t, const char *cache) {
     const pk_recipe  *r = &t->recipe;
     pk_loader_options o = loader_options(t, cache);
@@ -85,7 +87,7 @@ static pk_status open_training_text(pk_trainer *t, const char *cache) {
     return status;
 }
 
-/* what we validate on is taken as it is, and by rank 0 alone */
+/* Validation text is not filtered, but for its length, and only rank 0 reads it. */
 static pk_status open_validation_text(pk_trainer *t, const char *cache) {
     const pk_recipe      *r = &t->recipe;
     const pk_corpus_files files = { r->valid_source, r->valid_target, 1 };
@@ -112,7 +114,7 @@ static pk_status open_text(pk_trainer *t) {
     return status;
 }
 
-/* the first rank makes the cache, the others find it */
+/* rank 0 makes the cache file, the others wait and then map it */
 static pk_status open_text_in_turn(pk_trainer *t) {
     pk_status status = t->ranks.rank == 0 ? open_text(t) : PK_OK;
     double    failed = status != PK_OK;
@@ -124,15 +126,16 @@ static pk_status open_text_in_turn(pk_trainer *t) {
 
 /* ---- model ---- */
 
-/* The padding that is never output is no class for the loss either; nor is a token that the
- * model's conventions leave out of the sums. */
+/* The token that is no class of the loss: a padding that is never output, or a token that the
+ * model's conventions leave out of the softmax; -1: none. */
 static int32_t never_of(const pk_config *c) {
     for (int32_t i = 0; i < c->n_suppressed; i++)
         if (c->pad >= 0 && c->suppressed[i] == c->pad) return c->pad;
     return c->renormalise && c->n_suppressed == 1 ? c->suppressed[0] : -1;
 }
 
-/* Models that begin with their padding have zeros in its row, and training leaves it so. */
+/* Models whose start symbol is their padding have an embedding of zeros for it; training keeps
+ * it. */
 static bool begins_with_zeros(const pk_network *net, int32_t never) {
     const pk_config *c = &net->config;
     bool             zero = c->start >= 0 && c->start == c->pad && c->pad == never;
@@ -164,6 +167,7 @@ static pk_status open_start(pk_trainer *t) {
     return PK_OK;
 }
 
+/* fresh weights, or those of the model that the recipe names under init */
 static pk_status open_parameters(pk_trainer *t) {
     const pk_recipe            *r = &t->recipe;
     const pk_parameters_options o = { .freeze = (const char *const *)r->freeze.item,
@@ -181,7 +185,7 @@ static pk_status open_parameters(pk_trainer *t) {
     return PK_OK;
 }
 
-/* the largest batch of what we learn from and of what we validate on */
+/* the largest batch of training and validation text */
 static void find_most(const pk_trainer *t, pk_pass_limits *most) {
     pk_pass_limits valid = { 0 };
     pk_loader_most(t->loader, &most->source_rows, &most->target_rows, &most->sentences);
@@ -192,6 +196,8 @@ static void find_most(const pk_trainer *t, pk_pass_limits *most) {
     if (valid.sentences > most->sentences) most->sentences = valid.sentences;
 }
 
+/* Memory for the largest lesson. A task may make more rows than there are tokens: `most` says how
+ * many rows it makes of a token and of a sentence. */
 static pk_status open_pass(pk_trainer *t) {
     pk_pass_limits most;
     int32_t        per_token = 1, per_sentence = 0;
@@ -205,16 +211,17 @@ static pk_status open_pass(pk_trainer *t) {
     return pk_train_pass_open(&t->on, &t->p, &most, t->task->two_pass, &t->pass);
 }
 
-/* ---- where we are ---- */
+/* ---- resuming ---- */
 
-/* counters of the device as they were; sums of all ranks are with the first */
+/* Restores the device's counters and the position in the data. Rank 0 gets the sums of all
+ * ranks. */
 static pk_status restore(pk_trainer *t) {
-    const pk_standing *s = &t->standing;
-    const bool         first = t->ranks.rank == 0;
-    const pk_readings  here = { .sums = { s->loss, s->nll, s->weight, s->correct },
-                                .skipped = s->skipped };
-    const pk_readings  other = { .skipped = s->skipped };
-    const int64_t      ranks = t->ranks.n;
+    const pk_train_state *s = &t->state;
+    const bool            first = t->ranks.rank == 0;
+    const pk_readings     here = { .sums = { s->loss, s->nll, s->weight, s->correct },
+                                   .skipped = s->skipped };
+    const pk_readings     other = { .skipped = s->skipped };
+    const int64_t         ranks = t->ranks.n;
     if (s->batches % ranks)
         PK_FAIL(PK_ARGUMENT, "%lld batches cannot be shared by %lld ranks: go on with fewer",
                 (long long)s->batches, (long long)ranks);
@@ -222,7 +229,7 @@ static pk_status restore(pk_trainer *t) {
     return pk_loader_seek(t->loader, (uint64_t)(s->batches / ranks));
 }
 
-static pk_status find_place(pk_trainer *t) {
+static pk_status resume(pk_trainer *t) {
     const char *output = t->recipe.output;
     size_t      n;
     bool        found = false;
@@ -233,14 +240,13 @@ static pk_status find_place(pk_trainer *t) {
                 "output folder",
                 output);
     if (t->opt.resume)
-        PK_TRY(pk_checkpoint_resume(output, &t->p, &t->standing, &t->recipe, &found, &t->text));
+        PK_TRY(pk_checkpoint_resume(output, &t->p, &t->state, &t->recipe, &found, &t->text));
     if (t->opt.resume && !found)
         pk_buffer_print(&t->text, "no checkpoint in %s yet: from the beginning\n", output);
     return found ? restore(t) : PK_OK;
 }
 
-/* bytes of the device that are taken; on the host weights, gradient, moments, and what passes need
- */
+/* bytes taken on the device; on the host: weights, gradient, moments, and what passes need */
 static double bytes_taken(const pk_trainer *t) {
     const pk_parameters *p = &t->p;
     if (t->on.held) return (double)t->on.held(t->on.self);
@@ -257,6 +263,7 @@ static void describe(pk_trainer *t) {
                     bytes_taken(t) / (1 << 20));
 }
 
+/* In this order: what is cheap to check comes first, what takes minutes comes last. */
 static pk_status open_parts(pk_trainer *t, const char *recipe) {
     PK_TRY(pk_recipe_check(&t->recipe));
     t->schedule = pk_schedule_of(&t->recipe);
@@ -270,12 +277,11 @@ static pk_status open_parts(pk_trainer *t, const char *recipe) {
     PK_TRY(open_text_in_turn(t));
     PK_TRY(open_parameters(t));
     PK_TRY(open_pass(t));
-    PK_TRY(find_place(t));
-    if (t->ranks.rank == 0)
-        PK_TRY(pk_train_log_open(t->recipe.output, t->standing.update, &t->log));
+    PK_TRY(resume(t));
+    if (t->ranks.rank == 0) PK_TRY(pk_train_log_open(t->recipe.output, t->state.update, &t->log));
     describe(t);
-    t->tokens_since = t->standing.seconds;
-    t->over = pk_schedule_share(&t->schedule, t->standing.update, t->standing.seconds / 60) >= 1;
+    t->tokens_since = t->state.seconds;
+    t->over = pk_schedule_share(&t->schedule, t->state.update, t->state.seconds / 60) >= 1;
     t->last.loss = t->last.nll = t->last.accuracy = t->last.gradient = NAN;
     return pk_buffer_status(&t->text);
 }
@@ -301,7 +307,7 @@ pk_status pk_trainer_open(const char *recipe, const pk_trainer_options *opt, pk_
     return status;
 }
 
-/* the log and all that computes first, then what they look at */
+/* users before what they use: log and pass first, then weights, device, data */
 void pk_trainer_close(pk_trainer *t) {
     if (!t) return;
     pk_train_log_close(t->log);

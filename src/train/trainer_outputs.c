@@ -1,5 +1,5 @@
-/* trainer_outputs.c - no file that a training writes may be one that it reads, and none may be a
- * pipe, which would make it wait for a reader in the middle of the night. */
+/* trainer_outputs.c - checks the output files before the training starts: none may be a file that
+ * is read, and none may be a pipe, since writing to a pipe waits until something reads it. */
 #include <sys/stat.h>
 
 #include "base/memory.h"
@@ -18,6 +18,7 @@ static pk_status add_paths(const pk_recipe *r, pk_file_ids *inputs) {
     return PK_OK;
 }
 
+/* one file of the output folder */
 static pk_status check(const pk_trainer *t, const pk_file_ids *inputs, const char *name) {
     struct stat about;
     char       *path;

@@ -1,8 +1,8 @@
 /* trainer_update.c - one update: parts of a batch forwards and back, gradients summed over ranks,
  * one step of Adam.
  *
- * On a GPU nothing here waits for the device: what it counts is read when a block comes round
- * again, or when somebody wants to know. */
+ * On a GPU nothing here waits for the device. What it counts is read when a block of lessons is
+ * used again, or when a report is due. */
 #include <assert.h>
 #include <math.h>
 
@@ -18,8 +18,10 @@ uint64_t pk_trainer_key(const pk_trainer *t, int64_t update, int64_t part, int w
 
 /* ---- gradients that are not finite ---- */
 
+/* The device leaves out an update whose gradient is not finite and counts it. One does no
+ * harm; many in a row mean that the training has diverged. */
 static pk_status see_readings(void *user, const pk_readings *read, int64_t update) {
-    pk_standing *s = &((pk_trainer *)user)->standing;
+    pk_train_state *s = &((pk_trainer *)user)->state;
     s->in_a_row = read->skipped > s->skipped ? s->in_a_row + 1 : 0;
     s->skipped = read->skipped;
     if (s->in_a_row >= MOST_IN_A_ROW)
@@ -37,6 +39,7 @@ typedef struct summing { /* gradients that go out to other ranks while the rest 
     size_t      sent; /* those from here on are on their way */
 } summing;
 
+/* called by the tape from the last weights to the first, as soon as their gradients are final */
 static void sum_from(void *user, size_t first) {
     summing *s = user;
     assert(first < s->sent); /* each gradient is summed once */
@@ -44,21 +47,24 @@ static void sum_from(void *user, size_t first) {
     s->sent = first;
 }
 
-/* a glancing task looks first, and then makes its lesson of what it saw */
-static pk_status look_first(pk_trainer *t, const pk_batch *batch, uint64_t key) {
-    const pk_pass_options look = { .dropout = &t->dropout,
-                                   .key = key,
-                                   .smoothing = (float)t->recipe.smoothing,
-                                   .never = t->never,
-                                   .measure = true,
-                                   .answers = true };
-    PK_TRY(pk_train_pass_run(&t->pass, &t->lesson, &look));
+/* A two-pass task: a first pass without gradients, then the lesson is made from its answers. */
+static pk_status first_pass(pk_trainer *t, const pk_batch *batch, uint64_t key) {
+    const pk_pass_options o = { .dropout = &t->dropout,
+                                .key = key,
+                                .smoothing = (float)t->recipe.smoothing,
+                                .never = t->never,
+                                .measure = true,
+                                .answers = true };
+    PK_TRY(pk_train_pass_run(&t->pass, &t->lesson, &o));
     PK_TRY(pk_train_pass_ready(&t->pass, see_readings, t));
     return pk_lesson_make(&t->lesson, &t->maker, batch, t->pass.best_here);
 }
 
+/* One batch: lesson, forward, backward; gradients add up. sum: this is the last part, gradients go
+ * to the other ranks. *total: weight of the questions, by which gradients are divided in the
+ * end. */
 static pk_status train_part(pk_trainer *t, int64_t part, summing *sum, double *total) {
-    const int64_t   update = t->standing.update + 1;
+    const int64_t   update = t->state.update + 1;
     const uint64_t  key = pk_trainer_key(t, update, part, 0);
     pk_batch        batch;
     pk_pass_options o = { .dropout = &t->dropout,
@@ -67,10 +73,10 @@ static pk_status train_part(pk_trainer *t, int64_t part, summing *sum, double *t
                           .never = t->never };
     PK_TRY(pk_loader_next(t->loader, &batch));
     t->maker.key = pk_trainer_key(t, update, part, 1);
-    t->maker.share = pk_schedule_share(&t->schedule, t->standing.update, t->standing.seconds / 60);
+    t->maker.share = pk_schedule_share(&t->schedule, t->state.update, t->state.seconds / 60);
     PK_TRY(pk_lesson_make(&t->lesson, &t->maker, &batch, NULL));
     PK_TRY(pk_train_pass_ready(&t->pass, see_readings, t));
-    if (t->task->two_pass) PK_TRY(look_first(t, &batch, key));
+    if (t->task->two_pass) PK_TRY(first_pass(t, &batch, key));
     if (sum) o.done = sum_from, o.user = sum;
     PK_TRY(pk_train_pass_run(&t->pass, &t->lesson, &o));
     *total += t->lesson.total;
@@ -80,16 +86,19 @@ static pk_status train_part(pk_trainer *t, int64_t part, summing *sum, double *t
 
 /* ---- the step ---- */
 
-/* the average forgets its first steps soon: they are far from where it is going */
+/* The decay of the moving average. It is lower in the first steps, (1 + n) / (10 + n), because
+ * early weights are far from the final ones. */
 static float average_keep(const pk_recipe *r, int64_t step) {
     return (float)fmin(r->average, (1 + (double)step) / (10 + (double)step));
 }
 
+/* Adam (Kingma and Ba 2015) with decoupled weight decay, on the device. The squared length of the
+ * gradient is needed first, for clipping and to see whether it is finite. */
 static void step(pk_trainer *t, double total, double rate) {
     const pk_recipe   *r = &t->recipe;
     const pk_training *train = t->on.train;
     pk_parameters     *p = &t->p;
-    const int64_t      number = t->standing.update + 1;
+    const int64_t      number = t->state.update + 1;
     train->clear(t->on.self, &t->pass.train->squares, sizeof t->pass.train->squares);
     train->squares(t->on.self, p->grad, p->n, &t->pass.train->squares);
     train->update(t->on.self, &(pk_update){ .n = p->n,
@@ -114,10 +123,12 @@ static void step(pk_trainer *t, double total, double rate) {
 
 void pk_trainer_count_time(pk_trainer *t) {
     const double now = pk_clock_now();
-    if (t->since > 0) t->standing.seconds += now - t->since;
+    if (t->since > 0) t->state.seconds += now - t->since;
     if (t->since > 0) t->since = now;
 }
 
+/* `accumulate` parts, each with a key of its own on every rank. Time is the same on all ranks, so
+ * that all stop at the same update. */
 pk_status pk_trainer_update(pk_trainer *t) {
     const int64_t accumulate = t->recipe.accumulate;
     summing       sum = { t, t->p.n };
@@ -128,28 +139,27 @@ pk_status pk_trainer_update(pk_trainer *t) {
     }
     pk_trainer_count_time(t);
     PK_TRY(t->ranks.sum(t->ranks.self, &total, 1));
-    PK_TRY(pk_ranks_share(&t->ranks, &t->standing.seconds, 1));
-    t->over =
-        pk_schedule_share(&t->schedule, t->standing.update + 1, t->standing.seconds / 60) >= 1;
+    PK_TRY(pk_ranks_share(&t->ranks, &t->state.seconds, 1));
+    t->over = pk_schedule_share(&t->schedule, t->state.update + 1, t->state.seconds / 60) >= 1;
     PK_TRY(t->ranks.wait(t->ranks.self));
-    t->last.rate = pk_schedule_rate(&t->schedule, t->standing.update + 1, t->standing.seconds / 60);
+    t->last.rate = pk_schedule_rate(&t->schedule, t->state.update + 1, t->state.seconds / 60);
     step(t, total, t->last.rate);
-    t->standing.update++;
-    t->standing.batches += accumulate * t->ranks.n;
-    pk_train_pass_record(&t->pass, t->standing.update);
+    t->state.update++;
+    t->state.batches += accumulate * t->ranks.n;
+    pk_train_pass_record(&t->pass, t->state.update);
     t->total = total;
     if (t->on.remote) return PK_OK;
     PK_TRY(t->on.status(t->on.self));
     pk_trainer_count_time(t);
-    return see_readings(t, t->pass.train, t->standing.update);
+    return see_readings(t, t->pass.train, t->state.update);
 }
 
 /* ---- reading ---- */
 
-/* what the sums say, per token */
+/* the sums as figures per token */
 static void report(pk_trainer *t, double squares, double tokens) {
-    const pk_standing *s = &t->standing;
-    const double       weight = s->weight > 0 ? s->weight : NAN;
+    const pk_train_state *s = &t->state;
+    const double          weight = s->weight > 0 ? s->weight : NAN;
     t->last.loss = s->loss / weight;
     t->last.nll = s->nll / weight;
     t->last.accuracy = s->correct / weight;
@@ -159,8 +169,8 @@ static void report(pk_trainer *t, double squares, double tokens) {
 }
 
 pk_status pk_trainer_read(pk_trainer *t, bool begin) {
-    pk_readings  here;
-    pk_standing *s = &t->standing;
+    pk_readings     here;
+    pk_train_state *s = &t->state;
     PK_TRY(pk_device_get(&t->on, &here, t->pass.train, sizeof here));
     PK_TRY(pk_train_pass_drain(&t->pass, see_readings, t));
     double x[5] = { here.sums.loss, here.sums.nll, here.sums.weight, here.sums.correct,

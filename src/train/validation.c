@@ -1,7 +1,7 @@
-/* validation.c - how good the model is by now: its loss on text it does not learn from, and BLEU
- * and chrF of what the real decoder makes of it.
+/* validation.c - measures the present model on text that it does not learn from: its loss, and BLEU
+ * and chrF of translations by the decoder.
  *
- * Where a moving average is kept, it takes the place of the weights meanwhile. */
+ * Where there is a moving average of the weights, that is what is measured. */
 #include <string.h>
 #include <unistd.h>
 
@@ -13,9 +13,10 @@
 
 /* ---- loss ---- */
 
-/* The average in the weights' place. Where weights are rounded copies of the master weights, those
- * stay untouched; where they are the same memory, `kept` holds them meanwhile. */
-static pk_status show_average(pk_trainer *t, float **kept) {
+/* Replaces the weights by their average until restore_weights(). Where weights are rounded copies
+ * of the master weights, the master weights are not touched. Where both are the same memory, `kept`
+ * holds a copy of them. */
+static pk_status use_average(pk_trainer *t, float **kept) {
     pk_parameters *p = &t->p;
     *kept = NULL;
     if (!p->average) return PK_OK;
@@ -29,7 +30,8 @@ static pk_status show_average(pk_trainer *t, float **kept) {
     return pk_parameters_put(p, p->master, *kept + p->n, p->n);
 }
 
-static pk_status hide_average(pk_trainer *t, float *kept) {
+/* the weights as they were */
+static pk_status restore_weights(pk_trainer *t, float *kept) {
     pk_parameters *p = &t->p;
     if (!p->average) return PK_OK;
     if (p->weights != (void *)p->master) {
@@ -41,7 +43,8 @@ static pk_status hide_average(pk_trainer *t, float *kept) {
     return status;
 }
 
-static pk_status run_all(pk_trainer *t) {
+/* the whole validation text through the network, without gradients; sums stay on the device */
+static pk_status measure_all(pk_trainer *t) {
     const pk_pass_options o = { .smoothing = (float)t->recipe.smoothing,
                                 .never = t->never,
                                 .measure = true };
@@ -57,18 +60,19 @@ static pk_status run_all(pk_trainer *t) {
     return status == PK_CANCELLED ? PK_OK : status; /* that is the end of the text */
 }
 
+/* negative log-likelihood per token, without label smoothing */
 static pk_status measure_loss(pk_trainer *t) {
     pk_readings here;
     float      *kept;
     t->on.train->clear(t->on.self, t->pass.valid, sizeof *t->pass.valid);
-    pk_status status = show_average(t, &kept);
-    if (status == PK_OK) status = run_all(t);
-    const pk_status back = hide_average(t, kept);
+    pk_status status = use_average(t, &kept);
+    if (status == PK_OK) status = measure_all(t);
+    const pk_status back = restore_weights(t, kept);
     PK_TRY(status);
     PK_TRY(back);
     PK_TRY(pk_device_get(&t->on, &here, t->pass.valid, sizeof here));
     if (here.sums.weight <= 0) PK_FAIL(PK_FORMAT, "nothing is left of the validation text");
-    t->standing.valid_loss = here.sums.nll / here.sums.weight;
+    t->state.valid_loss = here.sums.nll / here.sums.weight;
     return PK_OK;
 }
 
@@ -119,6 +123,7 @@ static pk_status evaluate(const pk_result *r, const lines *reference, pk_eval_sc
     return status;
 }
 
+/* with the public interface, as any program would */
 static pk_status translate(const pk_trainer *t, const char *path, const lines *source,
                            pk_result **out) {
     pk_model      *m;
@@ -149,12 +154,13 @@ static pk_status score_translations(pk_trainer *t, const char *path, const lines
     const pk_status status = evaluate(r, target, &scores);
     pk_result_free(r);
     PK_TRY(status);
-    t->standing.valid_bleu = scores.bleu;
-    t->standing.valid_chrf = scores.chrf2;
+    t->state.valid_bleu = scores.bleu;
+    t->state.valid_chrf = scores.chrf2;
     return PK_OK;
 }
 
-/* through a file, as everybody would: what is measured is what will be used */
+/* Writes the model to a file and opens that: what is measured is what users will get. A model that
+ * will be saved in I8 is measured in F16. */
 static pk_status measure_bleu(pk_trainer *t) {
     lines          source = { 0 }, target = { 0 };
     const pk_dtype type = pk_trainer_save_type(t);
@@ -175,7 +181,7 @@ static pk_status measure_bleu(pk_trainer *t) {
 
 /* rank 0 measures, everyone learns the outcome */
 static pk_status share_outcome(pk_trainer *t, pk_status status) {
-    pk_standing    *s = &t->standing;
+    pk_train_state *s = &t->state;
     double          x[4] = { status != PK_OK, s->valid_loss, s->valid_bleu, s->valid_chrf };
     const pk_status shared = pk_ranks_share(&t->ranks, x, 4);
     PK_TRY(status);
@@ -185,9 +191,10 @@ static pk_status share_outcome(pk_trainer *t, pk_status status) {
     return PK_OK;
 }
 
+/* A better model is saved at once as best.pronk. */
 pk_status pk_trainer_validate(pk_trainer *t) {
-    pk_standing *s = &t->standing;
-    pk_status    status = PK_OK;
+    pk_train_state *s = &t->state;
+    pk_status       status = PK_OK;
     if (t->ranks.rank == 0) {
         status = measure_loss(t);
         if (status == PK_OK && t->recipe.valid_bleu) status = measure_bleu(t);

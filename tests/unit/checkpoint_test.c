@@ -18,11 +18,11 @@
 #include "trainer_help.h"
 
 typedef struct fixture {
-    char          folder[128];
-    pk_backend    on;
-    pk_parameters p;
-    pk_recipe     recipe;
-    pk_standing   standing;
+    char           folder[128];
+    pk_backend     on;
+    pk_parameters  p;
+    pk_recipe      recipe;
+    pk_train_state state;
 } fixture;
 
 static void fill(float *x, size_t n, uint64_t seed) {
@@ -47,7 +47,7 @@ static void open_fixture(fixture *f) {
     fill(f->p.m, f->p.n, 11);
     fill(f->p.v, f->p.n, 12);
     fill(f->p.average, f->p.n, 13);
-    f->standing = (pk_standing){ .update = 7,
+    f->state = (pk_train_state){ .update = 7,
                                  .batches = 14,
                                  .seconds = 1.0 / 3,
                                  .loss = 1e-300,
@@ -63,8 +63,8 @@ static void close_fixture(fixture *f) {
 }
 
 static void save_as(fixture *f, int64_t update) {
-    f->standing.update = update;
-    ASSERT_OK(pk_checkpoint_save(f->folder, &f->p, &f->standing, &f->recipe));
+    f->state.update = update;
+    ASSERT_OK(pk_checkpoint_save(f->folder, &f->p, &f->state, &f->recipe));
 }
 
 static void path_of(const fixture *f, int update, char *out) {
@@ -95,9 +95,9 @@ static bool same_parameters(const pk_parameters *a, const pk_parameters *b) {
 /* ---- there and back ---- */
 
 static void every_bit_comes_back(void **state) {
-    fixture     f, g;
-    pk_standing s;
-    char        path[PATH_ROOM];
+    fixture        f, g;
+    pk_train_state s;
+    char           path[PATH_ROOM];
     (void)state;
     open_fixture(&f);
     save_as(&f, 7);
@@ -106,8 +106,8 @@ static void every_bit_comes_back(void **state) {
     path_of(&f, 7, path);
     ASSERT_OK(pk_checkpoint_load(path, &g.p, &s, &f.recipe));
     assert_true(same_parameters(&f.p, &g.p));
-#define SAME(kind, field) assert_true(s.field == f.standing.field);
-    PK_STANDING_MAP(SAME)
+#define SAME(kind, field) assert_true(s.field == f.state.field);
+    PK_TRAIN_STATE_MAP(SAME)
 #undef SAME
     pk_parameters_close(&g.p);
     close_fixture(&f);
@@ -128,8 +128,8 @@ static void only_the_newest_are_kept(void **state) {
 /* ---- damage ---- */
 
 static void resume(fixture *f, pk_status want, int64_t update, pk_buffer *said) {
-    pk_standing s = { 0 };
-    bool        found;
+    pk_train_state s = { 0 };
+    bool           found;
     pk_buffer_clear(said);
     ASSERT_STATUS(want, pk_checkpoint_resume(f->folder, &f->p, &s, &f->recipe, &found, said));
     assert_true(found);
@@ -174,9 +174,9 @@ static void damaged_ones_are_left_out(void **state) {
 
 /* a load that fails changes nothing */
 static void failures_change_nothing(void **state) {
-    fixture     f, g;
-    pk_standing s = { .update = 77 };
-    char        path[PATH_ROOM];
+    fixture        f, g;
+    pk_train_state s = { .update = 77 };
+    char           path[PATH_ROOM];
     (void)state;
     open_fixture(&f);
     save_as(&f, 1);
@@ -229,8 +229,8 @@ static void a_full_disk_leaves_the_last_good_one(void **state) {
     small.rlim_cur = 20000; /* files end here, as on a full disk */
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &small);
-    f.standing.update = 2;
-    const pk_status status = pk_checkpoint_save(f.folder, &f.p, &f.standing, &f.recipe);
+    f.state.update = 2;
+    const pk_status status = pk_checkpoint_save(f.folder, &f.p, &f.state, &f.recipe);
     setrlimit(RLIMIT_FSIZE, &before);
     assert_int_equal(status, PK_IO);
     assert_non_null(strstr(pk_last_error(), "checkpoint-2"));
@@ -253,15 +253,15 @@ static void a_kill_at_any_moment(void **state) {
         const pid_t child = fork();
         if (child == 0) {
             for (int64_t i = 2;; i++) {
-                f.standing.update = i;
-                pk_checkpoint_save(f.folder, &f.p, &f.standing, &f.recipe);
+                f.state.update = i;
+                pk_checkpoint_save(f.folder, &f.p, &f.state, &f.recipe);
             }
         }
         usleep(3000 + 1700 * (useconds_t)round);
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
-        bool        found;
-        pk_standing s = { 0 };
+        bool           found;
+        pk_train_state s = { 0 };
         pk_buffer_clear(&said);
         ASSERT_OK(pk_checkpoint_resume(f.folder, &f.p, &s, &f.recipe, &found, &said));
         assert_true(found && s.update >= 1);
@@ -274,11 +274,11 @@ static void a_kill_at_any_moment(void **state) {
 }
 
 static void nothing_there_is_no_failure(void **state) {
-    fixture     f;
-    pk_standing s = { 0 };
-    pk_buffer   said = { 0 };
-    bool        found = true;
-    size_t      n = 1;
+    fixture        f;
+    pk_train_state s = { 0 };
+    pk_buffer      said = { 0 };
+    bool           found = true;
+    size_t         n = 1;
     (void)state;
     open_fixture(&f);
     ASSERT_OK(pk_checkpoint_resume(f.folder, &f.p, &s, &f.recipe, &found, &said));
@@ -290,11 +290,11 @@ static void nothing_there_is_no_failure(void **state) {
 }
 
 static pk_status save_and_load(void *user) {
-    fixture    *f = user;
-    pk_standing s;
-    pk_buffer   said = { 0 };
-    bool        found;
-    pk_status   status = pk_checkpoint_save(f->folder, &f->p, &f->standing, &f->recipe);
+    fixture       *f = user;
+    pk_train_state s;
+    pk_buffer      said = { 0 };
+    bool           found;
+    pk_status      status = pk_checkpoint_save(f->folder, &f->p, &f->state, &f->recipe);
     if (status == PK_OK)
         status = pk_checkpoint_resume(f->folder, &f->p, &s, &f->recipe, &found, &said);
     pk_buffer_free(&said);
