@@ -16,9 +16,10 @@ typedef struct job {
     pk_align_report  report;
     pk_align_model   model;
     pk_align_corpus  corpus; /* what was trained on */
-    const char      *what;   /* is being done */
+    const char      *what;   /* what is being done, for the progress report */
 } job;
 
+/* calls the caller's progress function, which may cancel; share: 0 to 1, negative: not known */
 static pk_status report(void *user, double share) {
     job *j = user;
     if (j->o.progress && j->o.progress(j->o.user, j->what, share, &j->report) != 0)
@@ -28,17 +29,20 @@ static pk_status report(void *user, double share) {
 
 /* ---- training ---- */
 
+/* progress of reading */
 static pk_status have_read(void *user, uint64_t pairs) {
     ((job *)user)->report.pairs = pairs;
     return report(user, -1);
 }
 
+/* progress of training; memory is reported at its highest */
 static pk_status have_trained(void *user, double share, size_t bytes) {
     job *j = user;
     if (bytes > j->report.memory) j->report.memory = bytes;
     return report(user, share);
 }
 
+/* the whole text into memory: every iteration goes through all of it */
 static pk_status read_corpus(job *j) {
     const pk_align_corpus_request q = { j->o.source,  j->o.target, j->model.spm,
                                         j->o.threads, have_read,   j };
@@ -55,6 +59,7 @@ static pk_status read_corpus(job *j) {
     return PK_OK;
 }
 
+/* forward: the source side is given, the target side is generated */
 static pk_status train_direction(job *j, int direction) {
     const pk_align_training t = { &j->corpus,      direction == PK_ALIGN_FORWARD ? 0 : 1,
                                   j->o.iterations, j->o.threads,
@@ -65,6 +70,7 @@ static pk_status train_direction(job *j, int direction) {
     return PK_OK;
 }
 
+/* The vocabulary is copied, since the saved model contains it. */
 static pk_status open_vocab(job *j) {
     pk_file_map file;
     char       *copy = NULL;
@@ -80,6 +86,7 @@ static pk_status open_vocab(job *j) {
     return status;
 }
 
+/* both directions where links will be symmetrised, else one */
 static pk_status train(job *j) {
     PK_TRY(open_vocab(j));
     PK_TRY(read_corpus(j));
@@ -100,7 +107,7 @@ static void print_row(const job *j, int direction, uint32_t row, pk_buffer *text
     pk_align_table_print_row(t, row, given, generated, text);
 }
 
-/* both directions in one file are parted by an empty line */
+/* both directions go into one file, with an empty line between them */
 static pk_status write_table(job *j) {
     pk_file_writer file;
     pk_buffer      text = { 0 };
@@ -127,6 +134,7 @@ static pk_status have_aligned(void *user, double share, const pk_align_report *c
     return report(user, share);
 }
 
+/* counts start at zero: they are those of the links that are written */
 static pk_status write_links(job *j) {
     pk_align_output o = { .model = &j->model,
                           .threads = j->o.threads,
@@ -148,6 +156,7 @@ static pk_status write_links(job *j) {
 
 /* ---- all of it ---- */
 
+/* options that do not fit each other; fills in the defaults */
 static pk_status check(job *j) {
     pk_align_options *o = &j->o;
     pk_align_method   method;
@@ -181,6 +190,7 @@ static pk_status check_outputs(const job *j) {
     return status;
 }
 
+/* learn or open a model, save it, write its table, write the links */
 static pk_status do_all(job *j) {
     PK_TRY(check(j));
     PK_TRY(check_outputs(j));

@@ -12,13 +12,14 @@
 
 enum { BLOCK_LINES = 8192, FIRST_ROOM = 1 << 12 };
 
+/* one language's tokens of all sentences read so far */
 typedef struct side {
     pk_align_word_builder *words;
     uint32_t              *token;
     size_t                *first;
     size_t                 n_tokens, token_room, n, room;
-    pk_buffer              text; /* one file: the block's lines, with their sizes */
-    size_t                *size, n_block, at;
+    pk_buffer              text;              /* one file: the block's lines, with their sizes */
+    size_t                *size, n_block, at; /* of each line of the block */
     bool                   ended;
 } side;
 
@@ -30,6 +31,7 @@ typedef struct reading {
 
 /* ---- one sentence ---- */
 
+/* appends one token; words get their numbers in order of appearance */
 static pk_status add_word(void *user, const char *name, size_t size, size_t begin) {
     side *s = user;
     (void)begin;
@@ -43,6 +45,7 @@ static pk_status add_word(void *user, const char *name, size_t size, size_t begi
     return PK_OK;
 }
 
+/* segments a line; first[i + 1] is where sentence i ends */
 static pk_status add_sentence(side *s, pk_spm *spm, pk_text text) {
     if (s->n == s->room) {
         const size_t room = s->room ? 2 * s->room : FIRST_ROOM;
@@ -56,6 +59,7 @@ static pk_status add_sentence(side *s, pk_spm *spm, pk_text text) {
 
 /* ---- a block of lines ---- */
 
+/* two files: one thread reads and segments a block of one side */
 static pk_status read_side(void *context, size_t task, int32_t worker) {
     reading *r = context;
     side    *s = &r->side[task];
@@ -69,6 +73,7 @@ static pk_status read_side(void *context, size_t task, int32_t worker) {
     return PK_OK;
 }
 
+/* one file: one thread segments the block of one side, which read_block() has split */
 static pk_status segment_side(void *context, size_t task, int32_t worker) {
     reading *r = context;
     side    *s = &r->side[task];
@@ -78,7 +83,7 @@ static pk_status segment_side(void *context, size_t task, int32_t worker) {
     return PK_OK;
 }
 
-/* lines of one file are parted by one thread, before two segment the sides */
+/* One file holds both sides: one thread splits the lines, before two threads segment the sides. */
 static pk_status read_block(reading *r) {
     pk_text pair[2];
     for (int i = 0; i < 2; i++) {
@@ -98,6 +103,7 @@ static pk_status read_block(reading *r) {
     return PK_OK;
 }
 
+/* block by block, so that the caller gets its progress reports */
 static pk_status read_all(reading *r) {
     const bool two = r->q->target != NULL;
     for (int i = 0; i < 2; i++) {
@@ -139,6 +145,7 @@ typedef struct frequency {
     uint32_t word;
 } frequency;
 
+/* of equally frequent words the one that appeared first */
 static int more_frequent(const void *a, const void *b) {
     const frequency *x = a, *y = b;
     if (x->count != y->count) return x->count > y->count ? -1 : 1;
@@ -160,6 +167,7 @@ static pk_status reorder(pk_align_word_builder *words, const frequency *order, u
     return status;
 }
 
+/* one side: counts its words, sorts them, and replaces the numbers in the text */
 static pk_status number_by_frequency(void *context, size_t s, int32_t worker) {
     pk_align_corpus *c = context;
     const size_t     n = c->words[s].n;

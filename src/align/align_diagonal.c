@@ -8,9 +8,11 @@
 #include "align/align_threads.h"
 #include "base/memory.h"
 
+/* gradient ascent on the tension: eight steps of this rate, kept within these bounds */
 enum { STEPS = 8 };
 static const double rate = 20, least = 0.1, most = 14;
 
+/* not normalised */
 static double prior(uint32_t j, uint32_t i, uint32_t m, uint32_t n, double tension) {
     return exp(-pk_align_distance(j, i, m, n) * tension);
 }
@@ -54,6 +56,7 @@ typedef struct search {
     double               tension, *partial;
 } search;
 
+/* all pairs of one size at once: they have the same gradient */
 static pk_status add_gradients(void *context, size_t task, int32_t worker) {
     const search        *s = context;
     const pk_align_size *size = &s->size[task];
@@ -73,7 +76,7 @@ pk_status pk_align_tension_update(const pk_align_size *size, size_t n, double wo
         double sum = 0;
         PK_TRY(pk_align_parallel(threads, n, add_gradients, &s));
         for (size_t i = 0; i < n; i++) sum += partial[i];
-        s.tension += rate * (-distance - sum / words);
+        s.tension += rate * (-distance - sum / words); /* observed minus expected distance */
         s.tension = fmin(fmax(s.tension, least), most);
     }
     *tension = s.tension;
@@ -82,6 +85,7 @@ pk_status pk_align_tension_update(const pk_align_size *size, size_t n, double wo
 
 /* ---- tables ---- */
 
+/* Tables of all lengths that occur, one behind the other, length + 1 numbers each. */
 pk_status pk_align_curves_open(const uint8_t *occurs, uint32_t longest, pk_align_curves *out) {
     *out = (pk_align_curves){ .longest = longest };
     pk_status status = PK_TAKE(&out->start, (size_t)longest + 1);

@@ -14,12 +14,14 @@
 enum { VERSION = 1, MOST_PARTS = 15, ALIGNMENT = 8 };
 static const char magic[8] = "PKALIGN";
 
-typedef struct header { /* little-endian */
+/* The file: this header, then the arrays of list_parts(), each padded with zeros to a multiple of 8
+ * bytes. All little-endian. [2]: source and target, or forward and reverse. */
+typedef struct header {
     char     magic[8];
     uint32_t version, method;
     uint32_t has[2];
     uint32_t n_words[2], n_slots[2];
-    uint64_t name_bytes[2], n_entries[2], spm_size;
+    uint64_t name_bytes[2], n_entries[2], spm_size; /* spm_size 0: words, not pieces */
     double   tension[2], p_null[2];
     uint64_t size;     /* of the file */
     uint64_t parts;    /* hash of all behind the header */
@@ -34,6 +36,9 @@ typedef struct part { /* an array: its address in the model, its bytes */
 #define PART(pointer, count) \
     (part) { (const void **)(void *)&(pointer), (size_t)(count) * sizeof *(pointer) }
 
+/* The arrays in the order of the file: for each side where names begin, the hash table, the names;
+ * for each direction where rows begin, words, probabilities, null's probabilities;
+ * SentencePiece. */
 static size_t list_parts(const header *h, pk_align_model *m, part *list) {
     size_t n = 0;
     for (int side = 0; side < 2; side++) {
@@ -65,6 +70,7 @@ static bool same_hash(uint64_t a, uint64_t b) {
 
 static size_t filled_up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
+/* each array's hash is hashed with that of the arrays before it */
 static uint64_t hash_parts(const part *list, size_t n) {
     uint64_t hash = 0;
     for (size_t i = 0; i < n; i++) {
@@ -76,6 +82,7 @@ static uint64_t hash_parts(const part *list, size_t n) {
 
 /* ---- writing ---- */
 
+/* all but the size and the hashes */
 static header describe(const pk_align_model *m) {
     header h = { .version = VERSION, .method = (uint32_t)m->method, .spm_size = m->spm_size };
     memcpy(h.magic, magic, sizeof magic);
@@ -116,6 +123,7 @@ pk_status pk_align_model_save(const pk_align_model *m, const char *path) {
 
 /* ---- reading ---- */
 
+/* Bounds every number by the file's size, so that sums of sizes cannot overflow later. */
 static bool header_fits(const header *h, size_t size) {
     bool fits = same_hash(h->checksum, pk_hash(h, offsetof(header, checksum))) && h->size == size &&
                 h->method < PK_ALIGN_N_METHODS && (h->has[0] || h->has[1]) &&
@@ -144,6 +152,7 @@ static bool find_parts(const header *h, const unsigned char *data, size_t size, 
     return at == size && same_hash(hash_parts(list, n), h->parts);
 }
 
+/* names lie in order, slots name words that exist, and one slot is free: searches end there */
 static bool words_fit(const pk_align_words *w, uint32_t n_slots, uint64_t name_bytes) {
     bool free_slot = false;
     if (w->start[0] != 0 || w->start[w->n] != name_bytes) return false;
@@ -156,6 +165,7 @@ static bool words_fit(const pk_align_words *w, uint32_t n_slots, uint64_t name_b
     return free_slot;
 }
 
+/* rows lie in order and fill the entries */
 static bool table_fits(const pk_align_table *t, uint64_t n_entries) {
     if (t->row[0] != 0 || t->row[t->n_given] != n_entries) return false;
     for (uint32_t i = 0; i < t->n_given; i++)
@@ -163,6 +173,7 @@ static bool table_fits(const pk_align_table *t, uint64_t n_entries) {
     return true;
 }
 
+/* false: something does not fit; the message is the same for all cases */
 static bool take_model(const header *h, const unsigned char *data, size_t size, pk_align_model *m) {
     if (!header_fits(h, size) || !find_parts(h, data, size, m)) return false;
     m->method = (pk_align_method)h->method;

@@ -47,6 +47,7 @@ pk_status pk_align_links_parse(pk_text line, pk_align_links *l) {
     }
 }
 
+/* much faster than printf, which counts for millions of links */
 static void add_number(pk_buffer *out, uint32_t n) {
     char   digits[10];
     size_t at = sizeof digits;

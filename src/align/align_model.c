@@ -38,7 +38,7 @@ void pk_align_worker_free(pk_align_worker *w) {
     *w = (pk_align_worker){ 0 };
 }
 
-/* in the order of the generated words */
+/* Links of one direction, in the order of the generated words; null links are left out. */
 static pk_status align_direction(const pk_align_model *m, int direction,
                                  const uint32_t *const token[2], const uint32_t n[2],
                                  pk_align_worker *w, pk_align_links *out) {
@@ -72,12 +72,14 @@ pk_status pk_align_pair(const pk_align_model *m, pk_align_use use, const uint32_
 
 /* ---- text ---- */
 
+/* where add_word() puts the words of one side */
 typedef struct adding {
     const pk_align_words *words;
     pk_align_worker      *worker;
     int                   side;
 } adding;
 
+/* a word that the model does not know becomes PK_ALIGN_NO_WORD and may still get a link */
 static pk_status add_word(void *user, const char *name, size_t size, size_t begin) {
     const adding    *a = user;
     pk_align_worker *w = a->worker;

@@ -18,6 +18,7 @@ typedef struct output {
     pk_align_worker        worker[TASKS]; /* of each task, so that sums have one order */
 } output;
 
+/* one pair of the block, from the corpus or from text */
 static pk_status align_one(output *p, size_t pair, pk_align_worker *w) {
     const pk_align_output *o = p->o;
     if (p->corpus) {
@@ -35,6 +36,7 @@ static pk_status align_one(output *p, size_t pair, pk_align_worker *w) {
     return pk_align_text_pair(o->model, o->use, text, w);
 }
 
+/* the lines of TASK_PAIRS pairs, into the task's own buffer */
 static pk_status align_task(void *context, size_t task, int32_t worker) {
     output          *p = context;
     pk_align_worker *w = &p->worker[task];
@@ -49,6 +51,7 @@ static pk_status align_task(void *context, size_t task, int32_t worker) {
     return pk_buffer_status(&w->text);
 }
 
+/* adds the tasks' counts in order, so that sums of floats do not depend on threads */
 static void count_block(output *p, size_t n_tasks) {
     pk_align_report *r = p->o->report;
     for (size_t i = 0; i < n_tasks; i++) {
@@ -78,6 +81,7 @@ static pk_status write_block(output *p, double share) {
     return o->progress ? o->progress(o->progress_user, share, o->report) : PK_OK;
 }
 
+/* cross-entropy: -sum of ln p / ln 2 / generated words = bits a word */
 static void finish(output *p) {
     pk_align_report *r = p->o->report;
     for (int d = 0; d < 2; d++)
@@ -104,6 +108,7 @@ pk_status pk_align_output_corpus(const pk_align_output *o, const pk_align_corpus
     return status;
 }
 
+/* the next pairs: at most BLOCK_PAIRS, and fewer where they are long */
 static pk_status read_block(output *p, pk_align_reader *r) {
     pk_text pair[2];
     p->n = 0;

@@ -1,4 +1,5 @@
-/* align_prune.c - keeps what counts: most entries of a trained row are as good as impossible. */
+/* align_prune.c - drops the entries of trained rows whose probability is next to 0: most of
+ * them. */
 #include "align/align_prune.h"
 
 #include <stdlib.h>
@@ -16,6 +17,7 @@ static int compare_words(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
+/* the entries of a row above the floor; how many there are */
 static size_t keep_row(const pk_align_rows *rows, uint32_t row, entry *kept) {
     size_t n = 0;
     for (uint64_t e = rows->entry[row]; e < rows->entry[row + 1]; e++)
@@ -29,6 +31,7 @@ static size_t count_kept(const pk_align_rows *rows) {
     return n;
 }
 
+/* row[w] is where row w begins; pk_memory_take zeroed it, so row[0] is 0 */
 static pk_status fill(const pk_align_rows *rows, entry *kept, pk_align_table *out) {
     const size_t n = count_kept(rows);
     uint64_t    *row;

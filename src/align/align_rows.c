@@ -19,6 +19,7 @@ typedef struct making {
     bool                         counting;
 } making;
 
+/* counting sort: how often each word occurs, where its occurrences begin, then the occurrences */
 static pk_status find_occurrences(const pk_align_rows_request *q, pk_align_rows *r) {
     const pk_align_corpus *c = q->corpus;
     const uint32_t        *token = c->token[q->given];
@@ -38,6 +39,7 @@ static pk_status find_occurrences(const pk_align_rows_request *q, pk_align_rows 
     return PK_OK;
 }
 
+/* parts with about equal numbers of occurrences */
 static pk_status find_parts(pk_align_rows *r) {
     const size_t share = r->occurs[r->n] / PARTS + 1;
     PK_TRY(PK_TAKE(&r->part, (size_t)2 * PARTS + 2));
@@ -67,6 +69,7 @@ static uint64_t make_row(const making *m, uint32_t row, uint32_t *seen, uint32_t
     return n;
 }
 
+/* the rows of one part: counted in the first sweep, written in the second */
 static pk_status make_part(void *context, size_t part, int32_t worker) {
     making        *m = context;
     pk_align_rows *r = m->r;
@@ -86,12 +89,13 @@ static pk_status sweep(making *m, bool counting) {
     m->counting = counting;
     pk_status status = pk_align_parallel(m->q->threads, m->r->n_parts, make_part, m);
     for (int32_t i = 0; i < m->q->threads; i++) {
-        pk_memory_give(m->seen[i]); /* the second sweep meets the same rows */
+        pk_memory_give(m->seen[i]); /* the next sweep has the same rows: it starts empty */
         m->seen[i] = NULL;
     }
     return status;
 }
 
+/* Counting first finds the exact size: entries take most of the memory of a training. */
 static pk_status make_rows(making *m) {
     pk_align_rows *r = m->r;
     PK_TRY(PK_TAKE(&r->entry, (size_t)r->n + 1));

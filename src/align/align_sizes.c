@@ -11,6 +11,7 @@ static int compare_keys(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
+/* the two lengths as one number: generated in the upper half, given in the lower */
 static uint64_t key_of(const pk_align_size *s) { return (uint64_t)s->m << 32 | s->n; }
 
 static uint64_t pair_key(const pk_align_corpus *c, size_t pair, int given) {
@@ -36,6 +37,7 @@ static pk_status list_sizes(pk_align_sizes *s, const uint64_t *key, size_t n_pai
     return PK_TAKE(&s->scale, start);
 }
 
+/* binary search; every key is in the list */
 static uint32_t find_size(const pk_align_sizes *s, uint64_t key) {
     size_t at = 0;
     for (size_t n = s->n; n > 1;) {
@@ -46,6 +48,7 @@ static uint32_t find_size(const pk_align_sizes *s, uint64_t key) {
     return (uint32_t)at;
 }
 
+/* sorts all pairs' keys, lists each size once, and finds each pair's size */
 static pk_status find_sizes(const pk_align_corpus *c, int given, pk_align_sizes *s) {
     uint64_t *key;
     PK_TRY(PK_TAKE(&key, c->n));
@@ -59,6 +62,7 @@ static pk_status find_sizes(const pk_align_corpus *c, int given, pk_align_sizes 
     return PK_OK;
 }
 
+/* which lengths occur on either side: curves are needed for those only */
 static pk_status find_lengths(pk_align_sizes *s) {
     uint32_t longest = 0;
     for (size_t i = 0; i < s->n; i++) {
@@ -88,6 +92,7 @@ void pk_align_sizes_close(pk_align_sizes *s) {
     *s = (pk_align_sizes){ 0 };
 }
 
+/* one size: the factor of each generated position */
 static pk_status set_scale(void *context, size_t task, int32_t worker) {
     pk_align_sizes      *s = context;
     const pk_align_size *size = &s->size[task];

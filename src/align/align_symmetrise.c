@@ -37,6 +37,7 @@ static int compare(const void *a, const void *b) {
     return x->target < y->target ? -1 : x->target > y->target;
 }
 
+/* appends the links of one direction */
 static void add_all(pk_align_symmetriser *s, const pk_align_links *l, bool reverse) {
     for (size_t i = 0; i < l->n; i++) {
         const pk_align_link k = l->link[i];
@@ -46,6 +47,7 @@ static void add_all(pk_align_symmetriser *s, const pk_align_links *l, bool rever
     }
 }
 
+/* a link of both directions becomes one point with both flags */
 static void merge_equal(pk_align_symmetriser *s) {
     size_t n = 0;
     qsort(s->point, s->n, sizeof *s->point, compare);
@@ -72,6 +74,7 @@ static pk_status clear(void **array, size_t each, size_t n, size_t *room) {
     return PK_OK;
 }
 
+/* points sorted by source and target, and where each source word's points begin */
 static pk_status collect(pk_align_symmetriser *s, const pk_align_links *forward,
                          const pk_align_links *reverse) {
     s->n = s->n_words[0] = s->n_words[1] = 0;
@@ -95,6 +98,7 @@ static void choose(pk_align_symmetriser *s, pk_align_point *p) {
     s->has_link[0][p->source] = s->has_link[1][p->target] = true;
 }
 
+/* binary search for the target among the points of the source word */
 static bool is_chosen(const pk_align_symmetriser *s, int64_t source, int64_t target) {
     if (source < 0 || source >= s->n_words[0]) return false;
     size_t at = s->row[source], n = s->row[source + 1] - at;
@@ -106,6 +110,7 @@ static bool is_chosen(const pk_align_symmetriser *s, int64_t source, int64_t tar
     return at < s->row[source + 1] && s->point[at].target == target && s->point[at].chosen;
 }
 
+/* one of the eight around it is chosen */
 static bool has_neighbour(const pk_align_symmetriser *s, const pk_align_point *p) {
     for (int i = -1; i <= 1; i++)
         for (int j = -1; j <= 1; j++)
@@ -114,6 +119,7 @@ static bool has_neighbour(const pk_align_symmetriser *s, const pk_align_point *p
     return false;
 }
 
+/* repeated until nothing is added: a link added late may be the neighbour of an earlier one */
 static void grow_diag(pk_align_symmetriser *s) {
     for (bool added = true; added;) {
         added = false;
@@ -127,6 +133,7 @@ static void grow_diag(pk_align_symmetriser *s) {
     }
 }
 
+/* and: neither word may have a link yet; otherwise at least one of them has none */
 static void add_final(pk_align_symmetriser *s, bool reverse, bool and) {
     for (size_t i = 0; i < s->n; i++) {
         pk_align_point *p = &s->point[i];

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 
 static const double close_call = 1e-12; /* relative */
-static const double beam = -4;          /* of what is printed */
+static const double beam = -4;          /* what is within e^-4 of the best is printed */
 
 void pk_align_table_free(pk_align_table *t) {
     pk_memory_give((void *)t->row);
@@ -35,6 +35,7 @@ void pk_align_scratch_free(pk_align_scratch *s) {
     *s = (pk_align_scratch){ 0 };
 }
 
+/* arrays for sentences of up to `length` words; old contents are not kept */
 static pk_status make_room(pk_align_scratch *s, size_t length) {
     const size_t room = 2 * length;
     if (length + 1 <= s->room) return PK_OK;
@@ -60,17 +61,19 @@ static float row_prob(const uint32_t *word, const float *prob, size_t n, uint32_
     const uint32_t *at = word;
     if (n > wanted) n = (size_t)wanted + 1;
     if (n == 0) return PK_ALIGN_FLOOR;
-    for (size_t half; n > 1; n -= half) { /* a multiplication, as compilers like to branch on ?: */
+    for (size_t half; n > 1; n -= half) { /* a multiplication: with ?: compilers may branch */
         half = n / 2;
         at += half * (at[half - 1] < wanted);
     }
     return *at == wanted ? prob[at - word] : PK_ALIGN_FLOOR;
 }
 
+/* an unknown word has the floor's probability */
 static float null_prob(const pk_align_table *t, uint32_t word) {
     return word < t->n_generated ? t->null[word] : PK_ALIGN_FLOOR;
 }
 
+/* exp(+-tension k / length): see pk_align_curves */
 static void fill_curves(double *rising, double *falling, uint32_t length, double tension) {
     for (uint32_t k = 1; k <= length; k++) {
         rising[k] = exp(tension * k / length);
@@ -84,6 +87,7 @@ static double exact(const pk_align_table *t, const pk_align_scratch *s, float pr
     return (double)prob * (exp(-pk_align_distance(j, i, m, n) * t->tension) / s->normaliser[j]);
 }
 
+/* whether p beats the best so far; on a close call both are compared exactly */
 static bool is_better(const pk_align_table *t, const pk_align_scratch *s, double p, float prob,
                       uint32_t i, uint32_t n, uint32_t j, uint32_t m) {
     const double best = s->best[j];
@@ -92,7 +96,7 @@ static bool is_better(const pk_align_table *t, const pk_align_scratch *s, double
     return exact(t, s, prob, i, n, j, m) > exact(t, s, s->best_prob[j], s->link[j], n, j, m);
 }
 
-/* what given word i says about each generated word */
+/* Adds p(j, i) = t(j | i) x prior to the sum of each generated word j, and keeps the best i. */
 static void add_given(const pk_align_table *t, uint32_t given, uint32_t i, uint32_t n,
                       const uint32_t *generated, uint32_t m, pk_align_scratch *s) {
     const bool     known = given < t->n_given;
@@ -111,6 +115,7 @@ static void add_given(const pk_align_table *t, uint32_t given, uint32_t i, uint3
     }
 }
 
+/* Arrays are indexed from 1 here, since link 0 is null; the result is moved down by one. */
 pk_status pk_align_best(const pk_align_table *t, const uint32_t *given, uint32_t n,
                         const uint32_t *generated, uint32_t m, pk_align_scratch *s,
                         double *log_prob) {
@@ -140,6 +145,7 @@ static void print_entry(pk_text given, pk_text generated, double log_prob, pk_bu
     pk_buffer_print(out, "\t%.6g\n", log_prob);
 }
 
+/* a row; word NULL: entry i is word i */
 static void print(pk_text given, const uint32_t *word, const float *prob, size_t n,
                   const pk_align_words *generated, pk_buffer *out) {
     double best = PK_ALIGN_FLOOR;

@@ -1,7 +1,7 @@
 /* align_text.c - reads pairs and cuts sentences into words.
  *
- * White space is ASCII's, as fast_align's; a line end never gets here. `|||` parts the sides where
- * it is a word of its own, and only the first counts. */
+ * White space is ASCII's, as fast_align's; a line end never gets here. `|||` separates the
+ * sides where it is a word of its own, and only the first counts. */
 #include "align/align_text.h"
 
 #include <string.h>
@@ -24,9 +24,11 @@ pk_status pk_align_reader_side(pk_align_reader *r, int side, pk_text *line) {
     return pk_text_reader_next(r->reader[side], &line->data, &line->size);
 }
 
+/* space, tab, newline, vertical tab, form feed, carriage return */
 static int is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-static pk_status part(const pk_align_reader *r, pk_text line, pk_text pair[2]) {
+/* "source ||| target" -> two texts */
+static pk_status split_sides(const pk_align_reader *r, pk_text line, pk_text pair[2]) {
     const char *begin = line.data, *end = line.data + line.size;
     for (const char *at = begin; (at = memmem(at, (size_t)(end - at), "|||", 3)) != NULL; at++) {
         if ((at > begin && !is_space(at[-1])) || (at + 3 < end && !is_space(at[3]))) continue;
@@ -62,7 +64,7 @@ pk_status pk_align_reader_next(pk_align_reader *r, pk_text pair[2]) {
         return PK_OK;
     }
     r->lines++;
-    return pair[0].data ? part(r, pair[0], pair) : PK_OK;
+    return pair[0].data ? split_sides(r, pair[0], pair) : PK_OK;
 }
 
 /* 0 for pipes and the like */

@@ -30,6 +30,7 @@ typedef struct worker {
     pthread_t thread;
 } worker;
 
+/* Of several failures the one with the lowest task number is kept, whichever thread came first. */
 static void keep_failure(shared *s, size_t task, pk_status status) {
     pthread_mutex_lock(&s->lock);
     if (s->status == PK_OK || task < s->failed_task) {
@@ -38,9 +39,10 @@ static void keep_failure(shared *s, size_t task, pk_status status) {
         snprintf(s->error, sizeof s->error, "%s", pk_last_error());
     }
     pthread_mutex_unlock(&s->lock);
-    atomic_store(&s->next, s->n); /* nobody begins another */
+    atomic_store(&s->next, s->n); /* no thread begins another task */
 }
 
+/* a thread: takes the next task until there are no more */
 static void *work(void *argument) {
     worker *w = argument;
     shared *s = w->all;

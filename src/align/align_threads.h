@@ -1,7 +1,7 @@
 /* align_threads.h - shares numbered tasks out to threads; the calling thread is one of them.
  *
- * Tasks are handed out in order to whoever is free, so no result may depend on which thread does
- * which task. */
+ * Tasks go in order to the next free thread. So no result may depend on which thread does which
+ * task. */
 #ifndef PK_ALIGN_THREADS_H
 #define PK_ALIGN_THREADS_H
 #include <stdint.h>

@@ -18,12 +18,13 @@
 #include "base/memory.h"
 
 static const double alpha = 0.01; /* of the Dirichlet prior on rows */
-/* Nothing gets less, so that a sum is never 0 and its inverse is never infinite; where it matters,
- * all that could have generated a word is as improbable. */
+/* The lowest probability, so that a sum is never 0 and its inverse is never infinite. It only
+ * matters for words that nothing probable could have generated. */
 static const float tiniest = 1e-30f;
 
 enum { RANGES_PER_THREAD = 2 };
 
+/* one generated word while a row is handled */
 typedef struct cell {
     double count;
     float  prob;
@@ -55,6 +56,7 @@ static uint32_t length(const training *r, size_t pair, int side) {
 
 /* ---- memory ---- */
 
+/* ranges of pairs with about equal work; the work of a pair is the product of its lengths */
 static pk_status find_ranges(training *r) {
     const size_t wanted = (size_t)r->t->threads * RANGES_PER_THREAD;
     double       all = 0, done = 0;
@@ -70,6 +72,7 @@ static pk_status find_ranges(training *r) {
     return PK_OK;
 }
 
+/* reports the memory that will be needed, before it is taken: the caller may cancel */
 static pk_status plan(void *user, uint64_t entries) {
     training    *r = user;
     const size_t words = r->c->words[r->generated].n;
@@ -96,7 +99,7 @@ static pk_status open_all(training *r) {
     return PK_OK;
 }
 
-/* all but the entries and null's probabilities: makes room for the table that is made of them */
+/* frees all but the entries and null's probabilities, before the table is made from those */
 static void close_scratch(training *r) {
     pk_memory_give(r->rows.occurrence);
     r->rows.occurrence = NULL;
@@ -117,14 +120,16 @@ static pk_status report(training *r, int32_t worker, double share_of_sweep) {
 
 /* ---- first sweep: the probability of each generated word ---- */
 
-/* prob: of each generated word, nothing else: what is used at random should be small */
+/* Spreads a row's entries over an array indexed by word. Only the probabilities: the array is
+ * accessed at random, so the smaller it is, the more of it stays in the cache. All are equal at
+ * first. */
 static void spread_probs(const training *r, uint32_t row, float *prob) {
     const pk_align_rows *rows = &r->rows;
     for (uint64_t e = rows->entry[row]; e < rows->entry[row + 1]; e++)
         prob[rows->word[e]] = r->first_iteration ? 1 : rows->prob[e];
 }
 
-/* adds what one occurrence of a given word says about the words of its pair */
+/* One occurrence of a given word: adds its t(word | given) x prior to every word of its pair. */
 static void add_probabilities(training *r, pk_align_occurrence o, const float *prob) {
     const size_t           first = r->c->first[r->generated][o.pair];
     const uint32_t         m = length(r, o.pair, r->generated), n = length(r, o.pair, r->given);
@@ -152,7 +157,7 @@ static size_t find_occurrence(const pk_align_rows *rows, uint32_t row, size_t pa
     return at;
 }
 
-/* from sums to what the second sweep multiplies with */
+/* From sums to factors: a link's posterior is its probability times weight[], null's is nulls[]. */
 static void finish_pair(training *r, size_t pair) {
     const float    p_null = (float)PK_ALIGN_NULL;
     const float   *scale = pk_align_sizes_scale(&r->sizes, pair);
@@ -167,6 +172,7 @@ static void finish_pair(training *r, size_t pair) {
     }
 }
 
+/* the first sweep over one range of pairs, row by row, so that a row is spread out once */
 static pk_status sum_range(void *context, size_t range, int32_t worker) {
     training            *r = context;
     const pk_align_rows *rows = &r->rows;
@@ -190,8 +196,9 @@ static pk_status sum_range(void *context, size_t range, int32_t worker) {
 
 /* ---- second sweep: counts, then probabilities ---- */
 
-/* exp(digamma(x)), by the recurrence up to x >= 7 and then the asymptotic series; the sum of
- * 1 / (x + k) is kept as one fraction */
+/* exp(digamma(x)). digamma(x) = digamma(x + 1) - 1/x is used until x >= 7, then the asymptotic
+ * series in 1 / (x - 1/2)^2. The sum of 1 / (x + k) is kept as one fraction, above / below, which
+ * saves divisions. */
 static double exp_digamma(double x) {
     double above = 0, below = 1;
     for (; x < 7; x++) {
@@ -205,8 +212,8 @@ static double exp_digamma(double x) {
     return x * exp(series - above / below);
 }
 
-/* Where the row has counts of 1 and more, what has next to none need not be computed: it would be
- * below the tiniest. */
+/* The mean-field estimate exp(digamma(count + alpha)) / exp(digamma(total)). full: the row's total
+ * is at least 1; a count near 0 then gives less than `tiniest` and need not be computed. */
 static float variational(double count, double inverse_total, bool full) {
     const double x = count + alpha;
     if (full && x < 0.0144) return tiniest;
@@ -220,6 +227,7 @@ static void spread_cells(const training *r, uint32_t row, cell *cells) {
         cells[rows->word[e]] = (cell){ 0, r->first_iteration ? 1 : rows->prob[e] };
 }
 
+/* E-step of one occurrence: adds posteriors to the counts, and their distances to *distance */
 static void count_occurrence(training *r, pk_align_occurrence o, cell *cells, double *distance) {
     const size_t           first = r->c->first[r->generated][o.pair];
     const uint32_t         m = length(r, o.pair, r->generated), n = length(r, o.pair, r->given);
@@ -242,6 +250,7 @@ static void count_occurrence(training *r, pk_align_occurrence o, cell *cells, do
     *distance += (double)far;
 }
 
+/* M-step of one row */
 static void update_row(training *r, uint32_t row, const cell *cells) {
     const pk_align_rows *rows = &r->rows;
     double               total = 0;
@@ -252,6 +261,7 @@ static void update_row(training *r, uint32_t row, const cell *cells) {
         rows->prob[e] = variational(cells[rows->word[e]].count, inverse, total >= 1);
 }
 
+/* the second sweep over one part of the rows */
 static pk_status count_part(void *context, size_t part, int32_t worker) {
     training            *r = context;
     const pk_align_rows *rows = &r->rows;
@@ -266,6 +276,7 @@ static pk_status count_part(void *context, size_t part, int32_t worker) {
     return report(r, worker, (double)(part + 1) / (double)rows->n_parts);
 }
 
+/* the same for null, which may generate any word of the corpus */
 static void update_null(training *r) {
     const size_t    words = r->c->words[r->generated].n;
     const uint32_t *word = r->c->token[r->generated];
@@ -282,6 +293,7 @@ static void update_null(training *r) {
 
 /* ---- iterations ---- */
 
+/* the parts' distances are added in order, whatever the threads */
 static pk_status update_tension(training *r) {
     const double words = (double)r->c->n_tokens[r->generated];
     double       distance = 0;
@@ -290,6 +302,7 @@ static pk_status update_tension(training *r) {
                                    r->t->threads, r->partial, &r->tension);
 }
 
+/* The tension stays as it is in the first iteration, as in fast_align. */
 static pk_status iterate(training *r, int32_t iteration) {
     const int32_t threads = r->t->threads;
     r->first_iteration = iteration == 0;

@@ -33,6 +33,7 @@ pk_align_words pk_align_word_builder_words(const pk_align_word_builder *b) {
                              (uint32_t)(b->n_slots - 1) };
 }
 
+/* twice the room; the hash table is made anew. 0xFF bytes are PK_ALIGN_NO_WORD: all slots free */
 static pk_status grow(pk_align_word_builder *b) {
     const size_t room = b->room ? 2 * b->room : FIRST_ROOM;
     uint32_t    *slot;

@@ -1,4 +1,5 @@
-/* aligner.c - a saved model for programs: one pair at a time; and files of links made one. */
+/* aligner.c - the public interface for programs: one pair at a time through a saved model, and two
+ * files of links symmetrised to one. */
 #include "align/align_model.h"
 #include "align/align_text.h"
 #include "base/memory.h"
@@ -32,6 +33,7 @@ void pk_aligner_close(pk_aligner *a) {
     pk_memory_give(a);
 }
 
+/* The file is checked before and after: a change in between could have given wrong links. */
 pk_status pk_aligner_align(pk_aligner *a, pk_text source, pk_text target, const char **links) {
     if (!a || !links)
         PK_FAIL(PK_ARGUMENT, "pk_aligner_align: give an aligner and where to put links");
@@ -61,6 +63,7 @@ typedef struct symmetrising {
     void *user;
 } symmetrising;
 
+/* hands the lines so far to the caller */
 static pk_status flush(symmetrising *j) {
     PK_TRY(pk_buffer_status(&j->text));
     if (j->text.size && j->write(j->user, j->text.data, j->text.size) != 0)
@@ -69,6 +72,7 @@ static pk_status flush(symmetrising *j) {
     return PK_OK;
 }
 
+/* the next line of both files as links */
 static pk_status next_pair(symmetrising *j, bool *ended) {
     pk_text pair[2];
     PK_TRY(pk_align_reader_next(&j->reader, pair));
