@@ -1,8 +1,8 @@
 /* lesson.c - tasks fill lessons through the functions here, sentence by sentence.
  *
  * A sentence begins when the one before it ends: its first row is the last entry of the runs. What
- * a task says is checked, since kernels trust it: who is seen is there, positions exist, and
- * questions rise. */
+ * a task says is checked, since kernels trust it: who is seen is there and could be asked for in a
+ * pass (decode/pass.h), positions exist, and questions rise. */
 #include "task/lesson.h"
 
 #include <assert.h>
@@ -81,6 +81,27 @@ static pk_status begin(pk_lesson *l) {
     return pk_ids_add(&l->run, 0);
 }
 
+/* the end of what input i sees */
+static int32_t view_end(const pk_lesson *l, int32_t i) { return l->first.id[i] + l->count.id[i]; }
+
+/* What can be learned can be asked: inputs that share a view are a block, one input alone is a block
+ * of one, and each block begins anew or sees all that the input before it sees. */
+static pk_status check_views(const pk_lesson *l, int32_t from, int32_t end) {
+    for (int32_t i = from; i < end;) {
+        const int32_t first = l->first.id[i], stop = view_end(l, i);
+        bool          ok =
+            first == i || (i > from && l->first.id[i - 1] == first && view_end(l, i - 1) == i);
+        while (ok && ++i < stop) ok = l->first.id[i] == first && view_end(l, i) == stop;
+        if (!ok)
+            PK_FAIL(PK_ARGUMENT,
+                    "no decoder can be asked for what decoder input %d sees (%d to %d): an input "
+                    "begins anew, or sees all that the one before it sees and itself, or is in a "
+                    "block of inputs that do so together",
+                    i - from, l->first.id[i] - from, view_end(l, i) - 1 - from);
+    }
+    return PK_OK;
+}
+
 /* Checks the sentence that was added, and closes it. */
 static pk_status end_sentence(pk_lesson *l, const pk_lesson_maker *m) {
     const int32_t from = last(&l->run), end = (int32_t)l->token.n;
@@ -94,6 +115,7 @@ static pk_status end_sentence(pk_lesson *l, const pk_lesson_maker *m) {
                     "data.max_length or a higher model.max_positions",
                     l->pos.id[i], m->max_target);
     }
+    PK_TRY(check_views(l, from, end));
     if (n_source < 1) PK_FAIL(PK_ARGUMENT, "a sentence without a source");
     if (n_source > m->max_source)
         PK_FAIL(PK_ARGUMENT,

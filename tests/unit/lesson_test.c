@@ -213,6 +213,72 @@ static void mistakes_are_refused(void **state) {
     pk_lesson_free(&l);
 }
 
+/* ---- who may see whom ---- */
+
+typedef struct layout { /* input i sees view[i][0] .. view[i][1] - 1 */
+    const char *name;
+    int32_t     n, view[6][2];
+} layout;
+
+static pk_status teach_layout(pk_lesson *l, pk_pair *p) {
+    const layout *o = p->options;
+    PK_TRY(pk_lesson_source(l, p->source, p->n_source));
+    for (int32_t i = 0; i < o->n; i++)
+        PK_TRY(pk_lesson_input(l, 1, i, o->view[i][0], o->view[i][1] - o->view[i][0], NULL));
+    return pk_lesson_ask(l, 0, 5, 1);
+}
+
+static pk_status make_layout(pk_lesson *l, const layout *o) {
+    const pk_task   task = { .name = "layout", .teach = teach_layout };
+    pk_lesson_maker m = maker_of(&task);
+    m.options = o;
+    return pk_lesson_make(l, &m, &batch, NULL);
+}
+
+/* the table of docs/training.md, row by row */
+static void layouts_that_can_be_asked(void **state) {
+    static const layout allowed[] = {
+        { "at", 3, { { 0, 1 }, { 0, 2 }, { 0, 3 } } },
+        { "masked filling, length", 4, { { 0, 3 }, { 0, 3 }, { 0, 3 }, { 3, 4 } } },
+        { "hybrid", 6, { { 0, 1 }, { 0, 2 }, { 2, 6 }, { 2, 6 }, { 2, 6 }, { 2, 6 } } },
+        { "pairs", 6, { { 0, 2 }, { 0, 2 }, { 0, 4 }, { 0, 4 }, { 0, 6 }, { 0, 6 } } },
+        { "prefix and block, all", 4, { { 0, 4 }, { 0, 4 }, { 0, 4 }, { 0, 4 } } },
+        { "causal prefix and block", 5, { { 0, 1 }, { 0, 2 }, { 0, 5 }, { 0, 5 }, { 0, 5 } } },
+        { "n-grams", 5, { { 0, 1 }, { 0, 2 }, { 2, 3 }, { 2, 4 }, { 4, 5 } } },
+        { "lattice", 3, { { 0, 1 }, { 1, 2 }, { 2, 3 } } },
+        { "block, then a chain", 4, { { 0, 2 }, { 0, 2 }, { 0, 3 }, { 0, 4 } } },
+    };
+    pk_lesson l = { 0 };
+    (void)state;
+    for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
+        if (make_layout(&l, &allowed[i]) != PK_OK)
+            fail_msg("%s: %s", allowed[i].name, pk_last_error());
+    pk_lesson_free(&l);
+}
+
+static void layouts_that_cannot_be_asked_are_refused(void **state) {
+    static const layout refused[] = {
+        { "a window", 3, { { 0, 1 }, { 0, 2 }, { 1, 3 } } },
+        { "one looks ahead alone", 2, { { 0, 2 }, { 1, 2 } } },
+        { "a block whose last does not see it", 3, { { 0, 3 }, { 0, 3 }, { 2, 3 } } },
+        { "a block whose last sees more", 3, { { 0, 2 }, { 0, 3 }, { 0, 3 } } },
+        { "two beginnings seen as one", 3, { { 0, 1 }, { 1, 2 }, { 0, 3 } } },
+        { "a block behind half a chain", 4, { { 0, 1 }, { 0, 2 }, { 1, 4 }, { 1, 4 } } },
+        { "a chain behind a part of a block", 3, { { 0, 2 }, { 0, 2 }, { 1, 3 } } },
+    };
+    pk_lesson l = { 0 };
+    int       taken = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        if (make_layout(&l, &refused[i]) == PK_OK)
+            taken++, print_error("not refused: %s\n", refused[i].name);
+        else
+            assert_non_null(strstr(pk_last_error(), "no decoder can be asked"));
+    }
+    assert_int_equal(taken, 0);
+    pk_lesson_free(&l);
+}
+
 static void tasks_by_name(void **state) {
     const pk_task *task;
     void          *options;
@@ -247,6 +313,8 @@ int main(void) {
         cmocka_unit_test(the_second_look_knows_the_answers),
         cmocka_unit_test(random_numbers_are_even),
         cmocka_unit_test(mistakes_are_refused),
+        cmocka_unit_test(layouts_that_can_be_asked),
+        cmocka_unit_test(layouts_that_cannot_be_asked_are_refused),
         cmocka_unit_test(tasks_by_name),
         cmocka_unit_test(failed_allocations),
     };
