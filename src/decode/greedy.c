@@ -77,15 +77,15 @@ static bool must_end(const state *s, int32_t n) {
     return s->src.model->forced_eos && n == s->constraint.max_length - 1;
 }
 
-/* How many steps the device may take by itself. Only when every ask of them would be the same: no
- * ban depends on the tokens found, and nothing but the best token is wanted. A forced end symbol
- * is asked about separately. */
+/* How many steps the device may take by itself. Only while every ask of them would be the same: no
+ * ban depends on the tokens found, the end symbol stays banned or stays allowed, and nothing but
+ * the best token is wanted. A forced end symbol is asked about separately. */
 static int32_t steps_to_follow(const state *s, const pk_pass *pass, const pk_ask *ask, int32_t n) {
-    const bool alike = !pk_constraint_looks_back(&s->constraint) && ask->n_target == 0 &&
-                       !ask->attention && n + 1 >= s->constraint.min_length;
-    if (!alike || pass->n > 0) return 0;
-    const int32_t left = s->constraint.max_length - n - s->src.model->forced_eos;
-    return left < pass->follow ? left : pass->follow;
+    const pk_constraint *c = &s->constraint;
+    if (pk_constraint_looks_back(c) || ask->n_target > 0 || ask->attention) return 0;
+    int32_t steps = c->max_length - n - s->src.model->forced_eos;
+    if (n + 1 < c->min_length && c->min_length - 1 - n < steps) steps = c->min_length - 1 - n;
+    return steps < pass->follow ? steps : pass->follow;
 }
 
 static void propose(void *p, pk_pass *pass) {

@@ -30,7 +30,11 @@ typedef struct pk_ask {
     const int32_t *target; /* next tokens whose log-probabilities to return */
     int32_t        n_target;
     int32_t        follow; /* > 1: the best token is fed in turn, and so on, for so many steps in all or
-                              until the end symbol; bans stay the same. Only where pass->follow allows */
+                              until the end symbol; bans stay the same. Only where pass->follow allows, and
+                              only the last ask of a pass, or the last two where they are a block of two:
+                              then each step feeds both best tokens as the next such block, until either
+                              is the end symbol */
+    int32_t        stride; /* positions from one of these steps to the next; 0: as many as it feeds tokens */
 } pk_ask;
 
 typedef struct pk_candidate {
@@ -44,7 +48,7 @@ typedef struct pk_answer {
     float               log_sum;        /* with logp: logit = logp + log_sum */
     const float        *attention;      /* (source length) probabilities, or NULL */
     const pk_candidate *found;          /* n_found tokens, when it followed (top is not set then); */
-    int32_t             n_found;        /*   all but the last were fed. Keeping the ask keeps those */
+    int32_t             n_found;        /*   all but the last were fed. Keeping the ask (of two: the last) keeps those */
 } pk_answer;
 
 typedef struct pk_pass {
@@ -53,7 +57,7 @@ typedef struct pk_pass {
     pk_answer *answer;     /* 1 .. n, valid in absorb() */
     int32_t    n_cost;     /* cost[w]: what w asks of this sentence cost, one ask costing 1, at the */
     const float *cost;     /*   present load; w = 0 .. n_cost - 1; NULL: nothing is known */
-    int32_t    follow;     /* most steps an ask that is alone in its pass may follow; 0: none */
+    int32_t    follow;     /* most steps an ask may follow; 0: none */
     bool       probe;      /* finds out what the method takes as known; not one of its passes */
 } pk_pass;
 

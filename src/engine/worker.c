@@ -335,9 +335,14 @@ static void trace(pk_worker *w, pk_queue *q, const pk_live *l) {
     pthread_mutex_unlock(&q->tracing);
 }
 
-/* an ask that followed took a pass for each token it found */
+/* an ask that followed took a pass for each token it found; only the last ones follow */
 static uint64_t steps_of(const pk_pass *p) {
-    return p->n == 1 && p->answer[1].n_found ? (uint64_t)p->answer[1].n_found : 1;
+    return p->answer[p->n].n_found ? (uint64_t)p->answer[p->n].n_found : 1;
+}
+
+static uint64_t tokens_fed(const pk_pass *p) {
+    const uint64_t pair = p->n > 1 && p->answer[p->n - 1].n_found;
+    return (uint64_t)p->n + (steps_of(p) - 1) * (1 + pair);
 }
 
 /* what came back for n sentences from `first` on; returns where the next ones begin */
@@ -350,7 +355,7 @@ static pk_status absorb(pk_worker *w, pk_queue *q, int32_t n, int32_t *first) {
             w->stats.probe_passes += steps;
         else
             w->stats.sentence_passes += steps;
-        w->stats.asks += (uint64_t)l->pass.n * steps;
+        w->stats.asks += tokens_fed(&l->pass);
         l->verdict.n_rows = 0;
         l->verdict.done = false;
         l->ready = false;

@@ -121,14 +121,12 @@ static pk_answer answer_to(pk_session *s, const pk_ask *a, int32_t q) {
     return (pk_answer){ .top = top, .target_logp = target, .log_sum = shift / n };
 }
 
-/* what an ask that followed has found; the slots of steps it did not take go back */
-static pk_answer answer_of_steps(pk_session *s, session_sentence *e) {
-    const int32_t g = e->first_ask, n = s->n_found[g];
-    const size_t  at = (size_t)g * (size_t)s->max.path;
+/* what the ask of row g, which followed, has found */
+static pk_answer answer_of_steps(pk_session *s, int32_t g) {
+    const int32_t    n = s->n_found[g], at = s->follower[g].found;
+    const pk_scored *found = s->found + at;
     for (int32_t i = 0; i < n; i++)
-        s->followed[at + (size_t)i] =
-            (pk_candidate){ s->found[at + (size_t)i].token, s->found[at + (size_t)i].score };
-    pk_session_settle(s, e, n);
+        s->followed[at + i] = (pk_candidate){ found[i].token, found[i].score };
     return (pk_answer){ .found = s->followed + at, .n_found = n };
 }
 
@@ -149,21 +147,20 @@ pk_status pk_session_answer(pk_session *s, const pk_request *request, int32_t n)
     for (int32_t i = 0; i < n; i++) {
         pk_pass          *p = request[i].pass;
         session_sentence *e = &s->sentence[request[i].sentence];
-        if (e->steps) {
-            p->answer[1] = answer_of_steps(s, e);
-            finite = finite && is_finite(s, &p->ask[1], &p->answer[1]);
-            continue;
-        }
+        const int32_t     followed = e->steps ? e->width : 0;
         for (int32_t j = 1; j <= p->n; j++) {
             p->answer[j] = (pk_answer){ 0 };
             if (wants_answer(&p->ask[j])) {
-                p->answer[j] = answer_to(s, &p->ask[j], q++);
+                p->answer[j] = j > p->n - followed ? answer_of_steps(s, e->first_ask + j - 1)
+                                                   : answer_to(s, &p->ask[j], q);
                 finite = finite && is_finite(s, &p->ask[j], &p->answer[j]);
+                q++;
             }
             if (p->ask[j].attention)
                 p->answer[j].attention =
                     s->attention + (size_t)(e->first_ask + j - 1) * (size_t)s->max.source_length;
         }
+        if (followed) pk_session_settle(s, e, p->answer[p->n].n_found);
     }
     if (!finite)
         PK_FAIL(PK_FORMAT,

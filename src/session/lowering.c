@@ -20,7 +20,7 @@ static pk_status check(const pk_session *s, const session_sentence *e, const pk_
         const bool    ok = a->row >= 0 && a->row < e->n_rows && a->parent < i &&
                         a->token >= PK_NO_TOKEN && a->token < c->target_vocab && a->pos >= 0 &&
                         a->pos < c->max_target && a->top_k >= 0 && a->top_k <= s->max.top_k &&
-                        (!pk_ask_continues(p, i) || a->parent == i - 1);
+                        a->stride >= 0 && (!pk_ask_continues(p, i) || a->parent == i - 1);
         if (!ok) PK_FAIL(PK_ARGUMENT, "ask %d of a pass is out of range", i);
         *listed += (int64_t)a->n_ban + a->n_target + c->n_suppressed;
     }
@@ -42,6 +42,7 @@ static pk_status take_slots(pk_session *s, session_sentence *e, const pk_pass *p
         s->pos[g] = a->pos;
         s->slot[g] = pk_slots_take(&s->slots, slot_before(s, e, a));
         if (s->slot[g] == PK_NO_SLOT) PK_FAIL(PK_NO_MEMORY, "the session has no slot left");
+        s->left[g] = s->n_found[g] = 0;
         s->n_asks++;
         e->n_asks++;
         s->cross_first[g] = (int32_t)(e->source - s->source_index);
@@ -104,16 +105,17 @@ static pk_status check_all(const pk_session *s, const pk_request *request, int32
 
 pk_status pk_session_lower(pk_session *s, const pk_request *request, int32_t n,
                            bool *any_attention) {
-    int32_t asks = 0;
+    int32_t asks = 0, questions = 0;
     PK_TRY(check_all(s, request, n, &asks));
-    pk_session_lay_out(s, asks, pk_session_count_questions(request, n));
     s->steps = pk_session_steps(s, request, n);
+    pk_session_lay_out(s, asks, pk_session_count_questions(request, n));
     pk_session_question(s, request, n); /* its lists come first */
     for (int32_t i = 0; i < n; i++) {
         session_sentence *e = &s->sentence[request[i].sentence];
         PK_TRY(take_slots(s, e, request[i].pass));
         PK_TRY(list_visible(s, e, request[i].pass));
-        if (s->steps) PK_TRY(pk_session_take_steps(s, e, request[i].pass));
+        questions += pk_session_count_questions(&request[i], 1);
+        if (s->steps) PK_TRY(pk_session_take_steps(s, e, request[i].pass, questions));
         *any_attention |= wants_attention(request[i].pass);
     }
     return PK_OK;

@@ -43,6 +43,8 @@ static void lay_out_up(pk_session *s, char *base, int32_t rows, int32_t question
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         *arrays[i] = carve(base, &s->up_used, (size_t)rows * sizeof(int32_t));
     s->live = carve(base, &s->up_used, sizeof(int32_t));
+    const size_t followers = s->steps ? (size_t)rows : 0;
+    s->follower = carve(base, &s->up_used, followers * sizeof *s->follower);
     s->question = carve(base, &s->up_used, (size_t)questions * sizeof *s->question);
     const size_t summing = s->n_members > 1 ? (size_t)questions : 0;
     s->summing = carve(base, &s->up_used, summing * sizeof *s->summing);
@@ -55,7 +57,7 @@ static size_t lay_out_down(pk_session *s, char *base, int32_t rows, int32_t ques
     s->top = carve(base, &used, (size_t)questions * (size_t)s->max.top_k * sizeof *s->top);
     s->log_sum = carve(base, &used, (size_t)s->n_members * (size_t)questions * sizeof *s->log_sum);
     s->target_score = carve(base, &used, (size_t)s->max.listed * sizeof *s->target_score);
-    /* an ask that follows is the only ask of its sentence, so sentences bound their number */
+    /* one entry for each sentence that follows: a pair takes half as many steps */
     const int32_t sentences = s->on->padded_rows(s->on->self, s->max.sentences);
     const int32_t following = rows < sentences ? rows : sentences;
     s->found = carve(base, &used, (size_t)following * (size_t)s->max.path * sizeof *s->found);
@@ -76,10 +78,11 @@ void pk_session_lay_out(pk_session *s, int32_t n, int32_t n_questions) {
     s->rows = s->on->padded_rows(s->on->self, n);
     s->n_questions = n_questions;
     s->questions = n_questions ? s->on->padded_rows(s->on->self, n_questions) : 0;
-    s->n_asks = s->n_listed = s->n_list = 0;
+    s->n_asks = s->n_listed = s->n_list = s->n_following = s->n_followers = 0;
     lay_out_up(s, s->up.here, s->rows, s->questions);
     lay_out_down(s, s->down.here, s->rows, s->questions);
     for (int32_t i = n; i < s->rows; i++) fill_row(s, i);
+    if (s->steps) memset(s->follower, 0, (size_t)s->rows * sizeof *s->follower);
     for (int32_t i = n_questions; i < s->questions; i++) {
         s->question[i] = (pk_question){ 0 };
         if (s->n_members > 1) s->summing[i] = (pk_question){ 0 };
@@ -94,6 +97,7 @@ int32_t pk_session_most_rows(const pk_session *s) {
 pk_status pk_session_open_pass(pk_session *s) {
     const int32_t asks = s->on->padded_rows(s->on->self, s->max.asks);
     const size_t  list = (size_t)s->max.listed + (size_t)s->max.visible;
+    s->steps = 1; /* the most that a pass sends */
     lay_out_up(s, NULL, asks, asks);
     PK_TRY(pk_mirror_open(s->on, s->up_used + aligned(list * sizeof *s->list), &s->up));
     PK_TRY(pk_mirror_open(s->on, lay_out_down(s, NULL, asks, asks), &s->down));

@@ -231,8 +231,8 @@ static void fetch_answers(pk_session *s, bool any_attention) {
     if (any_attention) fetch(s, &s->down, s->attention, weighted);
     if (s->steps) {
         fetch(s, &s->up, s->n_found, (size_t)s->n_asks * sizeof *s->n_found);
-        fetch(s, &s->down, s->found, (size_t)s->n_asks * row);
-        return;
+        fetch(s, &s->down, s->found, (size_t)s->n_following * row);
+        if (s->n_questions == s->n_followers) return;
     }
     char *end = (char *)(s->log_sum + (s->n_members - 1) * s->questions + s->n_questions);
     if (s->n_questions) fetch(s, &s->down, s->top, (size_t)(end - (char *)s->top));

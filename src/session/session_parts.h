@@ -19,8 +19,10 @@ typedef struct session_sentence {
     int32_t *source;            /* [n_source] rows of the source pools */
     int32_t *tip;               /* [n_rows] last slot of each history */
     int32_t  first_ask, n_asks; /* of the pass in flight: flat index of ask 1 */
-    int32_t  steps;             /* slots taken for an ask that follows; 0: it does not */
-    bool     in_flight;         /* it is in a pass that waits for its verdict */
+    int32_t  width,
+        steps;         /* asks that follow, the last ones; slots taken for them, theirs included */
+    int32_t own;       /* where those slots begin in list */
+    bool    in_flight; /* it is in a pass that waits for its verdict */
 } session_sentence;
 
 /* A block that host and device both have: the session writes `here`, ops read `there`. For a
@@ -70,11 +72,13 @@ struct pk_session {
     session_mirror up, down;
     int32_t        n_in_flight; /* sentences of it that wait for their verdicts */
     int32_t        n_asks, rows, n_questions, questions;
-    int32_t        steps;              /* most steps of an ask that follows; 0: none follows */
-    int32_t       *token, *pos, *slot; /* [row] */
-    int32_t       *first, *count;      /* [row] into list */
+    int32_t        steps; /* most steps of an ask that follows; 0: none follows */
+    int32_t        n_following, n_followers;  /* sentences that follow; their asks that do */
+    int32_t       *token, *pos, *slot;        /* [row] */
+    int32_t       *first, *count;             /* [row] into list */
     int32_t       *cross_first, *cross_count; /* [row] into source_index */
     int32_t       *left, *n_found, *live;     /* [row], [row], one: of those that follow */
+    pk_follower   *follower;                  /* [row] where any follows */
     pk_question   *question;                  /* [question] */
     pk_question   *summing;                   /* [question] the log sums alone; several members */
     int32_t       *list;                      /* ban and target lists, then visible slots */
@@ -85,10 +89,10 @@ struct pk_session {
     pk_scored     *top;                      /* (questions, max.top_k) */
     float         *log_sum;                  /* (member, questions) */
     float         *target_score, *attention; /* [listed], (row, source_length) */
-    pk_scored     *found;                    /* (row, max.path) */
+    pk_scored     *found;                    /* (sentence that follows, max.path) */
 
     pk_candidate *candidate; /* answers as log-probabilities: (questions, max.top_k) */
-    pk_candidate *followed;  /* (row, max.path) */
+    pk_candidate *followed;  /* (sentence that follows, max.path) */
 };
 
 /* members.c: the networks. rows: most of a pass. */
@@ -131,10 +135,12 @@ void pk_session_summing(const pk_session *s, int32_t member, pk_answering *out);
 /* PK_FORMAT: the network gave logits that are no numbers */
 pk_status pk_session_answer(pk_session *s, const pk_request *request, int32_t n);
 /* following.c: asks that go on by themselves. How many steps they may take; 0: none follows */
-int32_t   pk_session_steps(const pk_session *s, const pk_request *request, int32_t n);
-pk_status pk_session_take_steps(pk_session *s, session_sentence *e, const pk_pass *p);
+int32_t pk_session_steps(const pk_session *s, const pk_request *request, int32_t n);
+/* the slots of a sentence's steps, where its last asks follow; question: its next one after those */
+pk_status pk_session_take_steps(pk_session *s, session_sentence *e, const pk_pass *p,
+                                int32_t question);
 void      pk_session_following(pk_session *s, pk_following *out);
-/* gives back the slots of steps that were not taken: only `fed` tokens were fed */
+/* gives back the slots of steps that were not taken: tokens were fed in `fed` steps only */
 void pk_session_settle(pk_session *s, session_sentence *e, int32_t fed);
 /* The key of a recorded graph of ops (see repeat in backend.h): an encoding or a pass, and what the
  * pass has. Keys of different shapes differ: each part has bits of its own, and a session whose

@@ -94,20 +94,31 @@ typedef struct pk_answering {
     float             *target_score;            /* parallel to tokens */
 } pk_answering;
 
-/* Rows that follow their own best tokens: each step feeds the token that the last step found,
- * until it is eos or the steps are used up. Then the row is finished and changes no more.
- * `index[first + count]` is the slot of its next token. */
+/* How a row follows its own best tokens. */
+typedef struct pk_follower {
+    int32_t question;                               /* the question about this row */
+    int32_t partner;                                /* 0: it is alone; 1: the next row is the other one of its pair,
+                                                       -1: the row before is; the same holds for their questions */
+    int32_t stride;                                 /* positions from one step to the next */
+    int32_t found;                                  /* where its tokens begin in pk_following.found */
+    int32_t log_sum;                                /* 1: scores are log-probabilities */
+} pk_follower;
+
+/* Rows that follow their own best tokens: each step feeds the token that the last step found, until it (or
+ * its partner's) is eos or the steps are used up. Then the row is finished and changes no more; rows that do not
+ * follow are so from the beginning. `index[first + count]` is the slot of its next token; a pair has one list,
+ * takes the next two slots of it, and sees both. */
 typedef struct pk_following {
     int32_t          n, eos;
     int32_t         *token, *pos, *slot, *count;    /* (n) the pass's own arrays, moved on in place */
     const int32_t   *first, *index;
+    const pk_follower *follower;                    /* (n); zeros where left is 0 from the beginning */
     int32_t         *left;                          /* (n) steps it may still take; 0: finished */
-    const pk_scored *top;                           /* (n, top_stride) question i is about row i */
+    const pk_scored *top;                           /* (questions, top_stride) */
     int32_t          top_stride;
-    const float     *log_sum;                       /* (n), or NULL: taken from the scores */
+    const float     *log_sum;                       /* (questions), taken from the scores */
     int32_t         *n_found;                       /* (n) */
-    pk_scored       *found;                         /* (n, found_stride) the tokens it found */
-    int32_t          found_stride;
+    pk_scored       *found;                         /* the tokens they found */
     int32_t         *live;                          /* how many rows are not finished */
 } pk_following;
 

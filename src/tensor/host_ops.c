@@ -45,18 +45,26 @@ void pk_host_repeat(void *self, uint64_t key, int32_t steps, const int32_t *live
     for (int32_t i = 1; live && i<steps && * live> 0; i++) body(context);
 }
 
+static pk_scored best_of(const pk_following *f, int32_t question) {
+    return f->top[(size_t)question * (size_t)f->top_stride];
+}
+
+static bool ends(const pk_following *f, int32_t token) { return token < 0 || token == f->eos; }
+
 /* records the best token of row i and, unless it is the last, makes it the input of the next
  * step */
 static void advance_row(const pk_following *f, int32_t i) {
-    pk_scored next = f->top[(size_t)i * (size_t)f->top_stride];
-    if (f->log_sum) next.score -= f->log_sum[i];
-    f->found[(size_t)i * (size_t)f->found_stride + (size_t)f->n_found[i]++] = next;
-    f->left[i] = next.token < 0 || next.token == f->eos ? 0 : f->left[i] - 1;
+    const pk_follower *me = &f->follower[i];
+    pk_scored          next = best_of(f, me->question);
+    const int32_t      other = best_of(f, me->question + me->partner).token;
+    if (me->log_sum) next.score -= f->log_sum[me->question];
+    f->found[me->found + f->n_found[i]++] = next;
+    f->left[i] = ends(f, next.token) || ends(f, other) ? 0 : f->left[i] - 1;
     if (f->left[i] == 0) return;
     f->token[i] = next.token;
-    f->pos[i]++;
-    f->slot[i] = f->index[f->first[i] + f->count[i]];
-    f->count[i]++;
+    f->pos[i] += me->stride;
+    f->slot[i] = f->index[f->first[i] + f->count[i] + (me->partner < 0)];
+    f->count[i] += me->partner ? 2 : 1;
 }
 
 void pk_host_advance(void *self, const pk_following *f) {

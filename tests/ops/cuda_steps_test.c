@@ -367,22 +367,59 @@ typedef struct rows_state {
     int32_t   index[MOST_ROWS * MOST_STEPS], live;
     pk_scored top[MOST_ROWS * 2], found[MOST_ROWS * MOST_STEPS];
     float     log_sum[MOST_ROWS];
+
+    pk_follower follower[MOST_ROWS];
 } rows_state;
 
-static pk_following following_of(rows_state *s, int32_t n, int32_t eos, bool sums) {
-    return (pk_following){ n,          eos,      s->token,   s->pos,
-                           s->slot,    s->count, s->first,   s->index,
-                           s->left,    s->top,   2,          sums ? s->log_sum : NULL,
-                           s->n_found, s->found, MOST_STEPS, &s->live };
+/* how they follow; MIXED: some in pairs, some alone, and some not at all, which have no question */
+typedef enum way { ALONE, STRIDES, PAIRS, MIXED, WAYS } way;
+static const char *const way_names[] = { "alone", "strides", "pairs", "mixed" };
+
+static pk_following following_of(rows_state *s, int32_t n, int32_t eos) {
+    return (pk_following){ .n = n,
+                           .eos = eos,
+                           .token = s->token,
+                           .pos = s->pos,
+                           .slot = s->slot,
+                           .count = s->count,
+                           .first = s->first,
+                           .index = s->index,
+                           .follower = s->follower,
+                           .left = s->left,
+                           .top = s->top,
+                           .top_stride = 2,
+                           .log_sum = s->log_sum,
+                           .n_found = s->n_found,
+                           .found = s->found,
+                           .live = &s->live };
 }
 
-static void start_rows(rows_state *s, int32_t n, int32_t vocab, int32_t most_left) {
+static int32_t partner_of(way how, int32_t i, int32_t n) {
+    const int32_t at = how == PAIRS ? i % 2 : how == MIXED ? i % 5 : 2;
+    return at == 0 && i + 1 < n ? 1 : at == 1 ? -1 : 0;
+}
+
+static void start_rows(rows_state *s, int32_t n, int32_t vocab, int32_t most_left, way how,
+                       bool sums) {
+    int32_t questions = 0;
     memset(s, 0xff, sizeof *s);
+    memset(s->follower, 0, sizeof s->follower);
     for (int32_t i = 0; i < MOST_ROWS * MOST_STEPS; i++) s->index[i] = below(5000);
     for (int32_t i = 0; i < n; i++) {
+        const int32_t partner = partner_of(how, i, n);
         s->token[i] = below(vocab), s->pos[i] = below(4), s->slot[i] = below(100);
-        s->first[i] = i * MOST_STEPS, s->count[i] = 1, s->n_found[i] = 0;
-        s->left[i] = i % 7 == 6 ? 0 : 1 + below(most_left);
+        s->first[i] = (partner < 0 ? i - 1 : i) * MOST_STEPS; /* a pair has one list */
+        s->count[i] = partner ? 2 : 1, s->n_found[i] = 0;
+        s->left[i] = (how == MIXED ? i % 5 == 3 : i % 7 == 6) ? 0 : 1 + below(most_left);
+        if (partner < 0) s->left[i] = s->left[i - 1];
+        if (s->left[i] == 0) continue;
+        s->follower[i] = (pk_follower){ .question = how == MIXED ? questions++ : i,
+                                        .partner = partner,
+                                        .stride = how == STRIDES ? 1 + i % 3
+                                                  : partner      ? 2
+                                                                 : 1,
+                                        .found = i * MOST_STEPS,
+                                        .log_sum = how == MIXED ? i % 2 : sums };
     }
 }
 
@@ -393,18 +430,18 @@ static void find_tokens(rows_state *s, int32_t n) {
     }
 }
 
-static void advance_on(int a, int32_t n, bool sums) {
+static void advance_on(int a, int32_t n, way how, bool sums) {
     pk_backend  *b = &gpus[a];
     rows_state  *host = malloc(sizeof *host), *back = malloc(sizeof *back);
     rows_state  *device = from_arena(a, sizeof *device);
-    pk_following on_host = following_of(host, n, EOS, sums),
-                 on_device = following_of(device, n, EOS, sums);
+    pk_following on_host = following_of(host, n, EOS), on_device = following_of(device, n, EOS);
     seed = (uint64_t)n;
-    start_rows(host, n, 1000, MOST_STEPS - 4);
+    start_rows(host, n, 1000, MOST_STEPS - 4, how, sums);
     b->put(b->self, device, host, sizeof *host);
     settle(b);
     for (int step = 0; step < MOST_STEPS; step++) {
-        NAME_CASE("%s, advance %d rows, step %d", type_names[arithmetics[a]], n, step);
+        NAME_CASE("%s, advance %d rows, %s, step %d", type_names[arithmetics[a]], n, way_names[how],
+                  step);
         find_tokens(host, n);
         b->put(b->self, device->top, host->top, sizeof host->top);
         b->put(b->self, device->log_sum, host->log_sum, sizeof host->log_sum);
@@ -427,10 +464,11 @@ static void test_advance(void **state) {
     (void)state;
     NEED_GPU();
     for (int a = 0; a < ARITHMETICS; a++)
-        for (int k = 0; k < COUNT(counts); k++) {
-            reset_arena(a);
-            advance_on(a, counts[k], k % 2), advance_on(a, counts[k], !(k % 2));
-        }
+        for (int k = 0; k < COUNT(counts); k++)
+            for (way how = ALONE; how < WAYS; how++) {
+                reset_arena(a);
+                advance_on(a, counts[k], how, k % 2), advance_on(a, counts[k], how, !(k % 2));
+            }
     conclude();
 }
 
@@ -539,23 +577,23 @@ static void check_states(const rows_state *got, const rows_state *want, const ch
     }
 }
 
-static void repeat_on(int a) {
+static void repeat_on(int a, way how) {
     rows_state *start = malloc(sizeof *start), *want = malloc(sizeof *want),
                *got = malloc(sizeof *got);
-    NAME_CASE("%s, the first steps", type_names[arithmetics[a]]);
+    NAME_CASE("%s, %s, the first steps", type_names[arithmetics[a]], way_names[how]);
     reset_arena(a);
     loop *l = make_loop(a);
     seed = 11;
-    start_rows(start, FOLLOWERS, FOLLOW_VOCAB, 12);
-    start->left[0] = 12;
-    l->following = following_of(l->state, FOLLOWERS, -9, true);
+    start_rows(start, FOLLOWERS, FOLLOW_VOCAB, 12, how, true);
+    start->left[0] = start->left[1] = 12; /* they may be a pair */
+    l->following = following_of(l->state, FOLLOWERS, -9);
     run_loop(l, start, 0, false, want);
     if (want->n_found[0] != 12) COMPLAIN("row 0 found %d tokens, not 12", want->n_found[0]);
     const int32_t eos = want->found[2].token; /* so row 0 will stop at the latest after 3 */
     l->following.eos = eos;
     for (int run = 0; run < 5; run++) { /* as it is, recorded, replayed */
-        NAME_CASE("%s, repeat, run %d", type_names[arithmetics[a]], run);
-        if (run) start_rows(start, FOLLOWERS, FOLLOW_VOCAB, 3 * run);
+        NAME_CASE("%s, %s, repeat, run %d", type_names[arithmetics[a]], way_names[how], run);
+        if (run) start_rows(start, FOLLOWERS, FOLLOW_VOCAB, 3 * run, how, true);
         const int32_t steps = run_loop(l, start, 0, false, want);
         const int32_t taken = run_loop(l, start, 77, false, got);
         if (run == 0 && want->n_found[0] > 3) COMPLAIN("row 0 did not stop at its end");
@@ -565,7 +603,7 @@ static void repeat_on(int a) {
     }
     for (int run = 0; run < 4; run++) {
         NAME_CASE("%s, once, run %d", type_names[arithmetics[a]], run);
-        start_rows(start, FOLLOWERS, FOLLOW_VOCAB, 5);
+        start_rows(start, FOLLOWERS, FOLLOW_VOCAB, 5, how, true);
         const int32_t taken = run_loop(l, start, 78, true, got);
         if (taken != 1) COMPLAIN("%d steps were run, not 1", taken);
         for (int32_t i = 0; i < FOLLOWERS; i++)
@@ -578,7 +616,8 @@ static void repeat_on(int a) {
 static void test_repeat(void **state) {
     (void)state;
     NEED_GPU();
-    for (int a = 0; a < ARITHMETICS; a++) repeat_on(a);
+    for (int a = 0; a < ARITHMETICS; a++)
+        for (way how = ALONE; how < MIXED; how++) repeat_on(a, how);
     conclude();
 }
 

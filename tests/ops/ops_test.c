@@ -193,7 +193,7 @@ static void test_linear_after(void **state) {
     on_every_backend(rows_finished, NULL);
 }
 
-/* three rows: one goes on, one finds the end, one has used its steps up; the fourth is at rest */
+/* three rows: one goes on, one finds the end, one has used its steps up; the fourth is finished */
 static void test_advance(void **state) {
     (void)state;
     pk_backend      b = open_backend("generic", 1);
@@ -205,6 +205,10 @@ static void test_advance(void **state) {
     const float     log_sum[] = { 0.5f, 0.25f, 1, 7 };
     pk_scored       found[4 * 3] = { { 0 } };
     int32_t         live = -1;
+    /* question, partner, stride, where its tokens begin, log-probabilities */
+    const pk_follower follower[] = {
+        { 0, 0, 3, 0, 1 }, { 1, 0, 1, 3, 1 }, { 2, 0, 1, 6, 1 }, { 0 }
+    };
     b.advance(b.self, &(pk_following){ .n = 4,
                                        .token = token,
                                        .pos = pos,
@@ -212,16 +216,16 @@ static void test_advance(void **state) {
                                        .count = count,
                                        .first = first,
                                        .index = list,
+                                       .follower = follower,
                                        .left = left,
                                        .top = top,
                                        .top_stride = 2,
                                        .log_sum = log_sum,
                                        .n_found = found_n,
                                        .found = found,
-                                       .found_stride = 3,
                                        .live = &live });
     assert_int_equal(live, 1);
-    const int32_t tokens[] = { 9, 6, 7, 8 }, places[] = { 1, 3, 1, 2 },
+    const int32_t tokens[] = { 9, 6, 7, 8 }, places[] = { 3, 3, 1, 2 },
                   slots[] = { 11, 20, 30, 40 };
     const int32_t counts[] = { 2, 1, 2, 1 }, lefts[] = { 2, 0, 0, 0 }, founds[] = { 1, 2, 1, 2 };
     assert_memory_equal(token, tokens, sizeof token);
@@ -233,6 +237,49 @@ static void test_advance(void **state) {
     assert_true(found[0].token == 9 && found[0].score == 2.0f);
     assert_true(found[4].token == 0 && found[4].score == 1.25f); /* behind the one it had */
     assert_true(found[6].token == 4 && found[6].score == -0.5f);
+    pk_backend_close(&b);
+}
+
+/* one row that does not follow and has no question; a pair that goes on; a pair of which one finds
+ * the end */
+static void test_advance_pairs(void **state) {
+    (void)state;
+    pk_backend        b = open_backend("generic", 1);
+    int32_t           token[] = { 5, 6, 7, 8, 9 }, pos[] = { 4, 0, 1, 6, 3 };
+    int32_t           slot[] = { 50, 11, 12, 21, 22 }, count[] = { 1, 3, 3, 2, 2 };
+    int32_t           left[] = { 0, 4, 4, 4, 4 }, n_found[5] = { 0 }, live = -1;
+    const int32_t     first[] = { 9, 0, 0, 5, 5 };
+    const int32_t     list[] = { 10, 11, 12, 13, 14, 21, 22, 23, 24, 50 };
+    const pk_scored   top[] = { { 31, 3 }, { 32, 4 }, { 33, 5 }, { 0, 6 } };
+    const float       log_sum[] = { 1, NAN, 1, 1 };
+    pk_scored         found[4] = { { 0 } };
+    const pk_follower follower[] = {
+        { 0 }, { 0, 1, 2, 0, 1 }, { 1, -1, 4, 1, 0 }, { 2, 1, 2, 2, 1 }, { 3, -1, 2, 3, 1 }
+    };
+    b.advance(b.self, &(pk_following){ .n = 5,
+                                       .token = token,
+                                       .pos = pos,
+                                       .slot = slot,
+                                       .count = count,
+                                       .first = first,
+                                       .index = list,
+                                       .follower = follower,
+                                       .left = left,
+                                       .top = top,
+                                       .top_stride = 1,
+                                       .log_sum = log_sum,
+                                       .n_found = n_found,
+                                       .found = found,
+                                       .live = &live });
+    assert_int_equal(live, 2);
+    assert_memory_equal(token, ((int32_t[]){ 5, 31, 32, 8, 9 }), sizeof token);
+    assert_memory_equal(pos, ((int32_t[]){ 4, 2, 5, 6, 3 }), sizeof pos);
+    assert_memory_equal(slot, ((int32_t[]){ 50, 13, 14, 21, 22 }), sizeof slot);
+    assert_memory_equal(count, ((int32_t[]){ 1, 5, 5, 2, 2 }), sizeof count);
+    assert_memory_equal(left, ((int32_t[]){ 0, 3, 3, 0, 0 }), sizeof left);
+    assert_memory_equal(n_found, ((int32_t[]){ 0, 1, 1, 1, 1 }), sizeof n_found);
+    const pk_scored want[] = { { 31, 2 }, { 32, 4 }, { 33, 4 }, { 0, 5 } };
+    assert_memory_equal(found, want, sizeof found);
     pk_backend_close(&b);
 }
 
@@ -443,6 +490,7 @@ int main(void) {
         cmocka_unit_test(test_linear_special),
         cmocka_unit_test(test_linear_after),
         cmocka_unit_test(test_advance),
+        cmocka_unit_test(test_advance_pairs),
         cmocka_unit_test(test_repeat),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_norm),

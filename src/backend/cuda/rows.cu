@@ -226,23 +226,33 @@ void pk_cuda_scatter(void *self, pk_tensor pool, pk_tensor rows, const int32_t *
 
 /* ---- advance ---- */
 
-/* the step of one row; true while it is not at rest */
+static __device__ pk_scored best_of(const pk_following &f, int32_t question) {
+    return f.top[(int64_t)question * f.top_stride];
+}
+
+static __device__ bool ends(const pk_following &f, int32_t token) {
+    return token < 0 || token == f.eos;
+}
+
+/* The step of one row; true while it is not finished. Partners each do their own half: nothing that one
+ * of them writes is read by the other. */
 static __device__ bool advance_row(const pk_following &f, int row) {
-    const int32_t   left = f.left[row];
-    const pk_scored best = f.top[(int64_t)row * f.top_stride];
-    const float     sum = f.log_sum ? f.log_sum[row] : 0;
-    const int32_t   found = f.n_found[row], first = f.first[row], count = f.count[row];
-    const int32_t   pos = f.pos[row];
+    const int32_t     left = f.left[row], found = f.n_found[row], pos = f.pos[row];
+    const int32_t     first = f.first[row], count = f.count[row];
+    const pk_follower me = f.follower[row];
     if (left <= 0) return false;
-    const int32_t still = best.token == f.eos || best.token < 0 ? 0 : left - 1;
-    f.found[(int64_t)row * f.found_stride + found] = pk_scored{ best.token, best.score - sum };
+    const pk_scored best = best_of(f, me.question);
+    const int32_t   other = best_of(f, me.question + me.partner).token;
+    const float     sum = me.log_sum ? f.log_sum[me.question] : 0;
+    const int32_t   still = ends(f, best.token) || ends(f, other) ? 0 : left - 1;
+    f.found[me.found + found] = pk_scored{ best.token, best.score - sum };
     f.n_found[row] = found + 1;
     f.left[row] = still;
     if (still == 0) return false;
     f.token[row] = best.token;
-    f.pos[row] = pos + 1;
-    f.slot[row] = f.index[first + count];
-    f.count[row] = count + 1;
+    f.pos[row] = pos + me.stride;
+    f.slot[row] = f.index[first + count + (me.partner < 0)];
+    f.count[row] = count + (me.partner ? 2 : 1);
     return true;
 }
 
