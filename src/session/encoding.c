@@ -73,16 +73,26 @@ static void encode_rows(encoding *e, const pk_network *net) {
                           pk_mirror_device(&a->up, a->pos), a->rows, &see);
 }
 
-/* all ops of one encoding, which a device may record: every member encodes and fills its pools */
+/* keys and values of the states, for a member of any network */
+static void remember(encoding *e, const session_member *m) {
+    const session_encoding *a = &e->s->encoding;
+    pk_remember_source(&e->r, &m->net, e->states, &m->memory, pk_mirror_device(&a->up, a->slot));
+}
+
+/* All ops of one encoding, which a device may record: every member encodes and fills its pools.
+ * Network 0's states serve those that share its encoder; the others compute theirs. */
 static void encode_and_remember(void *context) {
-    encoding               *e = context;
-    const pk_session       *s = e->s;
-    const session_encoding *a = &s->encoding;
-    for (int32_t i = 0; i < s->n_members; i++) {
-        const session_member *m = &s->member[i];
-        encode_rows(e, &m->net);
-        pk_remember_source(&e->r, &m->net, e->states, &m->memory,
-                           pk_mirror_device(&a->up, a->slot));
+    encoding         *e = context;
+    const pk_session *s = e->s;
+    for (int32_t k = 0; k < s->n_networks; k++) {
+        const pk_session *own = s->network[k];
+        for (int32_t i = 0; i < own->n_members && !own->shares_encoder; i++) {
+            encode_rows(e, &own->member[i].net);
+            remember(e, &own->member[i]);
+            for (int32_t j = 1; k == 0 && j < s->n_networks; j++)
+                if (s->network[j]->shares_encoder && i < s->network[j]->n_members)
+                    remember(e, &s->network[j]->member[i]);
+        }
     }
 }
 
@@ -102,12 +112,15 @@ static pk_status check_room(const pk_session *s, const pk_sentence_tokens *sourc
 
 /* a sentence begins with one row, whose history is empty */
 static void admit(pk_session *s, int32_t id, int32_t n_source) {
-    session_sentence *e = &s->sentence[id];
-    e->n_source = n_source;
-    e->n_rows = 1;
-    e->tip[0] = PK_NO_SLOT;
-    assert(!e->in_flight && e->n_asks == 0);
-    for (int32_t j = 0; j < n_source; j++) e->source[j] = s->free_source[--s->n_free_source];
+    for (int32_t i = 0; i < s->n_networks; i++) {
+        session_sentence *e = &s->network[i]->sentence[id];
+        e->n_source = n_source;
+        e->n_rows = 1;
+        e->tip[0] = PK_NO_SLOT;
+        assert(!e->in_flight && e->n_asks == 0);
+    }
+    int32_t *source = s->sentence[id].source;
+    for (int32_t j = 0; j < n_source; j++) source[j] = s->free_source[--s->n_free_source];
 }
 
 /* gives each sentence its number and its rows of the source pools, and writes those into slot[] */

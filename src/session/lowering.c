@@ -74,7 +74,8 @@ static pk_status list_visible(pk_session *s, const session_sentence *e, const pk
     return PK_OK;
 }
 
-int64_t pk_session_visible(const pk_session *s, const pk_request *request) {
+int64_t pk_session_visible(const pk_session *all, const pk_request *request) {
+    const pk_session       *s = pk_session_model_part(all, request->pass->model);
     const session_sentence *e = &s->sentence[request->sentence];
     const pk_pass          *p = request->pass;
     int64_t                 sum = 0;

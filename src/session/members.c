@@ -9,22 +9,24 @@
 
 /* ---- weights ---- */
 
+/* encoder layers that never run stay where they are */
 static pk_status adopt(void *user, const pk_weight_spec *spec, pk_weight *w) {
-    const pk_backend *on = user;
-    (void)spec;
-    const pk_weight host = *w;
+    const pk_session *s = user;
+    const pk_backend *on = s->on;
+    const pk_weight   host = *w;
+    if (s->shares_encoder && spec->stack == PK_ENCODER && spec->layer >= 0) return PK_OK;
     return host.data ? on->adopt(on->self, &host, w) : PK_OK;
 }
 
 /* the same network with the device's weights */
-static pk_status open_network(const pk_backend *on, pk_network *own, const pk_network *net) {
+static pk_status open_network(pk_session *s, pk_network *own, const pk_network *net) {
     const pk_config *c = &net->config;
     *own = *net;
     own->encoder = NULL, own->decoder = NULL;
     PK_TRY(pk_network_init(own));
     memcpy(own->encoder, net->encoder, (size_t)c->encoder_layers * sizeof *net->encoder);
     memcpy(own->decoder, net->decoder, (size_t)c->decoder_layers * sizeof *net->decoder);
-    PK_TRY(pk_network_walk(own, adopt, (void *)(uintptr_t)on));
+    PK_TRY(pk_network_walk(own, adopt, s));
     pk_network_share(own);
     return PK_OK;
 }
@@ -84,7 +86,7 @@ pk_status pk_session_open_members(pk_session *s, const pk_ensemble *all, int32_t
     PK_TRY(PK_TAKE(&s->member, (size_t)all->n));
     for (int32_t i = 0; i < all->n; i++) {
         session_member *m = &s->member[s->n_members++];
-        PK_TRY(open_network(s->on, &m->net, all->net[i]));
+        PK_TRY(open_network(s, &m->net, all->net[i]));
         PK_TRY(open_pools(s, &m->net, &m->memory.self, s->max.slots));
         PK_TRY(open_pools(s, &m->net, &m->memory.source, s->max.source_tokens));
     }

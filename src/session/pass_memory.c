@@ -94,19 +94,49 @@ int32_t pk_session_most_rows(const pk_session *s) {
     return s->on->padded_rows(s->on->self, asks > encoded ? asks : encoded);
 }
 
-pk_status pk_session_open_pass(pk_session *s) {
+/* bytes of up, down and scratch; numbers of candidates, and of those of asks that follow */
+typedef struct pass_sizes {
+    size_t up, down, scratch, candidates, followed;
+} pass_sizes;
+
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+/* what the largest pass on one network needs */
+static pass_sizes sizes_of(pk_session *s) {
     const int32_t asks = s->on->padded_rows(s->on->self, s->max.asks);
     const size_t  list = (size_t)s->max.listed + (size_t)s->max.visible;
-    s->steps = 1; /* the most that a pass sends */
-    lay_out_up(s, NULL, asks, asks);
-    PK_TRY(pk_mirror_open(s->on, s->up_used + aligned(list * sizeof *s->list), &s->up));
-    PK_TRY(pk_mirror_open(s->on, lay_out_down(s, NULL, asks, asks), &s->down));
-    PK_TRY(PK_TAKE(&s->candidate, (size_t)s->max.asks * (size_t)s->max.top_k));
-    PK_TRY(PK_TAKE(&s->followed, (size_t)s->max.sentences * (size_t)s->max.path));
     /* each tensor is aligned, which takes some bytes more; only a few tensors are alive at a
      * time */
     const size_t row = pk_session_scratch(s) * pk_dtype_bytes(s->on->activations);
-    s->scratch.size = (size_t)pk_session_most_rows(s) * row + 4096;
+    s->steps = 1; /* the most that a pass sends */
+    lay_out_up(s, NULL, asks, asks);
+    return (pass_sizes){ .up = s->up_used + aligned(list * sizeof *s->list),
+                         .down = lay_out_down(s, NULL, asks, asks),
+                         .scratch = (size_t)pk_session_most_rows(s) * row + 4096,
+                         .candidates = (size_t)s->max.asks * (size_t)s->max.top_k,
+                         .followed = (size_t)s->max.sentences * (size_t)s->max.path };
+}
+
+/* there is one pass at a time, whichever network it is for */
+static pass_sizes largest_sizes(const pk_session *s) {
+    pass_sizes most = { 0 };
+    for (int32_t i = 0; i < s->n_networks; i++) {
+        const pass_sizes one = sizes_of(s->network[i]);
+        most = (pass_sizes){ larger(most.up, one.up), larger(most.down, one.down),
+                             larger(most.scratch, one.scratch),
+                             larger(most.candidates, one.candidates),
+                             larger(most.followed, one.followed) };
+    }
+    return most;
+}
+
+pk_status pk_session_open_pass(pk_session *s) {
+    const pass_sizes most = largest_sizes(s);
+    PK_TRY(pk_mirror_open(s->on, most.up, &s->up));
+    PK_TRY(pk_mirror_open(s->on, most.down, &s->down));
+    PK_TRY(PK_TAKE(&s->candidate, most.candidates));
+    PK_TRY(PK_TAKE(&s->followed, most.followed));
+    s->scratch.size = most.scratch;
     return s->on->take(s->on->self, s->scratch.size, (void **)&s->scratch.base);
 }
 

@@ -2,125 +2,12 @@
  *
  * Sentences come in through encoding.c. run() lowers the asks of many of them to flat arrays
  * (lowering.c), pushes them through the decoder, and hands the answers back (answering.c). This
- * file owns the memory and the order. */
+ * file owns the order, session_open.c the memory. */
 #include "session/session.h"
 
 #include <string.h>
 
 #include "session/session_parts.h"
-
-/* ---- memory ---- */
-
-static pk_status open_sentences(pk_session *s) {
-    const size_t n = (size_t)s->max.sentences, length = (size_t)s->max.source_length;
-    PK_TRY(PK_TAKE(&s->sentence, n));
-    PK_TRY(PK_TAKE(&s->tips, n * (size_t)s->max.rows));
-    PK_TRY(PK_TAKE(&s->new_tips, (size_t)s->max.rows));
-    PK_TRY(pk_mirror_open(s->on, n * length * sizeof(int32_t), &s->source));
-    s->source_index = (int32_t *)(void *)s->source.here;
-    PK_TRY(PK_TAKE(&s->free_sentence, n));
-    PK_TRY(PK_TAKE(&s->free_source, (size_t)s->max.source_tokens));
-    for (int32_t i = 0; i < s->max.sentences; i++) {
-        s->sentence[i].tip = s->tips + (size_t)i * (size_t)s->max.rows;
-        s->sentence[i].source = s->source_index + (size_t)i * length;
-        s->free_sentence[s->n_free_sentences++] = s->max.sentences - 1 - i;
-    }
-    for (int32_t i = 0; i < s->max.source_tokens; i++)
-        s->free_source[s->n_free_source++] = s->max.source_tokens - 1 - i;
-    return PK_OK;
-}
-
-static pk_status reserve(pk_session *s) {
-    const pk_limits max = {
-        .rows = pk_session_most_rows(s),
-        .cols = pk_session_widest(s),
-        .keys = s->max.path > s->max.source_length ? s->max.path : s->max.source_length,
-        .questions = s->on->padded_rows(s->on->self, s->max.asks),
-        .top_k = s->max.top_k,
-        .vocab = s->config.target_vocab,
-    };
-    return s->on->reserve(s->on->self, &max);
-}
-
-pk_status pk_session_open(const pk_network *net, const pk_backend *on, const pk_session_limits *max,
-                          pk_session **out) {
-    const pk_ensemble alone = pk_ensemble_alone(net);
-    return pk_session_open_ensemble(&alone, on, max, out);
-}
-
-/* keys of recordings have room for so much, see pk_session_key() */
-static pk_status check_limits(const pk_backend *on, const pk_session_limits *max) {
-    const int32_t asks = max->asks, tokens = max->encode_tokens;
-    const int32_t rows = on->padded_rows(on->self, asks > tokens ? asks : tokens);
-    if (rows < 0 || rows >= 1 << PK_KEY_ROW_BITS || max->top_k >= 1 << PK_KEY_TOP_K_BITS)
-        PK_FAIL(PK_ARGUMENT, "passes of %d asks and %d best tokens are too large: lower the batch",
-                asks, max->top_k);
-    return PK_OK;
-}
-
-/* slots that may be listed: what was asked for, or all there can be; offsets are 32 bits wide */
-static int32_t most_visible(const pk_session_limits *max) {
-    const int64_t all = (int64_t)max->asks * max->path, room = INT32_MAX - max->listed;
-    const int64_t most = max->visible && max->visible < all ? max->visible : all;
-    return (int32_t)(most < room ? most : room);
-}
-
-static pk_status open_here(const pk_ensemble *all, const pk_backend *on,
-                           const pk_session_limits *max, pk_session **out) {
-    pk_session *s;
-    *out = NULL;
-    PK_TRY(check_limits(on, max));
-    PK_TRY(PK_TAKE(&s, 1));
-    *s = (pk_session){ .on = on, .max = *max, .config = all->config };
-    s->max.visible = most_visible(max);
-    pk_status status;
-    PK_GOTO(pk_session_open_members(s, all, pk_session_most_rows(s)));
-    PK_GOTO(pk_slots_open(&s->slots, max->slots));
-    PK_GOTO(open_sentences(s));
-    PK_GOTO(pk_session_open_encoding(s));
-    PK_GOTO(pk_session_open_pass(s));
-    PK_GOTO(reserve(s));
-    *out = s;
-    return PK_OK;
-done:
-    pk_session_close(s);
-    return status;
-}
-
-/* Some devices give their memory in one piece or, before anything was done, say that they cannot: a
- * session on a stand-in tells how much that is. */
-static pk_status gather_memory(const pk_ensemble *all, const pk_backend *on,
-                               const pk_session_limits *max) {
-    pk_backend  counting;
-    pk_session *s;
-    PK_TRY(on->dry_run(on->self, &counting));
-    pk_status status = open_here(all, &counting, max, &s);
-    pk_session_close(s);
-    if (status == PK_OK) status = on->expect(on->self, &counting);
-    counting.close(counting.self);
-    return status;
-}
-
-pk_status pk_session_open_ensemble(const pk_ensemble *all, const pk_backend *on,
-                                   const pk_session_limits *max, pk_session **out) {
-    *out = NULL;
-    if (on->dry_run) PK_TRY(gather_memory(all, on, max));
-    return open_here(all, on, max, out);
-}
-
-void pk_session_close(pk_session *s) {
-    if (!s) return;
-    void *const blocks[] = { s->sentence, s->tips, s->new_tips, s->free_sentence, s->free_source };
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
-    pk_mirror_close(s->on, &s->source);
-    pk_session_close_encoding(s);
-    pk_session_close_pass(s);
-    pk_session_close_members(s);
-    pk_slots_close(&s->slots);
-    pk_memory_give(s);
-}
-
-/* ---- run, commit, forget ---- */
 
 /* a sentence's part of the pass is over: what it took goes back, but for what somebody holds */
 static void land(pk_session *s, session_sentence *e) {
@@ -217,7 +104,8 @@ static void decode_rows(void *context) {
 /* all that decides which ops run on which memory */
 static uint64_t key_of(const pk_session *s, bool any_attention) {
     const uint32_t what = PK_KEY_DECODE | (any_attention ? PK_KEY_ATTENTION : 0u) |
-                          (s->any_log_sum ? PK_KEY_SUMS : 0u) | (s->steps ? PK_KEY_STEPS : 0u);
+                          (s->any_log_sum ? PK_KEY_SUMS : 0u) | (s->steps ? PK_KEY_STEPS : 0u) |
+                          PK_KEY_MODEL * (uint32_t)s->number;
     return pk_session_key(what, s->most_top_k, s->questions, s->rows);
 }
 
@@ -239,9 +127,10 @@ static void fetch_answers(pk_session *s, bool any_attention) {
     if (s->any_target) fetch(s, &s->down, s->target_score, (size_t)s->n_listed * sizeof(float));
 }
 
-pk_status pk_session_decode(pk_session *s, const pk_request *request, int32_t n) {
-    decoding d = { .s = s };
-    assert(s->n_in_flight == 0); /* the last pass has its verdicts */
+pk_status pk_session_decode(pk_session *all, const pk_request *request, int32_t n) {
+    pk_session *s;
+    PK_TRY(pk_session_choose(all, request, n, &s));
+    decoding        d = { .s = s };
     const pk_status lowered = pk_session_lower(s, request, n, &d.any_attention);
     if (lowered != PK_OK) return give_up(s, request, n, lowered);
     assert(s->up_used + (size_t)s->n_list * sizeof *s->list <= s->up.bytes);
@@ -275,17 +164,18 @@ static void keep(pk_session *s, session_sentence *e, const pk_verdict *verdict) 
     e->n_rows = verdict->n_rows;
 }
 
-void pk_session_commit(pk_session *s, int32_t sentence, const pk_verdict *verdict) {
-    session_sentence *e = &s->sentence[sentence];
-    assert(e->in_flight); /* once for each pass */
-    keep(s, e, verdict);
+void pk_session_commit(pk_session *all, int32_t sentence, const pk_verdict *verdict) {
+    pk_session *s = pk_session_in_flight(all, sentence);
+    assert(s); /* once for each pass */
+    keep(s, &s->sentence[sentence], verdict);
 }
 
 void pk_session_forget(pk_session *s, int32_t sentence) {
     session_sentence *e = &s->sentence[sentence];
     const pk_verdict  nothing = { 0 };
     assert(e->n_source > 0); /* it is alive */
-    keep(s, e, &nothing);
+    for (int32_t i = 0; i < s->n_networks; i++)
+        keep(s->network[i], &s->network[i]->sentence[sentence], &nothing);
     for (int32_t i = e->n_source; i > 0; i--) s->free_source[s->n_free_source++] = e->source[i - 1];
     s->free_sentence[s->n_free_sentences++] = sentence;
     e->n_source = 0;

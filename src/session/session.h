@@ -1,5 +1,6 @@
 /* session.h - one worker's decoding state over one network, or several that decode together. Not
- * thread-safe; open one per worker.
+ * thread-safe; open one per worker. Beside that network there may be others for passes of their own
+ * (a drafter): pass.model says which.
  *
  * The life of a sentence: encode() reads it in. Then, again and again, decode() computes a pass
  * (a question that changes no history) and commit() names the histories to go on with; all other
@@ -37,12 +38,22 @@ pk_status pk_session_open(const pk_network *net, const pk_backend *on, const pk_
 /* the same for an ensemble, whose joint output layer must outlive the session */
 pk_status pk_session_open_ensemble(const pk_ensemble *all, const pk_backend *on,
                                    const pk_session_limits *max, pk_session **out);
+/* The networks that pass.model chooses from, model[0] the one that translates. Each has histories of
+ * its own: what happens on one changes nothing on another. A sentence is encoded for all of them. */
+typedef struct pk_session_model {
+    const pk_ensemble *all;                     /* its output layer must outlive the session */
+    pk_session_limits  max;                     /* sentences and source as in model[0] */
+    bool               shares_encoder;          /* takes the states of model[0]'s encoder, member by member */
+} pk_session_model;
+enum { PK_MOST_MODELS = 4 };
+pk_status pk_session_open_models(const pk_session_model *model, int32_t n, const pk_backend *on,
+                                 pk_session **out);
 void      pk_session_close(pk_session *s);
 /* reads n sentences in; sentence[i] names each from now on. One row with an empty history each. */
 pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int32_t n,
                             int32_t *sentence);
-/* Many sentences, one pass: fills the answers. Each sentence in it must be committed, once, or
- * forgotten before the next pass. A pass that fails is over, and changed nothing. */
+/* Many sentences, one pass on one network: fills the answers. Each sentence in it must be committed,
+ * once, or forgotten before the next pass. A pass that fails is over, and changed nothing. */
 pk_status pk_session_decode(pk_session *s, const pk_request *request, int32_t n);
 void      pk_session_commit(pk_session *s, int32_t sentence, const pk_verdict *verdict);
 void      pk_session_forget(pk_session *s, int32_t sentence);
@@ -50,6 +61,9 @@ void      pk_session_forget(pk_session *s, int32_t sentence);
 /* slots that the asks of a request may see at most, to keep a pass within max.visible */
 int64_t pk_session_visible(const pk_session *s, const pk_request *request);
 
+/* a session's part for one network, of which to ask what follows; that of 0 is the session itself */
+int32_t           pk_session_models(const pk_session *s);
+const pk_session *pk_session_model_part(const pk_session *s, int32_t model);
 /* what is left of the limits, so that a caller knows what fits */
 int32_t pk_session_free_slots(const pk_session *s);
 int32_t pk_session_free_source(const pk_session *s);

@@ -41,14 +41,21 @@ typedef struct session_encoding {
     int32_t       *token, *pos, *slot, *first, *count; /* [row] slot: of the source pools */
 } session_encoding;
 
-/* One network of those that decode together. */
+/* One network of those that decode together: they see the same tokens. */
 typedef struct session_member {
     pk_network net;    /* with the device's weights */
     pk_memory  memory; /* its keys and values, by slot and by source row */
 } session_member;
 
+/* A session over one network. Where passes may choose from several networks, there is one such for
+ * each: that of network 0 is the session, has what sentences and passes share, and lends it to the
+ * others. */
 struct pk_session {
     const pk_backend *on;
+    int32_t           number;                  /* what pass.model calls its network */
+    bool              shares_encoder;          /* of network 0 */
+    pk_session       *network[PK_MOST_MODELS]; /* in that of network 0: all, itself the first */
+    int32_t           n_networks;
     pk_session_limits max;
     pk_config         config; /* conventions and limits of all members */
     session_member   *member;
@@ -106,7 +113,15 @@ int32_t pk_session_widest(const pk_session *s);
 pk_status pk_session_open_encoding(pk_session *s);
 void      pk_session_close_encoding(pk_session *s);
 
-/* pass_memory.c: the arrays of a pass. Most rows: of a pass or a call of encode */
+/* networks.c: whether several fit together; what the first lends; which one a pass is for */
+pk_status pk_session_check_models(const pk_session_model *model, int32_t n);
+void      pk_session_lend(const pk_session *first, pk_session *to);
+pk_status pk_session_choose(const pk_session *s, const pk_request *request, int32_t n,
+                            pk_session **out);
+/* the network on which the sentence is in a pass that waits for its verdict */
+pk_session *pk_session_in_flight(const pk_session *s, int32_t sentence);
+
+/* pass_memory.c: the arrays of a pass, the same for all networks. Most rows: of a pass or a call of encode */
 int32_t   pk_session_most_rows(const pk_session *s);
 pk_status pk_session_open_pass(pk_session *s);
 void      pk_session_close_pass(pk_session *s);
@@ -150,15 +165,16 @@ enum {
     PK_KEY_DECODE = 2,
     PK_KEY_ATTENTION = 4,
     PK_KEY_SUMS = 8,
-    PK_KEY_STEPS = 16
+    PK_KEY_STEPS = 16,
+    PK_KEY_MODEL = 32 /* times the network's number */
 };
-enum { PK_KEY_TOP_K_BITS = 11, PK_KEY_ROW_BITS = 24 };
+enum { PK_KEY_WHAT_BITS = 7, PK_KEY_TOP_K_BITS = 11, PK_KEY_ROW_BITS = 23 };
 static inline uint64_t pk_session_key(uint32_t what, int32_t top_k, int32_t questions,
                                       int32_t rows) {
-    assert(what < 32 && top_k >= 0 && top_k < 1 << PK_KEY_TOP_K_BITS);
+    assert(what < 1 << PK_KEY_WHAT_BITS && top_k >= 0 && top_k < 1 << PK_KEY_TOP_K_BITS);
     assert(questions >= 0 && questions < 1 << PK_KEY_ROW_BITS);
     assert(rows >= 0 && rows < 1 << PK_KEY_ROW_BITS);
-    return what | (uint64_t)top_k << 5 | (uint64_t)questions << 16 | (uint64_t)rows << 40;
+    return what | (uint64_t)top_k << 7 | (uint64_t)questions << 18 | (uint64_t)rows << 41;
 }
 void pk_session_add_time(pk_session *s, const pk_run *r);
 #endif
