@@ -130,6 +130,7 @@ static void subtract(pk_stats *after, const pk_stats *before) {
     after->asks -= before->asks;
     after->sentence_passes -= before->sentence_passes;
     after->probe_passes -= before->probe_passes;
+    after->draft_passes -= before->draft_passes;
     for (int i = 0; i < PK_N_MODULES; i++) after->seconds[i] -= before->seconds[i];
 }
 

@@ -206,6 +206,7 @@ typedef struct pk_stats {
     uint64_t repaired, wrapped;                 /* texts with invalid UTF-8; sentences over the limit */
     uint64_t skipped;                           /* texts left empty, see skip_long */
     double   seconds[PK_N_MODULES];             /* summed over workers */
+    uint64_t draft_passes;                      /* of passes: those on a drafter */
 } pk_stats;
 PK_API void        pk_translator_stats(const pk_translator *t, pk_stats *out);
 

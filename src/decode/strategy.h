@@ -72,6 +72,8 @@ struct pk_strategy {
     /* checks options against each other when a translator opens; may be NULL */
     pk_status      (*check)  (const pk_strategy *self, const void *state, int32_t n_best);
     pk_strategy_limits (*limits)(const pk_strategy *self, const void *state, const pk_source *src);
+    /* the same of what it asks a drafter (pass->model 1); NULL: it uses none */
+    pk_strategy_limits (*draft_limits)(const pk_strategy *self, const void *state, const pk_source *src);
     /* the functions below are not given the strategy: what they need of it is kept in the state here */
     pk_status      (*begin)  (const pk_strategy *self, void *state, const pk_source *src);
     void           (*propose)(void *state, pk_pass *pass);

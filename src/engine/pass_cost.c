@@ -40,8 +40,8 @@ void pk_pass_cost_learn(pk_pass_cost *c, int32_t asks, double seconds) {
 void pk_pass_cost_update(pk_pass_cost *c, int32_t sentences) {
     double fixed, each;
     line(c, &fixed, &each);
-    const double share = fixed / sentences + each; /* of one sentence with one ask */
+    c->share = fixed / sentences + each;
     c->cost[0] = 0;
     c->cost[1] = 1;
-    c->cost[2] = (float)(1 + (share > 0 ? each / share : PRESUMED));
+    c->cost[2] = (float)(1 + (c->share > 0 ? each / c->share : PRESUMED));
 }

@@ -11,10 +11,11 @@
 typedef struct pk_pass_cost {
     double weight, asks, seconds, asks_squared, asks_seconds; /* sums over recent passes */
     float  cost[3]; /* of 0, 1 and 2 asks of one sentence; see pass.h */
+    double share;   /* seconds of a pass that one sentence with one ask costs; 0: not known */
 } pk_pass_cost;
 
 /* a pass of that many asks, of all sentences, took so long */
 void pk_pass_cost_learn(pk_pass_cost *c, int32_t asks, double seconds);
-/* fills cost[] for a pass in which that many sentences take part */
+/* fills cost[] and share for a pass in which that many sentences take part */
 void pk_pass_cost_update(pk_pass_cost *c, int32_t sentences);
 #endif

@@ -394,6 +394,7 @@ void pk_translator_stats(const pk_translator *t, pk_stats *out) {
         out->asks += w->stats.asks;
         out->sentence_passes += w->stats.sentence_passes;
         out->probe_passes += w->stats.probe_passes;
+        out->draft_passes += w->stats.draft_passes;
         for (int m = 0; m < PK_N_MODULES; m++) out->seconds[m] += seconds[m] + w->stats.seconds[m];
     }
 }

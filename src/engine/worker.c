@@ -7,6 +7,9 @@
 
 #include "base/clock.h"
 #include "decode/ngrams.h"
+#include "engine/worker_plan.h"
+
+enum { ENCODE_SENTENCES = 256 }; /* at once */
 
 struct pk_live { /* one sentence being decoded */
     pk_job    *job;
@@ -17,79 +20,9 @@ struct pk_live { /* one sentence being decoded */
     bool       ready; /* its pass is proposed, not yet run */
 };
 
-/* ---- limits and memory ---- */
-
-/* c outlives what is made of it */
-static pk_conventions conventions_of(const pk_config *c) {
-    return (pk_conventions){ .vocab = c->target_vocab,
-                             .start = c->start,
-                             .eos = c->eos,
-                             .unk = c->unk,
-                             .max_positions = c->max_target,
-                             .forced_eos = c->forced_eos >= 0,
-                             .renormalise = c->renormalise,
-                             .suppressed = c->suppressed,
-                             .n_suppressed = c->n_suppressed,
-                             .beams = c->beams,
-                             .no_repeat_ngram = c->no_repeat_ngram,
-                             .early_stopping = c->early_stopping,
-                             .length_penalty = c->length_penalty,
-                             .repetition_penalty = c->repetition_penalty };
-}
-
-static pk_strategy_limits plan_limits(const pk_plan *p, const pk_conventions *model,
-                                      int32_t max_source, int32_t n_prefix, int32_t n_forced) {
-    const pk_source worst = { .model = model,
-                              .n_tokens = max_source,
-                              .max_length = model->max_positions,
-                              .n_prefix = n_prefix,
-                              .n_forced = n_forced,
-                              .n_best = p->n_best };
-    return p->strategy->limits(p->strategy, p->options, &worst);
-}
-
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
-static pk_strategy_limits largest(pk_strategy_limits a, pk_strategy_limits b) {
-    return (pk_strategy_limits){ larger(a.asks, b.asks), larger(a.rows, b.rows),
-                                 larger(a.slots, b.slots), larger(a.top_k, b.top_k) };
-}
-
-enum {
-    USUAL_LENGTH = 128,
-    ENCODE_SENTENCES = 256, /* at once */
-    VISIBLE = 16 << 20      /* slots listed in a pass, 64 MB: far more than usual sentences see */
-};
-
-/* Room for the lists of a pass: for all asks there can be, but no more than VISIBLE, unless one
- * sentence alone may need more. */
-static int32_t visible_slots(int64_t one_sentence, int64_t all) {
-    int64_t n = all < VISIBLE ? all : VISIBLE;
-    if (n < one_sentence) n = one_sentence;
-    return n < INT32_MAX ? (int32_t)n : INT32_MAX;
-}
-
-/* Memory is planned for usual sentences and for one worst case; more than that waits its turn. */
-static pk_session_limits plan_session(const pk_worker_options *o, const pk_config *c,
-                                      pk_strategy_limits usual, pk_strategy_limits worst,
-                                      int32_t at_once) {
-    pk_session_limits m = { .sentences = o->batch,
-                            .source_length = o->max_source,
-                            .rows = worst.rows,
-                            .path = c->max_target + worst.asks,
-                            .top_k = larger(worst.top_k, 1) };
-    m.source_tokens = larger(o->batch_tokens, o->max_source);
-    m.encode_tokens = larger(o->max_source, m.source_tokens < at_once ? m.source_tokens : at_once);
-    m.asks = o->batch * usual.asks + worst.asks;
-    const int32_t length = o->usual_length ? o->usual_length : USUAL_LENGTH;
-    m.slots = larger(worst.slots, o->batch * usual.rows * length) + usual.asks;
-    /* an ask may list its whole history twice: banned, and as targets */
-    const int32_t listed = 2 * (c->max_target + c->n_suppressed) + 6;
-    m.listed = larger(worst.asks * listed,
-                      m.asks * (2 * c->n_suppressed + 6) + o->batch * worst.rows * listed);
-    m.visible = visible_slots((int64_t)worst.asks * m.path, (int64_t)m.asks * m.path);
-    return m;
-}
+/* ---- memory ---- */
 
 static pk_status take_live(pk_worker *w, pk_strategy_limits worst, size_t state_size) {
     const size_t batch = (size_t)w->opt.batch, room = (size_t)worst.asks + 1;
@@ -114,24 +47,32 @@ static pk_status take_live(pk_worker *w, pk_strategy_limits worst, size_t state_
     return PK_OK;
 }
 
+/* fills in the limits of each network; returns the most that a sentence may ask of any */
+static pk_strategy_limits plan_networks(pk_worker *w, pk_session_model *network) {
+    pk_strategy_limits worst = { 0 };
+    for (int32_t i = 0; i < w->n_networks; i++) {
+        const pk_config         *c = &network[i].all->config;
+        const pk_strategy_limits one =
+            pk_plan_network(&w->opt, &w->model, c, w->on.encode, i > 0, &network[i].max);
+        worst = pk_plan_larger(worst, one);
+        w->network[i].n_suppressed = c->n_suppressed;
+    }
+    return worst;
+}
+
 pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_options *opt) {
-    const pk_config *c = &all->config;
-    *w = (pk_worker){ .config = *c, .opt = *opt };
-    w->model = conventions_of(&w->config);
+    pk_session_model network[PK_MOST_MODELS] = { { .all = all } };
+    *w = (pk_worker){ .config = all->config, .opt = *opt, .n_networks = 1 };
+    w->model = pk_plan_conventions(&w->config);
     w->model.continuation = opt->continuation;
     w->model.n_continuation = opt->n_continuation;
-    const pk_conventions    *model = &w->model;
-    const int32_t            source = opt->max_source, target = c->max_target;
-    const pk_strategy_limits usual = plan_limits(&opt->plan, model, source, 0, 0);
-    const pk_strategy_limits prefixed = plan_limits(&opt->plan, model, source, target - 1, 0);
-    const pk_strategy_limits scored = plan_limits(&opt->scoring, model, source, 0, target);
-    const pk_strategy_limits worst = largest(prefixed, largest(usual, scored));
+    if (opt->drafter) network[w->n_networks++].all = opt->drafter;
     const size_t a = opt->plan.strategy->state_size, b = opt->scoring.strategy->state_size;
     PK_TRY(pk_backend_open(opt->backend, opt->threads, opt->arithmetic, &w->on));
-    const pk_session_limits limits = plan_session(opt, c, usual, worst, w->on.encode);
+    const pk_strategy_limits worst = plan_networks(w, network);
     PK_TRY(pk_ngrams_open(PK_NGRAMS_BITS, &w->ngrams));
     PK_TRY(take_live(w, worst, a > b ? a : b));
-    return pk_session_open_ensemble(all, &w->on, &limits, &w->session);
+    return pk_session_open_models(network, w->n_networks, &w->on, &w->session);
 }
 
 void pk_worker_close(pk_worker *w) {
@@ -182,11 +123,20 @@ static void put_off(pk_worker *w, pk_job *job) {
     w->waiting[w->n_waiting++] = job;
 }
 
+/* is less than half of some network's slots free? */
+static bool is_short_of_slots(const pk_worker *w) {
+    for (int32_t i = 0; i < w->n_networks; i++) {
+        const pk_session *s = pk_session_model_part(w->session, i);
+        if (pk_session_free_slots(s) < pk_session_max(s)->slots / 2) return true;
+    }
+    return false;
+}
+
 /* is it worth encoding now, or better to wait until a few more sentences have finished? */
 static bool has_room(const pk_worker *w) {
     const int32_t room = w->opt.batch - w->n_live;
     if (w->n_live == 0) return true;
-    if (w->n_waiting && pk_session_free_slots(w->session) < pk_session_max(w->session)->slots / 2)
+    if (w->n_waiting && is_short_of_slots(w))
         return false; /* it was put back for want of slots: let others finish */
     return room * 4 >= w->opt.batch;
 }
@@ -267,19 +217,29 @@ static int32_t steps_at_once(const pk_worker *w, const pk_queue *q) {
     return w->opt.batch == 1 && w->on.follow ? w->config.max_target : w->on.follow;
 }
 
+/* what passes cost at the present load; returns what an ask of the drafter costs */
+static float update_costs(pk_worker *w) {
+    for (int32_t i = 0; i < w->n_networks; i++) pk_pass_cost_update(&w->network[i].cost, w->n_live);
+    const double own = w->network[0].cost.share;
+    return w->n_networks > 1 && own > 0 ? (float)(w->network[1].cost.share / own) : 0;
+}
+
 static void propose(pk_worker *w, const pk_queue *q) {
     const int32_t follow = steps_at_once(w, q);
-    pk_pass_cost_update(&w->cost, w->n_live);
+    const float   draft_cost = update_costs(w);
     for (int32_t i = 0; i < w->n_live; i++) {
         pk_live *l = &w->live[i];
         if (l->ready) continue;
         l->pass.n = 0;
+        l->pass.model = 0;
         l->pass.probe = false;
         l->pass.follow = follow;
-        l->pass.cost = w->cost.cost;
+        l->pass.cost = w->network[0].cost.cost;
         l->pass.n_cost = 3;
+        l->pass.draft_cost = draft_cost;
         w->plan->strategy->propose(l->state, &l->pass);
         assert(l->pass.n >= 1 && l->pass.n <= l->pass.room);
+        assert(l->pass.model >= 0 && l->pass.model < w->n_networks);
         l->ready = true;
     }
 }
@@ -290,17 +250,26 @@ static int64_t tokens_listed(const pk_pass *p, int32_t n_suppressed) {
     return sum;
 }
 
-/* requests for as many sentences from `first` as one pass can take; returns how many */
-static int32_t group(pk_worker *w, int32_t first) {
-    const pk_session_limits *max = pk_session_max(w->session);
+/* the next sentence from `first` on that waits for a pass on the network; n_live: there is none */
+static int32_t next_ready(const pk_worker *w, int32_t network, int32_t first) {
+    while (first < w->n_live && !(w->live[first].ready && w->live[first].pass.model == network))
+        first++;
+    return first;
+}
+
+/* requests for as many sentences from `first` as one pass on the network can take; returns how many
+ */
+static int32_t group(pk_worker *w, int32_t network, int32_t first) {
+    const pk_session        *s = pk_session_model_part(w->session, network);
+    const pk_session_limits *max = pk_session_max(s);
     int32_t                  n = 0;
     int64_t                  asks = 0, listed = 0, visible = 0;
-    for (int32_t i = first; i < w->n_live; i++) {
+    for (int32_t i = first; i < w->n_live; i = next_ready(w, network, i + 1)) {
         asks += w->live[i].pass.n;
-        listed += tokens_listed(&w->live[i].pass, w->config.n_suppressed);
+        listed += tokens_listed(&w->live[i].pass, w->network[network].n_suppressed);
         w->request[n] = (pk_request){ w->live[i].sentence, &w->live[i].pass };
         visible += pk_session_visible(w->session, &w->request[n]);
-        if (asks > max->asks || asks > pk_session_free_slots(w->session) || listed > max->listed ||
+        if (asks > max->asks || asks > pk_session_free_slots(s) || listed > max->listed ||
             visible > max->visible)
             break;
         n++;
@@ -346,11 +315,12 @@ static uint64_t tokens_fed(const pk_pass *p) {
 }
 
 /* what came back for n sentences from `first` on; returns where the next ones begin */
-static pk_status absorb(pk_worker *w, pk_queue *q, int32_t n, int32_t *first) {
+static pk_status absorb(pk_worker *w, pk_queue *q, int32_t network, int32_t n, int32_t *first) {
     for (int32_t i = 0; i < n; i++) {
+        *first = next_ready(w, network, *first);
+        assert(*first < w->n_live); /* a pass is absorbed and committed once */
         pk_live       *l = &w->live[*first];
         const uint64_t steps = steps_of(&l->pass);
-        assert(l->ready); /* a pass is absorbed and committed once */
         if (l->pass.probe)
             w->stats.probe_passes += steps;
         else
@@ -387,27 +357,40 @@ static int32_t asks_of(const pk_worker *w, int32_t n) {
     return asks;
 }
 
-static pk_status step(pk_worker *w, pk_queue *q) {
-    double since = pk_clock_now();
-    propose(w, q);
+/* one pass on a network, for the sentences in w->request, which are those from `first` on */
+static pk_status decode(pk_worker *w, pk_queue *q, int32_t network, int32_t n, int32_t *first) {
+    const double begun = pk_clock_now();
+    PK_TRY(pk_session_decode(w->session, w->request, n));
+    const double   since = pk_clock_now();
+    const uint64_t passes = passes_of(w, n);
+    pk_pass_cost_learn(&w->network[network].cost, asks_of(w, n), (since - begun) / (double)passes);
+    w->stats.passes += passes;
+    if (network > 0) w->stats.draft_passes += passes;
+    PK_TRY(absorb(w, q, network, n, first));
     w->stats.seconds[PK_MODULE_STRATEGY] += pk_clock_now() - since;
-    for (int32_t first = 0; first < w->n_live;) {
-        const int32_t n = group(w, first);
+    return PK_OK;
+}
+
+/* a pass for all that ask this network; several where they do not fit into one */
+static pk_status step_network(pk_worker *w, pk_queue *q, int32_t network) {
+    int32_t first = 0;
+    while ((first = next_ready(w, network, first)) < w->n_live) {
+        const int32_t n = group(w, network, first);
         if (n == 0 && w->n_live == 1)
             PK_FAIL(PK_NO_MEMORY, "one sentence does not fit the session");
-        if (n == 0) {
+        if (n == 0)
             put_back_youngest(w);
-            continue;
-        }
-        const double begun = pk_clock_now();
-        PK_TRY(pk_session_decode(w->session, w->request, n));
-        since = pk_clock_now();
-        const uint64_t passes = passes_of(w, n);
-        pk_pass_cost_learn(&w->cost, asks_of(w, n), (since - begun) / (double)passes);
-        w->stats.passes += passes;
-        PK_TRY(absorb(w, q, n, &first));
-        w->stats.seconds[PK_MODULE_STRATEGY] += pk_clock_now() - since;
+        else
+            PK_TRY(decode(w, q, network, n, &first));
     }
+    return PK_OK;
+}
+
+static pk_status step(pk_worker *w, pk_queue *q) {
+    const double since = pk_clock_now();
+    propose(w, q);
+    w->stats.seconds[PK_MODULE_STRATEGY] += pk_clock_now() - since;
+    for (int32_t i = 0; i < w->n_networks; i++) PK_TRY(step_network(w, q, i));
     return PK_OK;
 }
 

@@ -32,14 +32,20 @@ typedef struct pk_plan {
 } pk_plan;
 
 typedef struct pk_worker_options {
-    const char *backend;
-    pk_dtype    arithmetic;
-    int32_t     threads; /* of this worker when it works alone */
-    int32_t     batch, batch_tokens, max_source;
-    int32_t     usual_length;                 /* target tokens to plan memory for; 0: 128 */
-    pk_plan     plan, scoring;                /* both must fit the session */
-    int32_t     continuation, n_continuation; /* see pk_conventions */
+    const char        *backend;
+    pk_dtype           arithmetic;
+    int32_t            threads; /* of this worker when it works alone */
+    int32_t            batch, batch_tokens, max_source;
+    int32_t            usual_length;                 /* target tokens to plan memory for; 0: 128 */
+    pk_plan            plan, scoring;                /* both must fit the session */
+    int32_t            continuation, n_continuation; /* see pk_conventions */
+    const pk_ensemble *drafter; /* for a strategy that uses one, borrowed; else NULL */
 } pk_worker_options;
+
+typedef struct pk_worker_network { /* what a worker knows of each that passes choose from */
+    int32_t      n_suppressed;
+    pk_pass_cost cost;
+} pk_worker_network;
 
 typedef struct pk_live pk_live;
 typedef struct pk_worker {
@@ -56,7 +62,8 @@ typedef struct pk_worker {
     pk_request       *request;
     pk_hypothesis    *found;
     struct pk_ngrams *ngrams; /* what this worker has output */
-    pk_pass_cost      cost;
+    pk_worker_network network[PK_MOST_MODELS];
+    int32_t           n_networks;
     char             *states;
     pk_ask           *asks;
     pk_answer        *answers;

@@ -24,6 +24,15 @@ static pk_status check_vocabulary(const pk_config *first, const pk_config *c, in
     return PK_OK;
 }
 
+/* a sentence is not cut or ended otherwise because of another network */
+static pk_status check_lengths(const pk_config *first, const pk_config *c, int32_t number) {
+    if (c->max_source < first->max_source || c->max_target < first->max_target)
+        PK_FAIL(PK_UNSUPPORTED,
+                "network %d reads %d and writes %d tokens at most, less than the model (%d and %d)",
+                number, c->max_source, c->max_target, first->max_source, first->max_target);
+    return PK_OK;
+}
+
 static pk_status check_encoder(const pk_ensemble *first, const pk_ensemble *all, int32_t number) {
     bool fits = all->n <= first->n;
     for (int32_t i = 0; fits && i < all->n; i++)
@@ -46,6 +55,7 @@ pk_status pk_session_check_models(const pk_session_model *model, int32_t n) {
                 PK_MOST_MODELS);
     for (int32_t i = 1; i < n; i++) {
         PK_TRY(check_vocabulary(&model[0].all->config, &model[i].all->config, i));
+        PK_TRY(check_lengths(&model[0].all->config, &model[i].all->config, i));
         if (model[i].shares_encoder) PK_TRY(check_encoder(model[0].all, model[i].all, i));
         if (!same_sources(&model[0].max, &model[i].max))
             PK_FAIL(PK_ARGUMENT, "network %d has other limits for sentences than the first", i);

@@ -329,19 +329,23 @@ static void refuse(const pk_config *drafter, bool shares_encoder, const char *sa
 }
 
 static void networks_that_do_not_fit_are_refused(void **state) {
-    pk_config c[5];
+    pk_config c[7];
     (void)state;
-    for (int i = 0; i < 5; i++) c[i] = tiny_config(), c[i].share_embeddings = false;
+    for (int i = 0; i < 7; i++) c[i] = tiny_config(), c[i].share_embeddings = false;
     c[0].target_vocab = 39;
     c[1].source_vocab = 39;
     c[2].eos = 1;
     c[3].start = 5;
     c[4].dim = 8;
+    c[5].max_source = 47;
+    c[6].max_target = 47;
     refuse(&c[0], false, "vocabulary");
     refuse(&c[1], false, "vocabulary");
     refuse(&c[2], false, "ends");
     refuse(&c[3], false, "begins");
     refuse(&c[4], true, "encoder");
+    refuse(&c[5], false, "reads 47");
+    refuse(&c[6], false, "writes 47");
 }
 
 static pk_status open_and_close(void *user) {

@@ -1,0 +1,212 @@
+/* drafting_test.c - a strategy that drafts with network 1 and verifies with network 0, through the
+ * worker: it gives what greedy search on network 0 gives, whatever the drafter is worth, and passes
+ * of sentences that ask one network are made together. On random networks, without text. */
+#include "check.h"
+
+#include <string.h>
+
+#include "engine/worker.h"
+#include "tiny_network.h"
+
+enum { N_JOBS = 9, DRAFTS = 4, MOST = 64 };
+
+/* ---- the strategy: draft a few tokens one by one, verify them in one pass ---- */
+
+/* Input i is the start symbol, a known token or a drafted one. The model has seen those before the
+ * last known token; the drafter `fed`, of which the first `sound` turned out right. */
+typedef struct drafting {
+    int32_t start, eos, most, n, n_drafts, fed, sound;
+    int32_t token[MOST]; /* n known ones, then the drafts */
+    float   logp[MOST];
+} drafting;
+
+static pk_strategy_limits limits(const pk_strategy *self, const void *p, const pk_source *src) {
+    (void)self, (void)p;
+    return (pk_strategy_limits){
+        .asks = DRAFTS + 1, .rows = 1, .slots = src->max_length + DRAFTS + 1, .top_k = 1
+    };
+}
+
+static pk_strategy_limits draft_limits(const pk_strategy *self, const void *p,
+                                       const pk_source *src) {
+    (void)self, (void)p;
+    return (pk_strategy_limits){ .asks = 2, .rows = 1, .slots = src->max_length + 2, .top_k = 1 };
+}
+
+static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
+    (void)self;
+    assert_true(src->max_length + DRAFTS <= MOST);
+    *(drafting *)p =
+        (drafting){ .start = src->model->start, .eos = src->model->eos, .most = src->max_length };
+    return PK_OK;
+}
+
+static bool is_drafting(const drafting *d) {
+    const int32_t last = d->n + d->n_drafts;
+    return d->n_drafts < DRAFTS && last + 1 < d->most &&
+           (d->n_drafts == 0 || d->token[last - 1] != d->eos);
+}
+
+/* asks for inputs from `first` on, up to the one behind the last draft; the first follows `parent` */
+static void ask_inputs(drafting *d, pk_pass *pass, int32_t first, int32_t parent) {
+    for (int32_t i = first; i <= d->n + d->n_drafts; i++)
+        parent = pk_ask_add(pass, (pk_ask){ .token = i ? d->token[i - 1] : d->start,
+                                            .pos = i,
+                                            .parent = parent,
+                                            .top_k = 1 });
+}
+
+static void propose(void *p, pk_pass *pass) {
+    drafting *d = p;
+    pass->model = is_drafting(d) ? 1 : 0;
+    if (pass->model)
+        ask_inputs(d, pass, d->sound, d->sound - d->fed);
+    else
+        ask_inputs(d, pass, d->n, 0);
+}
+
+static void absorb_draft(drafting *d, const pk_pass *pass, pk_verdict *v) {
+    d->token[d->n + d->n_drafts] = pass->answer[pass->n].top[0].token;
+    d->fed = d->sound = d->n + ++d->n_drafts;
+    pk_keep(v, pass->n);
+}
+
+static void absorb_verified(drafting *d, const pk_pass *pass, pk_verdict *v) {
+    int32_t       i = 0;
+    bool          same = true;
+    const int32_t n = d->n;
+    for (; i < pass->n && same && !v->done; i++) {
+        const int32_t token = pass->answer[i + 1].top[0].token;
+        same = i < d->n_drafts && d->token[n + i] == token;
+        d->token[n + i] = token;
+        d->n++;
+        v->done = token == d->eos || d->n == d->most;
+    }
+    if (d->sound > d->n) d->sound = d->n;
+    d->n_drafts = 0;
+    pk_keep(v, i);
+}
+
+static void absorb(void *p, const pk_pass *pass, pk_verdict *v) {
+    if (pass->model)
+        absorb_draft(p, pass, v);
+    else
+        absorb_verified(p, pass, v);
+}
+
+static int32_t result(const void *p, pk_hypothesis *out, int32_t room) {
+    const drafting *d = p;
+    if (room > 0) out[0] = (pk_hypothesis){ .token = d->token, .logp = d->logp, .n = d->n };
+    return 1;
+}
+
+static void end(void *p) { (void)p; }
+
+static const pk_strategy scripted = { .name = "scripted",
+                                      .state_size = sizeof(drafting),
+                                      .limits = limits,
+                                      .draft_limits = draft_limits,
+                                      .begin = begin,
+                                      .propose = propose,
+                                      .absorb = absorb,
+                                      .result = result,
+                                      .end = end };
+
+/* ---- through the worker ---- */
+
+static void make_jobs(pk_job *job, pk_job **order) {
+    uint64_t seed = 5;
+    memset(job, 0, N_JOBS * sizeof *job);
+    for (int i = 0; i < N_JOBS; i++) {
+        for (int j = 0; j < 12 - i; j++)
+            ASSERT_OK(pk_ids_add(&job[i].source, 1 + (int32_t)((tiny_random(&seed) + 1) * 19)));
+        ASSERT_OK(pk_ids_add(&job[i].source, 0));
+        order[i] = &job[i];
+    }
+}
+
+/* drafter NULL: greedily */
+static pk_stats decode(const tiny_network *model, const tiny_network *drafter, int32_t usual_length,
+                       pk_job *job) {
+    pk_job           *order[N_JOBS];
+    pk_worker         w;
+    void             *options;
+    const pk_ensemble all = pk_ensemble_alone(&model->net);
+    const pk_ensemble drafts = pk_ensemble_alone(drafter ? &drafter->net : &model->net);
+    pk_worker_options o = { .backend = "ref",
+                            .threads = 1,
+                            .batch = 4,
+                            .batch_tokens = 64,
+                            .max_source = 20,
+                            .usual_length = usual_length,
+                            .drafter = drafter ? &drafts : NULL };
+    ASSERT_OK(pk_strategy_parse("greedy", &o.scoring.strategy, &options));
+    o.scoring.options = options;
+    o.scoring.n_best = 1;
+    o.plan = o.scoring;
+    const drafting fresh = { 0 };
+    if (drafter) o.plan.strategy = &scripted, o.plan.options = &fresh;
+    make_jobs(job, order);
+    ASSERT_OK(pk_worker_open(&w, &all, &o));
+    pk_queue q = { .job = order, .n = N_JOBS };
+    pk_worker_serve(&w, &q, &o.plan);
+    ASSERT_OK(w.status);
+    assert_int_equal(q.done, N_JOBS);
+    for (int32_t i = 0; i < pk_session_models(w.session); i++) {
+        const pk_session *s = pk_session_model_part(w.session, i);
+        assert_int_equal(pk_session_free_slots(s), pk_session_max(s)->slots);
+        assert_true(w.network[i].cost.share > 0); /* learned for each */
+    }
+    const pk_stats stats = w.stats;
+    pk_worker_close(&w);
+    pk_memory_give(options);
+    return stats;
+}
+
+static void compare(pk_job *a, pk_job *b) {
+    for (int i = 0; i < N_JOBS; i++) {
+        const pk_job_hypothesis *x = &a[i].hypothesis[0], *y = &b[i].hypothesis[0];
+        assert_true(x->n > 0);
+        assert_int_equal(x->n, y->n);
+        assert_memory_equal(x->token, y->token, (size_t)x->n * sizeof *x->token);
+    }
+}
+
+static void free_jobs(pk_job *job) {
+    for (int i = 0; i < N_JOBS; i++) pk_job_free(&job[i]);
+}
+
+static void a_draft_that_is_verified_is_greedy_search(void **state) {
+    const pk_config c = tiny_config();
+    pk_config       d = tiny_config();
+    tiny_network    model, drafter[2];
+    pk_job          greedy[N_JOBS], drafted[N_JOBS];
+    (void)state;
+    d.dim = 8, d.decoder_layers = 1;
+    ASSERT_OK(tiny_network_open(&c, PK_F32, 3, &model));
+    ASSERT_OK(tiny_network_open(&c, PK_F32, 3, &drafter[0])); /* always right */
+    ASSERT_OK(tiny_network_open(&d, PK_F32, 11, &drafter[1]));
+    const pk_stats plain = decode(&model, NULL, 48, greedy);
+    assert_int_equal(plain.draft_passes, 0);
+    for (int i = 0; i < 2; i++)
+        for (int32_t usual = 48; usual >= 1; usual -= 47) { /* with plenty of slots, and with few */
+            const pk_stats s = decode(&model, &drafter[i], usual, drafted);
+            compare(greedy, drafted);
+            free_jobs(drafted);
+            assert_true(s.draft_passes > 0 && s.draft_passes < s.passes);
+            if (usual == 1) assert_true(s.source_tokens > plain.source_tokens); /* put back */
+            /* one pass for all sentences that ask one network */
+            if (usual == 48) assert_true(s.sentence_passes > 2 * s.passes);
+            if (usual == 48 && i == 0) assert_true(s.passes - s.draft_passes < plain.passes / 2);
+        }
+    free_jobs(greedy);
+    for (int i = 0; i < 2; i++) tiny_network_close(&drafter[i]);
+    tiny_network_close(&model);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_draft_that_is_verified_is_greedy_search),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
