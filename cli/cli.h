@@ -38,6 +38,7 @@ typedef struct pk_cli {
     bool                      reverse, pharaoh;
     struct pk_cli_opened     *opened; /* what is read, see inputs.h; NULL: nobody asks */
     const char               *characters;
+    const char               *drafter; /* translate: a model */
 } pk_cli;
 
 /* one line on stderr, "pronk VERB: ..."; the value is the exit code to return */
@@ -60,6 +61,7 @@ int pk_cli_open_translator(const pk_cli *c, const pk_model *model, const char *d
 typedef struct pk_cli_models {
     pk_model **model;
     size_t     n;
+    pk_model  *drafter; /* c->drafter; NULL: none was given */
 } pk_cli_models;
 int  pk_cli_open_models(const pk_cli *c, pk_cli_models *out);
 void pk_cli_close_models(pk_cli_models *models);

@@ -22,11 +22,16 @@ int pk_cli_open_models(const pk_cli *c, pk_cli_models *out) {
         pk_inputs_add_model(c, out->model[i]);
         out->n++;
     }
+    if (!c->drafter) return 0;
+    pk_status status = pk_model_open(c->drafter, &options, &out->drafter);
+    if (status != PK_OK) return pk_cli_fail_status(c, status);
+    pk_inputs_add_model(c, out->drafter);
     return 0;
 }
 
 void pk_cli_close_models(pk_cli_models *models) {
     for (size_t i = 0; i < models->n; i++) pk_model_close(models->model[i]);
+    pk_model_close(models->drafter);
     free(models->model);
     *models = (pk_cli_models){ 0 };
 }
@@ -54,6 +59,7 @@ pk_translator_options pk_cli_translator_options(const pk_cli *c, const pk_cli_mo
         options.ensemble = (const pk_model *const *)models->model + 1;
         options.n_ensemble = models->n - 1;
     }
+    if (models) options.drafter = models->drafter;
     return options;
 }
 

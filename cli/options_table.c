@@ -106,6 +106,8 @@ static const pk_cli_option translate_options[] = {
          "several; may be empty"),
     TEXT("draft", 0, "FILE", draft, NULL,
          "a line for each line of input: a guess at its translation, for strategies that check guesses"),
+    TEXT("drafter", 0, "MODEL", drafter, NULL,
+         "a smaller model of the same vocabulary, for strategies that check its guesses (none does yet)"),
     MAX_INPUT_OPTION,
     INT("n-best", n_best, 1, PK_MOST_N_BEST, "only the best",
         "print the N best translations of each line as "

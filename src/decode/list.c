@@ -15,11 +15,18 @@ const pk_strategy *const pk_strategies[] = {
     NULL,
 };
 
+/* names of all strategies, or of those that use a drafter */
+static pk_buffer name_all(bool drafting) {
+    pk_buffer names = { 0 };
+    for (int i = 0; pk_strategies[i]; i++)
+        if (!drafting || pk_strategies[i]->draft_limits)
+            pk_buffer_print(&names, "%s%s", names.size ? ", " : "", pk_strategies[i]->name);
+    return names;
+}
+
 /* an unknown name: the error names all strategies there are */
 static pk_status refuse(const char *spec, size_t size) {
-    pk_buffer known = { 0 };
-    for (int i = 0; pk_strategies[i]; i++)
-        pk_buffer_print(&known, "%s%s", i ? ", " : "", pk_strategies[i]->name);
+    pk_buffer       known = name_all(false);
     const pk_status status =
         pk_fail_with(PK_ARGUMENT, "no decoding strategy '%.*s'; there are: %s",
                      (int)(size < 64 ? size : 64), spec, known.data ? known.data : "greedy");
@@ -48,6 +55,17 @@ pk_status pk_strategy_check_single(const pk_strategy *self, const void *state, i
         PK_FAIL(PK_ARGUMENT, "%s gives one hypothesis; for %d use beam:size=%d", self->name,
                 (int)n_best, (int)n_best);
     return PK_OK;
+}
+
+pk_status pk_strategy_check_drafter(const pk_strategy *self, bool given) {
+    if (given == (self->draft_limits != NULL)) return PK_OK;
+    if (!given) PK_FAIL(PK_ARGUMENT, "%s needs a drafter: give one (--drafter)", self->name);
+    pk_buffer       known = name_all(true);
+    const pk_status status =
+        pk_fail_with(PK_ARGUMENT, "%s uses no drafter; strategies that use one: %s", self->name,
+                     known.data ? known.data : "none yet");
+    pk_buffer_free(&known);
+    return status;
 }
 
 pk_status pk_strategies_describe(char **text) {

@@ -91,4 +91,6 @@ extern const pk_strategy pk_strategy_jacobi, pk_strategy_pj, pk_strategy_pgj, pk
 pk_status pk_strategy_parse(const char *spec, const pk_strategy **out, void **state);
 /* the check of those that give one hypothesis */
 pk_status pk_strategy_check_single(const pk_strategy *self, const void *state, int32_t n_best);
+/* refuses a drafter that would not be used, and a strategy without the one it needs */
+pk_status pk_strategy_check_drafter(const pk_strategy *self, bool given);
 #endif

@@ -28,4 +28,7 @@ pk_status pk_language_choose(const pk_model *m, const char *from, const char *to
 /* several models as one; refuses those that read or write other tokens than the first */
 pk_status pk_models_ensemble(const pk_model *first, const pk_model *const *more, size_t n_more,
                              pk_ensemble *out);
+/* a drafter for the model, nothing to close; refuses one whose tokens are not the model's, with or
+ * without others behind them */
+pk_status pk_models_drafter(const pk_model *model, const pk_model *drafter, pk_ensemble *out);
 #endif

@@ -16,10 +16,10 @@
 #include "engine/worker.h"
 
 struct pk_translator {
-    const pk_model *model; /* the first, where there are several */
-    const pk_model *member[PK_MOST_NETWORKS];
+    const pk_model *model;                        /* the first, where there are several */
+    const pk_model *member[PK_MOST_NETWORKS + 1]; /* all models, the drafter included */
     size_t          n_members;
-    pk_ensemble     all;
+    pk_ensemble     all, drafter; /* drafter: of no network where there is none */
     pk_reader       reader;
     pk_plan         plan, scoring;
     void           *options, *scoring_options; /* strategies' fresh states */
@@ -70,6 +70,11 @@ static pk_status open_strategy(pk_translator *t, const pk_translator_options *o)
     t->scoring.n_best = 1;
     t->scoring.scores = true;
     return PK_OK;
+}
+
+static pk_status open_drafter(pk_translator *t, const pk_model *drafter) {
+    PK_TRY(pk_strategy_check_drafter(t->plan.strategy, drafter != NULL));
+    return drafter ? pk_models_drafter(t->model, drafter, &t->drafter) : PK_OK;
 }
 
 enum { MOST_WORKERS = 8, JOBS_EACH = 4 };
@@ -123,7 +128,8 @@ static pk_status open_workers(pk_translator *t, const pk_translator_options *o) 
     pk_worker_options w = { .batch = or_default(o->batch, batch),
                             .batch_tokens = or_default(o->batch_tokens, tokens),
                             .plan = t->plan,
-                            .scoring = t->scoring };
+                            .scoring = t->scoring,
+                            .drafter = t->drafter.n ? &t->drafter : NULL };
     w.arithmetic = arithmetic_of(t, o, &devices);
     w.n_continuation = pk_vocab_continuation(t->model->vocab, &w.continuation);
     w.max_source = o->max_input && o->max_input < c->max_source ? o->max_input : c->max_source;
@@ -160,9 +166,11 @@ static pk_status open_parts(pk_translator *t, const pk_translator_options *o) {
     PK_TRY(pk_splitter_open(t->reader.language.source_code, &t->reader.splitter));
     PK_TRY(pk_splitter_open(t->reader.language.target_code, &t->reader.target_splitter));
     PK_TRY(open_strategy(t, o));
+    PK_TRY(open_drafter(t, o->drafter));
     PK_TRY(open_workers(t, o));
     t->member[t->n_members++] = t->model;
     for (size_t i = 0; i < o->n_ensemble; i++) t->member[t->n_members++] = o->ensemble[i];
+    if (o->drafter) t->member[t->n_members++] = o->drafter;
     return check_files(t);
 }
 
@@ -374,6 +382,15 @@ pk_status pk_score(pk_translator *t, const pk_text *source, const pk_text *targe
     return serve(t, source, n ? target : &(pk_text){ "", 0 }, n, opt, out);
 }
 
+/* of a worker and of all its networks */
+static void add_seconds(const pk_worker *w, double *seconds) {
+    for (int m = 0; m < PK_N_MODULES; m++) seconds[m] += w->stats.seconds[m];
+    for (int32_t i = 0; i < w->n_networks; i++) {
+        const double *more = pk_session_seconds(pk_session_model_part(w->session, i));
+        for (int m = 0; m < PK_N_MODULES; m++) seconds[m] += more[m];
+    }
+}
+
 void pk_translator_stats(const pk_translator *t, pk_stats *out) {
     if (!out) return;
     *out = (pk_stats){ 0 };
@@ -385,7 +402,6 @@ void pk_translator_stats(const pk_translator *t, pk_stats *out) {
                        .decoder_weight_bytes = pk_ensemble_decoder_bytes(&t->all) };
     for (int32_t i = 0; i < t->n_workers; i++) {
         const pk_worker *w = &t->worker[i];
-        const double    *seconds = pk_session_seconds(w->session);
         out->sentences += w->stats.sentences;
         out->source_tokens += w->stats.source_tokens;
         out->target_tokens += w->stats.target_tokens;
@@ -395,6 +411,6 @@ void pk_translator_stats(const pk_translator *t, pk_stats *out) {
         out->sentence_passes += w->stats.sentence_passes;
         out->probe_passes += w->stats.probe_passes;
         out->draft_passes += w->stats.draft_passes;
-        for (int m = 0; m < PK_N_MODULES; m++) out->seconds[m] += seconds[m] + w->stats.seconds[m];
+        add_seconds(w, out->seconds);
     }
 }

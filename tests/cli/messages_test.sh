@@ -81,6 +81,8 @@ paths() {
 
 hints() {
     says "translate FILE" 2 "-i a.en" translate -m $MODEL a.en
+    says "a drafter for a strategy that uses none" 2 "beam uses no drafter" translate -m $MODEL -d beam --drafter $MODEL
+    says "a drafter that is not there" 1 "no/such/model" translate -m $MODEL --drafter no/such/model
     says "score FILE" 2 "-i a.en" score -m $MODEL -r x a.en
     says "bench FILE" 2 "-i a.en" bench -m $MODEL a.en
     says "unknown target language" 2 "it knows: " translate -m tests/data/models/marian-multi --to xx

@@ -5,7 +5,9 @@
 
 #include <string.h>
 
+#include "engine/model.h"
 #include "engine/worker.h"
+#include "pronk.h"
 #include "tiny_network.h"
 
 enum { N_JOBS = 9, DRAFTS = 4, MOST = 64 };
@@ -41,13 +43,15 @@ static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
     return PK_OK;
 }
 
+static int costs_known; /* passes proposed with a known cost of the drafter */
+
 static bool is_drafting(const drafting *d) {
     const int32_t last = d->n + d->n_drafts;
     return d->n_drafts < DRAFTS && last + 1 < d->most &&
            (d->n_drafts == 0 || d->token[last - 1] != d->eos);
 }
 
-/* asks for inputs from `first` on, up to the one behind the last draft; the first follows `parent` */
+/* asks for inputs from `first` on, up to that behind the last draft; the first follows `parent` */
 static void ask_inputs(drafting *d, pk_pass *pass, int32_t first, int32_t parent) {
     for (int32_t i = first; i <= d->n + d->n_drafts; i++)
         parent = pk_ask_add(pass, (pk_ask){ .token = i ? d->token[i - 1] : d->start,
@@ -58,6 +62,7 @@ static void ask_inputs(drafting *d, pk_pass *pass, int32_t first, int32_t parent
 
 static void propose(void *p, pk_pass *pass) {
     drafting *d = p;
+    if (pass->draft_cost > 0) costs_known++;
     pass->model = is_drafting(d) ? 1 : 0;
     if (pass->model)
         ask_inputs(d, pass, d->sound, d->sound - d->fed);
@@ -190,7 +195,9 @@ static void a_draft_that_is_verified_is_greedy_search(void **state) {
     assert_int_equal(plain.draft_passes, 0);
     for (int i = 0; i < 2; i++)
         for (int32_t usual = 48; usual >= 1; usual -= 47) { /* with plenty of slots, and with few */
+            costs_known = 0;
             const pk_stats s = decode(&model, &drafter[i], usual, drafted);
+            assert_true(costs_known > 100);
             compare(greedy, drafted);
             free_jobs(drafted);
             assert_true(s.draft_passes > 0 && s.draft_passes < s.passes);
@@ -204,9 +211,56 @@ static void a_draft_that_is_verified_is_greedy_search(void **state) {
     tiny_network_close(&model);
 }
 
+/* ---- models ---- */
+
+/* a model of which only the vocabulary is there; names end with NUL, the last with the string's */
+#define MODEL_OF(names)                                                                            \
+    {                                                                                              \
+        .path = "small.pronk", .data.source_tokens = { names, sizeof names }, .data.source_spm = { \
+            "spm",                                                                                 \
+            3                                                                                      \
+        }                                                                                          \
+    }
+
+static void a_drafter_has_the_models_tokens_first(void **state) {
+    const pk_model same = MODEL_OF("a\0b\0c"), more = MODEL_OF("a\0b\0c\0<mask>");
+    const pk_model fewer = MODEL_OF("a\0b"), longer = MODEL_OF("a\0b\0cd"),
+                   other = MODEL_OF("a\0c\0b");
+    pk_model    cut = MODEL_OF("a\0b\0c");
+    pk_ensemble e;
+    (void)state;
+    ASSERT_OK(pk_models_drafter(&same, &same, &e));
+    ASSERT_OK(pk_models_drafter(&same, &more, &e));
+    assert_ptr_equal(e.net[0], &more.data.network);
+    ASSERT_STATUS(PK_UNSUPPORTED, pk_models_drafter(&same, &fewer, &e));
+    ASSERT_STATUS(PK_UNSUPPORTED, pk_models_drafter(&same, &longer, &e));
+    ASSERT_STATUS(PK_UNSUPPORTED, pk_models_drafter(&same, &other, &e));
+    assert_non_null(strstr(pk_last_error(), "small.pronk has another target vocabulary"));
+    cut.data.source_spm.size = 2;
+    ASSERT_STATUS(PK_UNSUPPORTED, pk_models_drafter(&same, &cut, &e));
+    assert_non_null(strstr(pk_last_error(), "source tokens"));
+}
+
+static void a_drafter_is_given_where_it_is_used(void **state) {
+    pk_model      *m;
+    pk_translator *t;
+    (void)state;
+    ASSERT_OK(pk_strategy_check_drafter(&scripted, true));
+    ASSERT_STATUS(PK_ARGUMENT, pk_strategy_check_drafter(&scripted, false));
+    assert_non_null(strstr(pk_last_error(), "scripted needs a drafter"));
+    ASSERT_OK(pk_model_open("tests/data/models/marian-relu", NULL, &m));
+    ASSERT_STATUS(PK_ARGUMENT,
+                  pk_translator_open(
+                      m, PK_OPTIONS(pk_translator_options, .decode = "beam", .drafter = m), &t));
+    assert_non_null(strstr(pk_last_error(), "beam uses no drafter"));
+    pk_model_close(m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_draft_that_is_verified_is_greedy_search),
+        cmocka_unit_test(a_drafter_has_the_models_tokens_first),
+        cmocka_unit_test(a_drafter_is_given_where_it_is_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
