@@ -17,11 +17,11 @@ typedef struct aligning {
     pk_progress    progress;
     pk_line_writer output;
     bool           opened, failed, watching, stopped;
-    uint64_t       memory; /* that was said */
+    uint64_t       memory; /* bytes, as last reported */
     sigset_t       signals;
 } aligning;
 
-/* what somebody chose to ignore stays ignored */
+/* a signal that is ignored already stays ignored */
 static void watch_signals(aligning *a) {
     static const int list[] = { SIGINT, SIGTERM };
     a->watching = true;
@@ -34,12 +34,14 @@ static void watch_signals(aligning *a) {
     sigprocmask(SIG_BLOCK, &a->signals, NULL);
 }
 
+/* whether a signal waits */
 static bool stop_asked(aligning *a) {
     const struct timespec at_once = { 0 };
     if (a->watching && !a->stopped) a->stopped = sigtimedwait(&a->signals, NULL, &at_once) > 0;
     return a->stopped;
 }
 
+/* Called with every report. Memory is known when training begins: signals are blocked from then. */
 static void say_memory(aligning *a, const pk_align_report *r) {
     if (r->memory <= a->memory) return;
     if (!a->watching) watch_signals(a);
@@ -104,6 +106,7 @@ static pk_status align(aligning *a, pk_align_report *report) {
                     report);
 }
 
+/* the first failure decides the exit code */
 static int finish(aligning *a, pk_status status) {
     int code = a->failed ? PK_EXIT_FAILED : 0;
     if (a->stopped)

@@ -1,7 +1,7 @@
 /* bandwidth.c - how fast this machine reads memory: the bound for a decoder at batch 1.
  *
  * Each thread sums its own share of 256 MB, far more than caches hold; the best of a few sweeps
- * counts, since whatever else runs can only make it slower. */
+ * counts, since other programs can only make it slower. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>

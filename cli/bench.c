@@ -3,7 +3,7 @@
  * Cases come one after the other, each in a process of its own, or, interleaved, in one: each block
  * of lines goes through all of them before the next one comes. At batch 1 a block is a line, as an
  * interactive user would give it. At larger batches it is a call of many lines; a sentence's
- * latency then runs from that call to the progress report that counts it. */
+ * latency is then the time from that call to the progress report that counts it. */
 #include "bench.h"
 
 #include <ctype.h>
@@ -23,11 +23,11 @@ typedef struct runner { /* one case at work */
     pk_translator *translator;
     pk_line_reader draft;   /* with no lines: none was given */
     uint64_t      *hash;    /* of each line's translation */
-    double        *seconds; /* of each run */
-    double        *latency; /* of all runs */
+    double        *seconds; /* of each repetition */
+    double        *latency; /* of all repetitions */
     size_t         n_latency, most_latency;
     double         call_began;
-    pk_stats       before; /* the runs */
+    pk_stats       before; /* the first repetition */
 } runner;
 
 typedef struct job {
@@ -41,13 +41,14 @@ typedef struct job {
     size_t         shared_bytes;
 } job;
 
-/* FNV-1a: enough to tell whether two translations are the same */
+/* FNV-1a: enough to see whether two translations are the same */
 static uint64_t hash_of(const char *text) {
     uint64_t hash = 14695981039346656037u;
     for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 1099511628211u;
     return hash;
 }
 
+/* between white space */
 static uint64_t count_words(const pk_text *line) {
     uint64_t n = 0;
     bool     inside = false;
@@ -96,15 +97,16 @@ static size_t block_of(const job *j) {
     return block < j->b.lines ? block : j->b.lines;
 }
 
-/* all lines once through n cases; who is first changes from block to block */
-static int run_once(job *j, runner *r, size_t n, size_t run) {
+/* All lines once through n cases. Which case is first changes from block to block, so that none
+ * always finds the caches as another one left them. */
+static int translate_once(job *j, runner *r, size_t n, size_t repetition) {
     size_t block = block_of(j), turn = 0;
-    for (size_t i = 0; i < n; i++) r[i].seconds[run] = 0;
+    for (size_t i = 0; i < n; i++) r[i].seconds[repetition] = 0;
     for (size_t at = 0; at < j->b.lines; at += block, turn++)
         for (size_t i = 0; i < n; i++) {
             runner *next = &r[(turn + i) % n];
             size_t  left = j->b.lines - at;
-            int     code = call(j, next, at, left < block ? left : block, &next->seconds[run]);
+            int code = call(j, next, at, left < block ? left : block, &next->seconds[repetition]);
             if (code) return code;
         }
     return 0;
@@ -121,6 +123,7 @@ static double percentile(const double *sorted, size_t n, double part) {
     return n ? sorted[rank > 0 ? rank - 1 : 0] : 0;
 }
 
+/* statistics count from when the translator was opened: the warm-up is taken off */
 static void subtract(pk_stats *after, const pk_stats *before) {
     after->texts -= before->texts;
     after->sentences -= before->sentences;
@@ -134,13 +137,14 @@ static void subtract(pk_stats *after, const pk_stats *before) {
     for (int i = 0; i < PK_N_MODULES; i++) after->seconds[i] -= before->seconds[i];
 }
 
+/* the figures of one case: median time, percentiles, lines that equal the first case's */
 static void summarize(job *j, runner *r) {
     pk_bench_case *k = r->k;
-    size_t         runs = (size_t)j->c->repeat, n = r->n_latency;
+    size_t         repeat = (size_t)j->c->repeat, n = r->n_latency;
     pk_translator_stats(r->translator, &k->stats);
     subtract(&k->stats, &r->before);
-    qsort(r->seconds, runs, sizeof *r->seconds, ascending);
-    k->seconds = r->seconds[runs / 2];
+    qsort(r->seconds, repeat, sizeof *r->seconds, ascending);
+    k->seconds = r->seconds[repeat / 2];
     qsort(r->latency, n, sizeof *r->latency, ascending);
     k->p50 = percentile(r->latency, n, 0.50);
     k->p95 = percentile(r->latency, n, 0.95);
@@ -176,12 +180,13 @@ typedef struct group { /* cases open at the same time: one, or all, interleaved 
 } group;
 
 /* in a process of its own, which ends then: nothing is closed */
-static int run_cases(void *user) {
+static int measure_cases(void *user) {
     group *s = user;
     job   *j = s->j;
     int    code = load_model(j);
     for (size_t i = 0; i < s->n && !code; i++) code = start(j, &s->r[i]);
-    for (size_t i = 0; i < (size_t)j->c->repeat && !code; i++) code = run_once(j, s->r, s->n, i);
+    for (size_t i = 0; i < (size_t)j->c->repeat && !code; i++)
+        code = translate_once(j, s->r, s->n, i);
     for (size_t i = 0; i < s->n && !code; i++) summarize(j, &s->r[i]);
     return code;
 }
@@ -200,13 +205,14 @@ static int try_cases(void *user) {
     return code;
 }
 
+/* one process for each case, or one for all where they are interleaved */
 static int measure(job *j) {
     size_t   step = j->c->interleave ? j->b.n : 1;
     uint64_t peak;
     int      code = pk_bench_apart(j->c, try_cases, j, &peak);
     for (size_t i = 0; i < j->b.n && !code; i += step) {
         group s = { j, &j->runners[i], step };
-        code = pk_bench_apart(j->c, run_cases, &s, &peak);
+        code = pk_bench_apart(j->c, measure_cases, &s, &peak);
         for (size_t k = i; k < i + step; k++) j->b.cases[k].peak_bytes = peak;
     }
     return code;
@@ -233,11 +239,11 @@ static int prepare(job *j) {
         b->cases[i].draft = draft->item[draft->n > 1 && i < draft->n ? i : 0];
     j->runners = pk_cli_grow(NULL, b->n, sizeof *j->runners);
     for (size_t i = 0; i < b->n; i++) {
-        size_t runs = (size_t)j->c->repeat;
+        size_t repeat = (size_t)j->c->repeat;
         j->runners[i] = (runner){ .k = &b->cases[i],
                                   .hash = hash + i * b->lines,
-                                  .seconds = pk_cli_grow(NULL, runs, sizeof(double)),
-                                  .latency = pk_cli_grow(NULL, b->lines * runs, sizeof(double)) };
+                                  .seconds = pk_cli_grow(NULL, repeat, sizeof(double)),
+                                  .latency = pk_cli_grow(NULL, b->lines * repeat, sizeof(double)) };
     }
     return 0;
 }
@@ -270,7 +276,7 @@ static int open_drafts(job *j) {
     return code;
 }
 
-/* what the files have to be refused for */
+/* Opens the input and the drafts; refuses what does not fit. */
 static int open_all(job *j) {
     pk_cli *c = j->c;
     int     code = pk_lines_open(c, c->input, &j->input);
@@ -297,7 +303,7 @@ int pk_cli_bench(pk_cli *c) {
     if (!c->batch)
         c->batch = c->device && strncmp(c->device, "cuda", 4) == 0 ? PK_DEFAULT_BATCH_GPU
                                                                    : PK_DEFAULT_BATCH;
-    c->no_split = true; /* so that a line is a sentence is a latency */
+    c->no_split = true; /* each line is one sentence with one latency */
     int code = open_all(&j);
     if (!code) code = measure(&j);
     if (!code) {

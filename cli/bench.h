@@ -7,16 +7,16 @@ typedef struct pk_bench_case {
     const char *decode;
     const char *draft;                  /* a file, or NULL or "" for none */
     double      load;                   /* seconds to open model and translator */
-    double      seconds;                /* of the median run */
-    double      p50, p95, p99, slowest; /* latency of a sentence in seconds, all runs */
-    pk_stats    stats;                  /* of all runs together */
+    double      seconds;                /* of the median repetition */
+    double      p50, p95, p99, slowest; /* latency of a sentence in seconds, all repetitions */
+    pk_stats    stats;                  /* of all repetitions together */
     uint64_t    peak_bytes;             /* most memory resident */
     uint64_t    same;                   /* lines translated as in the first case */
 } pk_bench_case;
 
 typedef struct pk_bench {
     const pk_cli  *c;
-    size_t         lines, n;  /* lines a run; cases */
+    size_t         lines, n;  /* lines of the input; cases */
     uint64_t       words;     /* in those lines, between spaces */
     int            threads;   /* in use: those asked for, or one per core */
     double         bandwidth; /* bytes a second this machine reads */

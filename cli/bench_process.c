@@ -1,4 +1,4 @@
-/* bench_process.c - work in a process of its own, whose memory nobody else's adds to.
+/* bench_process.c - work in a process of its own, so that its memory can be measured alone.
  *
  * What a program frees, its allocator keeps, and mapped files stay resident: within one process the
  * second case of a bench would begin with what the first one left. A process begins with none of
@@ -26,7 +26,7 @@ void pk_bench_unshare(void *block, size_t bytes) {
 }
 
 static _Noreturn void be_child(int (*work)(void *user), void *user) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody waits for it any more */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* it ends with the parent */
     const int code = work(user);
     fflush(stderr);
     _exit(code);
@@ -44,6 +44,6 @@ int pk_bench_apart(const pk_cli *c, int (*work)(void *user), void *user, uint64_
     if (WIFSIGNALED(how))
         return pk_cli_fail(c, "the measurement was ended by a signal: %s",
                            strsignal(WTERMSIG(how)));
-    *peak = (uint64_t)used.ru_maxrss * 1024;
+    *peak = (uint64_t)used.ru_maxrss * 1024; /* the kernel counts in KiB */
     return WEXITSTATUS(how);
 }

@@ -23,15 +23,15 @@ typedef struct figures {
 /* a rate of nothing is 0 here: JSON knows no infinity */
 static double over(double a, double b) { return b > 0 ? a / b : 0; }
 
-/* counts are of all runs together, `seconds` of the median run: hence the division by runs */
+/* Counts are of all repetitions together, `seconds` of the median one: hence the division. */
 static figures derive(const pk_bench *b, const pk_bench_case *k) {
     const pk_stats *s = &k->stats;
     figures         f = { 0 };
-    double          runs = (double)b->c->repeat, all = 0;
-    double          read = (double)s->decoder_weight_bytes * (double)s->passes / runs;
-    f.sentences = over((double)s->sentences / runs, k->seconds);
+    double          repeat = (double)b->c->repeat, all = 0;
+    double          read = (double)s->decoder_weight_bytes * (double)s->passes / repeat;
+    f.sentences = over((double)s->sentences / repeat, k->seconds);
     f.words = over((double)b->words, k->seconds);
-    f.tokens = over((double)s->target_tokens / runs, k->seconds);
+    f.tokens = over((double)s->target_tokens / repeat, k->seconds);
     f.passes = over((double)s->sentence_passes, (double)s->sentences);
     f.probe = over((double)s->probe_passes, (double)s->sentences);
     f.kept = over((double)s->target_tokens, (double)s->sentence_passes);
@@ -60,7 +60,8 @@ void pk_bench_print_table(const pk_bench *b) {
     pk_table    table = { .columns = b->n + 1 };
     const char *latency = b->c->batch == 1 ? "call of one line" : "since the call";
     char        name[64];
-    printf("%zu line%s, %d thread%s, batch %lld, %lld run%s%s; this machine reads %.1f GB/s\n\n",
+    printf("%zu line%s, %d thread%s, batch %lld, %lld repetition%s%s; this machine reads %.1f "
+           "GB/s\n\n",
            b->lines, b->lines == 1 ? "" : "s", b->threads, b->threads == 1 ? "" : "s",
            (long long)b->c->batch, (long long)b->c->repeat, b->c->repeat == 1 ? "" : "s",
            b->c->interleave ? ", interleaved" : "", b->bandwidth / 1e9);

@@ -36,7 +36,7 @@ typedef struct pk_cli {
     const char               *symmetrise, *vocab, *load, *save, *lexical_table; /* align */
     int64_t                   iterations;
     bool                      reverse, pharaoh;
-    struct pk_cli_opened     *opened; /* what is read, see inputs.h; NULL: nobody asks */
+    struct pk_cli_opened     *opened; /* what is read, see inputs.h; NULL: not recorded */
     const char               *characters;
     const char               *drafter; /* translate: a model */
 } pk_cli;

@@ -35,8 +35,8 @@ static void print_report(state *s, const pk_distill_report *r) {
                     r->resumed == 1 ? " was" : "s were", r->lines - r->resumed);
     warn(s->c, r->empty, "of the source blank: left empty");
     warn(s->c, r->too_long, "of the source too long for the model: left empty");
-    warn(s->c, r->untranslated, "to which the model had nothing to say: left empty");
-    warn(s->c, r->unknown, "in which the model wanted the unknown token: decoded again without it");
+    warn(s->c, r->untranslated, "to which the model gave no text: left empty");
+    warn(s->c, r->unknown, "in which the model chose the unknown token: decoded again without it");
     warn(s->c, r->repaired, "with bytes that are not UTF-8; they were replaced by U+FFFD");
 }
 

@@ -35,6 +35,7 @@ static figure figure_of(const pk_eval_scores *s, int metric) {
     return (figure){ s->chrf2pp, s->chrf2pp_mean, s->chrf2pp_interval, s->p_chrf2pp };
 }
 
+/* a hypothesis file; it must have as many lines as the reference */
 static int read_system(job *j, size_t i) {
     pk_line_reader *r = &j->system[i];
     int             code = pk_lines_open(j->c, j->name[i], r);

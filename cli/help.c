@@ -30,6 +30,7 @@ static void print_wrapped(FILE *out, const char *text, size_t column, size_t ind
     fputc('\n', out);
 }
 
+/* "  -m, --model MODEL   help (default: ...)"; long names get a line of their own */
 static void print_option(FILE *out, const pk_cli_option *o) {
     int column = o->letter ? fprintf(out, "  -%c, --%s", o->letter, o->name)
                            : fprintf(out, "      --%s", o->name);
@@ -46,7 +47,7 @@ static void print_verbs(FILE *out) {
     fprintf(out, "\nVerbs:\n");
     for (const pk_cli_verb *verb = pk_cli_verbs; verb->name; verb++)
         fprintf(out, "  %-12s%s\n", verb->name, verb->summary);
-    fprintf(out, "\n`pronk VERB --help` tells more about each.\n");
+    fprintf(out, "\n`pronk VERB --help` says more about each.\n");
 }
 
 /* text of several lines, each indented by two */
@@ -74,6 +75,7 @@ static void print_recipe(FILE *out) {
     pk_free(text);
 }
 
+/* required options first, then operands */
 static void print_usage(FILE *out, const pk_cli_verb *verb) {
     bool program = verb == &pk_cli_program;
     fprintf(out, "Usage: pronk%s%s", program ? "" : " ", program ? "" : verb->name);

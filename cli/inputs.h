@@ -1,7 +1,8 @@
 /* inputs.h - what a verb has opened for reading: no output may be one of these files.
  *
- * Files are known by device and inode, so that links are found out. Text and models are added where
- * they are opened; whoever writes, also to standard output, asks before the first byte. */
+ * Files are identified by device and inode, so links count too. Text and models are added where
+ * they are opened. Before the first byte is written, also to standard output, pk_inputs_refuse()
+ * checks. */
 #ifndef PK_CLI_INPUTS_H
 #define PK_CLI_INPUTS_H
 #include "cli.h"

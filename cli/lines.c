@@ -46,7 +46,6 @@ void pk_lines_close(pk_line_reader *r) {
     *r = (pk_line_reader){ .file = -1 };
 }
 
-/* one read(); the buffer holds the longest line and little more */
 bool pk_lines_count(const pk_line_reader *r, uint64_t *lines) {
     char    block[READ_BYTES], last = '\n';
     ssize_t got;
@@ -62,6 +61,7 @@ bool pk_lines_count(const pk_line_reader *r, uint64_t *lines) {
     return got == 0;
 }
 
+/* one read(); the buffer holds the longest line and little more */
 static int read_more(const pk_cli *c, pk_line_reader *r) {
     if (r->room - r->size < READ_BYTES) {
         r->room += r->room / 2 + READ_BYTES;
@@ -77,9 +77,10 @@ static int read_more(const pk_cli *c, pk_line_reader *r) {
     }
 }
 
+/* whether input is waiting or comes within PATIENCE_MS */
 static bool more_waits(const pk_line_reader *r) {
     struct pollfd ask = { .fd = r->file, .events = POLLIN };
-    return poll(&ask, 1, PATIENCE_MS) != 0; /* also at the end, which read() then tells */
+    return poll(&ask, 1, PATIENCE_MS) != 0; /* also at the end, which read() then finds */
 }
 
 /* the line from `start` to `end`; offsets for now, as `data` may still move */
@@ -176,12 +177,13 @@ void pk_writer_print(pk_line_writer *w, const char *format, ...) {
     if (n > 0) pk_writer_add(w, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
-/* a reader that went away is no failure worth a message: `pronk ... | head` */
+/* no message where the reader of a pipe has gone: `pronk ... | head` */
 static int write_failed(const pk_cli *c, const pk_line_writer *w) {
     if (errno == EPIPE) return PK_EXIT_FAILED;
     return pk_cli_fail(c, "cannot write %s: %s", w->name, strerror(errno));
 }
 
+/* a `fresh` file loses its old contents only now, when there is something to write */
 int pk_writer_flush(const pk_cli *c, pk_line_writer *w) {
     if (w->fresh && ftruncate(w->file, 0)) {
         w->size = 0;

@@ -86,6 +86,7 @@ static void print_synopsis(FILE *out, const pk_cli_verb *verb) {
         fprintf(out, ".Ar %s\n", operands);
 }
 
+/* the same tables as --help's, as a list */
 static void print_options(FILE *out, const pk_cli_verb *verb) {
     fputs("The options are:\n.Bl -tag -width Ds\n", out);
     for (const pk_cli_option *o = verb->options; o->name; o++) {

@@ -75,6 +75,7 @@ int pk_cli_open_translator(const pk_cli *c, const pk_model *model, const char *d
     return open_translator(c, model, &options, out);
 }
 
+/* the first model decodes, the others are its ensemble */
 int pk_cli_open_ensemble(const pk_cli *c, const pk_cli_models *models, const char *decode,
                          pk_translator **out) {
     pk_translator_options options = pk_cli_translator_options(c, models, decode);

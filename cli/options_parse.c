@@ -17,6 +17,7 @@ typedef struct parser {
     uint64_t           seen; /* bit i: option i of the table was given */
 } parser;
 
+/* where an option's value goes */
 static void *field(pk_cli *c, const pk_cli_option *o) { return (char *)c + o->offset; }
 
 static void list_add(pk_cli_list *list, const char *item) {
@@ -44,9 +45,10 @@ static size_t distance(const char *a, const char *b) {
     return row[n];
 }
 
+/* A name that begins with what was typed counts as very near. */
 const char *pk_cli_nearest(const char *name, const void *names, size_t stride) {
     const char *best = NULL;
-    size_t      least = strlen(name) / 3 + 2; /* further away it is no help */
+    size_t      least = strlen(name) / 3 + 2; /* names that differ more are not suggested */
     for (const char *at = names;; at += stride) {
         const char *known;
         memcpy(&known, at, sizeof known);
@@ -66,6 +68,7 @@ static bool is_choice(const char *choices, const char *value) {
     return false;
 }
 
+/* whole decimal numbers within the option's limits */
 static int set_int(parser *p, const pk_cli_option *o, const char *value) {
     char *end;
     errno = 0;
@@ -93,6 +96,7 @@ static int set_float(parser *p, const pk_cli_option *o, const char *value) {
     return 0;
 }
 
+/* stores a value by the option's kind; 0 or an exit code */
 static int set(parser *p, const pk_cli_option *o, const char *value) {
     p->seen |= (uint64_t)1 << (o - p->verb->options);
     if (o->kind == PK_CLI_INT) return set_int(p, o, value);
@@ -153,6 +157,7 @@ static int parse_letters(parser *p, const char *letters) {
     return 0;
 }
 
+/* one argument: an operand, "--", --name or -letters; a single "-" is an operand */
 static int parse_one(parser *p, bool *ended) {
     const char *text = p->argument[p->next++];
     if (*ended || text[0] != '-' || !text[1])
@@ -173,7 +178,7 @@ static int use_default(parser *p, const pk_cli_option *o) {
     return set(p, o, p->c->own_model);
 }
 
-/* a file where none is taken was meant as input */
+/* a file name where the verb takes none was probably meant for -i */
 static int unexpected(parser *p, const char *operand) {
     for (const pk_cli_option *o = p->verb->options; o->name; o++)
         if (!strcmp(o->name, "input"))
@@ -182,7 +187,7 @@ static int unexpected(parser *p, const char *operand) {
     return pk_cli_usage(p->c, "unexpected argument '%s'", operand);
 }
 
-/* what can only be said at the end: options and operands that are missing or too many */
+/* what is known only at the end: options and operands that are missing or too many */
 static int check(parser *p) {
     size_t n = p->c->operand.n;
     for (const pk_cli_option *o = p->verb->options; o->name; o++) {
@@ -195,7 +200,8 @@ static int check(parser *p) {
     return n > p->verb->most ? unexpected(p, p->c->operand.item[p->verb->most]) : 0;
 }
 
-/* numbers only: what is not given else stays NULL, false or empty */
+/* Only numbers have defaults here. Other fields stay NULL, false or empty: the library's
+ * defaults. */
 static void set_defaults(pk_cli *c, const pk_cli_verb *verb) {
     for (const pk_cli_option *o = verb->options; o->name; o++) {
         if (o->kind != PK_CLI_INT || !o->normal) continue;

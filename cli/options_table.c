@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+/* One macro for each kind of option. Columns: name, letter, argument, kind, field of pk_cli,
+ * lowest, highest, choices, default, message where it is missing, help. NEEDED: the option must be
+ * given. */
 #define AT(field) offsetof(pk_cli, field)
 #define FLAG(name, letter, field, help) \
     { name, letter, NULL, PK_CLI_FLAG, AT(field), 0, 0, NULL, NULL, NULL, help }
@@ -43,7 +46,7 @@
 #define MODELS_HELP                                                                               \
     MODEL_HELP "; several decode together, if they have one vocabulary: their log-probabilities " \
                "are averaged"
-/* what verbs use that can do without being told: cli/default_model.c */
+/* the model of verbs that were given none: cli/default_model.c */
 #define OWN_MODEL "Pronk's own, English to German"
 #define MODEL_OPTION \
     { "model", 'm', "MODEL", PK_CLI_TEXT, AT(model), 0, 0, NULL, OWN_MODEL, NO_MODEL, MODEL_HELP }
@@ -59,9 +62,9 @@
 #define TYPE_OPTION                                      \
     CHOICE("type", type, "f32|f16|bf16|i8", "as stored", \
            "numbers to compute with; f16 and bf16 need a GPU")
-#define DEVICE_OPTION                                                                         \
-    TEXT("device", 0, "DEVICE", device, "cpu",                                                \
-         "who computes: cpu; cuda, cuda:1 or cuda:0,1 (one or several GPUs); ref (naive and " \
+#define DEVICE_OPTION                                                                             \
+    TEXT("device", 0, "DEVICE", device, "cpu",                                                    \
+         "where to compute: cpu; cuda, cuda:1 or cuda:0,1 (one or several GPUs); ref (naive and " \
          "slow, the truth for tests)")
 #define THREADS_OPTION INT("threads", threads, 1, PK_MOST_THREADS, "one per core", "threads in all")
 #define SPEED_OPTIONS                                                                              \
@@ -377,9 +380,9 @@ const pk_cli_verb pk_cli_verbs[] = {
       "Shares of time are summed over workers.\n"
       "Each case has a process of its own: peak memory and load time are that case's alone. Load time is "
       "that of a file which is in the system's memory already.\n"
-      "Passes are decoder runs a sentence took part in; probes only found out what a method "
-      "presumes (pj: the length) and are not counted among them. "
-      "A strategy that remembers the document (jacobi) knows the lines of the warm-up and of earlier runs.",
+      "Passes are those of the decoder that a sentence took part in; probes only found out what a "
+      "method presumes (pj: the length) and are not counted among them. "
+      "A strategy that remembers the document (jacobi) knows the lines of the warm-up and of earlier repetitions.",
       "pronk bench -m en-de.pronk -i news.en --batch 1 --decode greedy --decode beam:size=4" },
     { "viz", "[SENTENCE]", 0, 1, pk_cli_viz, viz_options, PK_CLI_STRATEGIES,
       "show how a sentence is decoded, pass by pass",
@@ -410,7 +413,7 @@ const pk_cli_verb pk_cli_verbs[] = {
       "Writes a model whose weights are the means of those of models of the same shape and vocabulary, or of "
       "checkpoints of a training: the last ones together are often better than each alone. Of a checkpoint with a "
       "moving average, that counts.",
-      "pronk average run/checkpoint-*.safetensors -o model.pronk --type f16\n"
+      "pronk average trained/checkpoint-*.safetensors -o model.pronk --type f16\n"
       "pronk average one.pronk two.pronk -o mean.pronk" },
     { "align", "[TARGET]", 0, 1, pk_cli_align, align_options, PK_CLI_NO_LIST,
       "align the words of sentences and their translations",

@@ -40,7 +40,7 @@ typedef enum pk_cli_lists {
 typedef struct pk_cli_verb {     /* the table ends with a NULL name */
     const char *name, *operands; /* "eval", "HYP ..." */
     size_t      least, most;     /* how many operands */
-    int (*run)(pk_cli *c);
+    int (*call)(pk_cli *c);
     const pk_cli_option *options;
     pk_cli_lists         lists;
     const char          *summary;  /* one line, no full stop */

@@ -29,9 +29,9 @@ const char *pk_cli_duration(double seconds, char *text) {
 /* The line is cleared before a signal ends the program, as it would have. */
 static void clear_and_end(int number) {
     static const char clear[] = "\r\033[K";
-    if (write(STDERR_FILENO, clear, sizeof clear - 1) < 0) { /* nobody is left to see it */
+    if (write(STDERR_FILENO, clear, sizeof clear - 1) < 0) { /* nothing can be done about it */
     }
-    raise(number); /* as by default: SA_RESETHAND */
+    raise(number); /* now with its default action: SA_RESETHAND */
 }
 
 /* only what would end the program: what is ignored or handled stays so */

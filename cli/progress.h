@@ -1,4 +1,4 @@
-/* progress.h - a line on the terminal that says how far a long run has come.
+/* progress.h - a line on the terminal that shows how much of a long job is done.
  *
  * Shown only where standard error is a terminal, the output is not, and --quiet was not given. It
  * never gets longer than the terminal is wide. */

@@ -76,7 +76,7 @@ int pk_cli_help(pk_cli *c) {
 }
 
 /* options before any verb: --help and --version */
-static int run_program(pk_cli *c, int n, char *const *argument) {
+static int do_program(pk_cli *c, int n, char *const *argument) {
     int code = pk_cli_parse(c, &pk_cli_program, n, argument);
     if (code) return code;
     if (c->version)
@@ -87,7 +87,7 @@ static int run_program(pk_cli *c, int n, char *const *argument) {
 }
 
 /* --help wins over all else, so that nobody needs a valid command line to get it */
-static int run_verb(pk_cli *c, const char *name, int n, char *const *argument) {
+static int do_verb(pk_cli *c, const char *name, int n, char *const *argument) {
     const pk_cli_verb *verb = pk_cli_verb_find(name);
     if (!verb) {
         const char *near = pk_cli_nearest(name, pk_cli_verbs, sizeof *pk_cli_verbs);
@@ -96,7 +96,7 @@ static int run_verb(pk_cli *c, const char *name, int n, char *const *argument) {
     }
     int code = pk_cli_parse(c, verb, n, argument);
     if (code) return code;
-    if (!c->help) return verb->run(c);
+    if (!c->help) return verb->call(c);
     pk_cli_print_help(stdout, verb);
     return PK_EXIT_OK;
 }
@@ -141,9 +141,9 @@ int main(int n, char **argument) {
         return PK_EXIT_USAGE;
     }
     if (argument[1][0] == '-')
-        code = run_program(&c, n - 1, argument + 1);
+        code = do_program(&c, n - 1, argument + 1);
     else
-        code = run_verb(&c, argument[1], n - 2, argument + 2);
+        code = do_verb(&c, argument[1], n - 2, argument + 2);
     /* what printf could not write shows here at the latest; verbs that stream check as they go */
     if ((fflush(stdout) || ferror(stdout)) && code == PK_EXIT_OK)
         code = errno == EPIPE ? PK_EXIT_FAILED

@@ -32,6 +32,7 @@ static int read_all(job *j) {
     return code;
 }
 
+/* a line for each pair: its log-probability, and those of its tokens if asked for */
 static int write_scores(job *j, const pk_result *result) {
     for (size_t i = 0; i < pk_result_count(result); i++) {
         pk_hypothesis_view h = { .text = "" };
@@ -47,7 +48,7 @@ static int write_scores(job *j, const pk_result *result) {
 }
 
 /* in chunks, so that the results of one chunk only are in memory */
-static int run(job *j) {
+static int score_all(job *j) {
     for (size_t at = 0; at < j->source.n; at += PK_CHUNK_LINES) {
         size_t     left = j->source.n - at, n = left < PK_CHUNK_LINES ? left : PK_CHUNK_LINES;
         pk_result *result = NULL;
@@ -67,7 +68,7 @@ int pk_cli_score(pk_cli *c) {
     if (!code) code = pk_cli_open_models(c, &j.models);
     if (!code) code = pk_cli_open_ensemble(c, &j.models, NULL, &j.translator);
     if (!code) code = pk_writer_open(c, c->output, &j.output);
-    if (!code) code = run(&j);
+    if (!code) code = score_all(&j);
     code = pk_writer_close(c, &j.output, code);
     if (j.translator) pk_cli_warn_stats(c, j.translator);
     pk_translator_close(j.translator);

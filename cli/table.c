@@ -8,6 +8,7 @@
 
 #include "cli.h"
 
+/* in characters */
 static size_t width(const char *text) {
     size_t n = 0;
     for (; *text; text++) n += (*text & 0xc0) != 0x80; /* all but UTF-8 continuation bytes */

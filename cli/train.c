@@ -1,4 +1,4 @@
-/* train.c - `pronk train`: runs a recipe, says how it goes, and stops in good order.
+/* train.c - `pronk train`: trains by a recipe, reports progress, and stops cleanly on a signal.
  *
  * On a terminal one line shows the progress and only validations stay; elsewhere there is a line
  * each time the log gets one. INT and TERM are blocked and asked for between updates: the first one
@@ -29,7 +29,7 @@ typedef struct training {
     atomic_bool   prepared;
 } training;
 
-/* what the usual starters of ranks tell them; true: there are several */
+/* The rank that mpirun and the like set in the environment; true: there are several ranks. */
 static bool find_rank(int *rank) {
     static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -43,9 +43,9 @@ static bool find_rank(int *rank) {
 
 /* ---- Signals ---- */
 
-/* What somebody chose to ignore (nohup, a job in the background) stays ignored. With several ranks
- * one cannot stop before the others: there a signal ends them all, and the last checkpoint counts.
- */
+/* A signal that is ignored already (nohup, a job in the background) stays ignored. One of several
+ * ranks cannot stop before the others: there a signal ends them all, and the last checkpoint
+ * counts. / */
 static void watch_signals(training *t) {
     static const int list[] = { SIGINT, SIGTERM };
     sigemptyset(&t->signals);
@@ -57,6 +57,7 @@ static void watch_signals(training *t) {
     sigprocmask(SIG_BLOCK, &t->signals, NULL);
 }
 
+/* whether a signal waits; after the first one signals act as usual again */
 static bool stop_asked(training *t) {
     const struct timespec at_once = { 0 };
     if (t->stopped) return true;
@@ -74,8 +75,9 @@ static int say_stopped(const pk_cli *c) {
     return pk_cli_fail(c, "stopped before the first update");
 }
 
-/* The library asks preparing() again and again and ends in good order; where it cannot ask, half a
- * file of the cache is all that stays behind. A second signal acts as usual. */
+/* A thread that waits for a signal while data is prepared. The library calls preparing() now and
+ * then and then ends cleanly. If it does not within GRACE_MS, the program ends here; a half-written
+ * cache file may stay. A second signal acts as usual. */
 static void *watch(void *user) {
     training             *t = user;
     const struct timespec tick = { .tv_nsec = TICK_MS * 1000000L };
@@ -102,6 +104,7 @@ static void end_watch(training *t) {
 
 /* ---- What is said ---- */
 
+/* the library's progress report; != 0 makes it stop */
 static int preparing(void *user, const char *what, double share) {
     training *t = user;
     pk_progress_show(&t->progress, share, -1, "%s", what);
@@ -136,6 +139,7 @@ static void say_validation(const pk_train_report *r) {
     fputc('\n', stderr);
 }
 
+/* on a terminal the progress line is redrawn; elsewhere each line of the log is printed */
 static void show(training *t, const pk_train_report *r) {
     double left = r->seconds_left > 0 ? r->seconds_left : -1;
     if (isfinite(r->loss)) /* after the first line of the log */
@@ -153,7 +157,7 @@ static void show(training *t, const pk_train_report *r) {
     if (r->validated) say_validation(r);
 }
 
-/* ---- The run ---- */
+/* ---- Training ---- */
 
 /* the command that goes on from here, as one could type it */
 static void say_how_to_go_on(const training *t, int64_t update) {
@@ -167,6 +171,7 @@ static void say_how_to_go_on(const training *t, int64_t update) {
     fprintf(stderr, " --resume\n");
 }
 
+/* after a signal: a checkpoint, and how to resume */
 static int stop(training *t, int64_t update) {
     pk_progress_end(&t->progress);
     pk_status status = pk_trainer_save(t->trainer);
@@ -175,7 +180,7 @@ static int stop(training *t, int64_t update) {
     return PK_EXIT_FAILED; /* there is no model yet */
 }
 
-static int run(training *t) {
+static int train(training *t) {
     pk_train_report r = { 0 };
     do {
         pk_status status = pk_trainer_step(t->trainer, &r);
@@ -199,7 +204,7 @@ int pk_cli_train(pk_cli *c) {
     training t = { .c = c };
     int      rank = 0;
     t.ranks = find_rank(&rank);
-    c->quiet = c->quiet || rank > 0; /* one of them speaks for all */
+    c->quiet = c->quiet || rank > 0; /* only one of them reports */
     watch_signals(&t);
     pk_progress_begin_alone(&t.progress, c);
     begin_watch(&t);
@@ -213,9 +218,9 @@ int pk_cli_train(pk_cli *c) {
         pk_progress_end(&t.progress);
         return t.stopped ? say_stopped(c) : pk_cli_fail_status(c, status);
     }
-    if (pk_trainer_rank(t.trainer) > 0) c->quiet = true; /* one speaks for all; errors are told */
+    if (pk_trainer_rank(t.trainer) > 0) c->quiet = true; /* only one reports */
     say_text(&t, pk_trainer_report_text(t.trainer));
-    int code = run(&t);
+    int code = train(&t);
     pk_trainer_close(t.trainer);
     return code;
 }

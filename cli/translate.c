@@ -17,7 +17,7 @@ typedef struct job {
     pk_progress    progress;
 } job;
 
-/* where all are plain files, a wrong number of lines is told before any work */
+/* where all are plain files, a wrong number of lines is reported before any work */
 static int check_counts(job *j) {
     uint64_t n, beside;
     if (!pk_lines_count(&j->input, &n)) return 0;
@@ -92,7 +92,7 @@ static int write_line(job *j, const pk_result *result, size_t i, uint64_t number
     return 0;
 }
 
-/* flushed at the end of each chunk, as somebody may be waiting for it */
+/* flushed at the end of each chunk, as another program may be waiting for it */
 static int write_chunk(job *j, const pk_result *result) {
     uint64_t first = j->input.lines - j->input.n;
     for (size_t i = 0; i < j->input.n; i++) {
@@ -114,6 +114,7 @@ static int read_beside(job *j, const char *path, pk_line_reader *beside) {
     return code;
 }
 
+/* one call of the library; number: of the chunk's first line, for messages */
 static int translate_chunk(job *j) {
     pk_result      *result = NULL;
     pk_call_options options = { .size = sizeof options,
@@ -128,7 +129,7 @@ static int translate_chunk(job *j) {
     return code;
 }
 
-static int run(job *j) {
+static int translate_all(job *j) {
     int code = 0;
     pk_progress_begin(&j->progress, j->c, &j->input);
     while (!code) {
@@ -146,7 +147,7 @@ static int run(job *j) {
 int pk_cli_translate(pk_cli *c) {
     job j = { .c = c, .input.file = -1, .prefix.file = -1, .draft.file = -1, .output.file = -1 };
     int code = open_all(&j);
-    if (!code) code = run(&j);
+    if (!code) code = translate_all(&j);
     if (j.translator) pk_cli_warn_stats(c, j.translator);
     return close_all(&j, code);
 }

@@ -1,7 +1,7 @@
 /* viz.c - `pronk viz`: translates one sentence and shows how that went, pass by pass.
  *
- * Everything is taken from the library's trace, so it works for every strategy. What can be wrong
- * with the command line is told before the output is touched. */
+ * Everything is taken from the library's trace, so it works for every strategy. Errors of
+ * the command line are reported before the output is touched. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +62,7 @@ static const char *name_of(const void *model, int32_t id) {
     return pk_model_target_token(model, id);
 }
 
+/* by --format */
 static int write_picture(job *j, const pk_viz *v) {
     const char *format = j->c->format ? j->c->format : "html";
     if (!strcmp(format, "json")) return pk_viz_json(j->c, &j->output, v);
@@ -74,6 +75,7 @@ static int write_picture(job *j, const pk_viz *v) {
     return 0;
 }
 
+/* A sentence that was split has several traces; one picture cannot show them. */
 static int show(job *j, const pk_result *result, pk_viz *v) {
     pk_hypothesis_view h = { .text = "" };
     pk_status          status = pk_result_hypothesis(result, 0, 0, &h);
@@ -86,7 +88,8 @@ static int show(job *j, const pk_result *result, pk_viz *v) {
     return write_picture(j, v);
 }
 
-static int run(job *j) {
+/* translates with a trace, then draws */
+static int translate(job *j) {
     const char *draft = j->c->draft ? j->c->draft : "";
     pk_text     given = { draft, strlen(draft) };
     pk_viz v = { .sentence = j->owned, .decode = j->c->decode, .name = name_of, .names = j->model };
@@ -105,7 +108,7 @@ static int run(job *j) {
 int pk_cli_viz(pk_cli *c) {
     job j = { .c = c, .input.file = -1, .output.file = -1 };
     int code = open_all(&j);
-    if (!code) code = run(&j);
+    if (!code) code = translate(&j);
     code = pk_writer_close(c, &j.output, code);
     pk_translator_close(j.translator);
     pk_model_close(j.model);

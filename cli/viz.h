@@ -41,7 +41,7 @@ typedef struct pk_viz_token {
     double  probability;
     int32_t fixed;     /* the pass that made it certain; 0: none did */
     int32_t right;     /* the pass from which on the model always chose it; <= fixed */
-    int32_t group, of; /* which run of tokens fixed together, and how many those are */
+    int32_t group, of; /* number of the group of neighbours fixed together, and its size */
 } pk_viz_token;
 
 typedef struct pk_viz {
@@ -51,7 +51,7 @@ typedef struct pk_viz {
     pk_viz_ask   *ask; /* of all passes; those of pass i begin at first[i - 1] */
     size_t       *first;
     size_t        n_ask, ask_room, n_passes, pass_room;
-    size_t        sentences; /* that the trace told of */
+    size_t        sentences; /* in the trace; more than one cannot be shown */
     pk_viz_token *token;
     size_t        n;
     pk_viz_cell  *cell; /* (passes, tokens) */

@@ -60,6 +60,7 @@ static void put_meanings(pk_line_writer *w) {
     pk_viz_put(w, "</ul>\n");
 }
 
+/* a name and, behind it, the value that the caller writes */
 static void put_fact(pk_line_writer *w, const char *name) {
     pk_viz_put(w, "<div><dt>");
     pk_viz_put(w, name);

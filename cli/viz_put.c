@@ -9,6 +9,7 @@
 
 enum { REPLACEMENT = 0xFFFD, WORD_BEGINS = 0x2581, MIDDLE_DOT = 0xB7 };
 
+/* what XML 1.0 allows, less the C1 controls */
 static bool allowed(uint32_t c) {
     if (c < 0x20) return c == '\t' || c == '\n';
     if (c >= 0x7F && c < 0xA0) return false;
@@ -81,7 +82,7 @@ void pk_viz_put_dot(pk_line_writer *w, const char *text) {
     }
 }
 
-/* `dot`: what stands for the mark of a word's beginning */
+/* `dot`: what replaces U+2581, SentencePiece's symbol for the beginning of a word */
 static char *cleaned(const char *text, uint32_t dot) {
     char  *clean = pk_cli_grow(NULL, 3 * strlen(text) + 1, 1); /* a bad byte becomes three */
     size_t n = 0;
@@ -99,6 +100,7 @@ char *pk_viz_piece(const pk_viz *v, int32_t id) {
     return cleaned(v->name(v->names, id), MIDDLE_DOT);
 }
 
+/* A guess by classes of letters; wide scripts count 13 pixels. */
 double pk_viz_text_width(const char *text) {
     double width = 0;
     while (*text) {

@@ -14,7 +14,7 @@ enum {
     ROW = 36,      /* height of a row of cells */
     TOKENS = 34,   /* height of the row of tokens */
     MARGIN = 10,   /* at the right and the bottom */
-    HIGHEST = 170, /* reach of the highest arc's handles; the arc gets to 3/4 of it */
+    HIGHEST = 170, /* of the handles of an arc, in pixels; the arc itself gets to 3/4 of it */
     BANDS = 6,     /* colours of groups */
     REPEAT = 14,   /* with more passes the tokens stand below the grid, too */
     LEGEND = 96    /* height of it, in a file of its own */
@@ -26,6 +26,7 @@ typedef struct layout {
     double        graph, top, bottom, width, height; /* top, bottom: of the grid */
 } layout;
 
+/* Styles begin with .viz, since the page puts this sheet beside its own. */
 // clang-format off
 static const char style[] =
     ".viz{font:12px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}"
@@ -66,9 +67,10 @@ static const char style[] =
 
 void pk_viz_svg_style(pk_line_writer *w) { pk_viz_put(w, style); }
 
+/* of column i */
 static double middle(const layout *l, size_t i) { return (l->x[i] + l->x[i + 1]) / 2; }
 
-/* how far the handles of an arc reach above the tokens */
+/* How far the handles of an arc (a cubic Bezier curve) lie above the tokens. */
 static double arc_height(const layout *l, size_t from, size_t to) {
     const double h = 18 + 0.3 * (middle(l, to) - middle(l, from));
     return h < HIGHEST ? h : HIGHEST;
@@ -83,13 +85,14 @@ static double column_width(const pk_viz *v, size_t i) {
         const pk_viz_cell *cell = pk_viz_at(v, pass, i);
         if (cell->state != PK_VIZ_WRONG || cell->best < 0) continue;
         piece = pk_viz_piece(v, cell->best);
-        const double said = pk_viz_text_width(piece) * 0.88 + 24; /* and a mark beside it */
+        const double said = pk_viz_text_width(piece) * 0.88 + 24; /* and a symbol beside it */
         if (said > width) width = said;
         free(piece);
     }
     return width < 58 ? 58 : width > 150 ? 150 : width;
 }
 
+/* Sizes of everything; left: where the first column begins. The caller frees l.x. */
 static layout arrange(const pk_viz *v, double left) {
     layout l = { .v = v, .x = pk_cli_grow(NULL, v->n + 1, sizeof *l.x) };
     l.x[0] = left;
@@ -112,6 +115,7 @@ static void put_rect(pk_line_writer *w, double x, double y, double width, double
 }
 
 /* text of outside, centred; the longest is squeezed into its column */
+/* text that is wider than `room` is squeezed into it */
 static void put_text(pk_line_writer *w, double x, double y, const char *class, const char *text,
                      double room) {
     pk_writer_print(w, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\"", x, y, class);
@@ -122,6 +126,7 @@ static void put_text(pk_line_writer *w, double x, double y, const char *class, c
     pk_viz_put(w, "</text>");
 }
 
+/* a token in quotation marks */
 static void put_piece(pk_line_writer *w, const pk_viz *v, int32_t id) {
     char *piece = pk_viz_piece(v, id);
     pk_viz_put(w, "\xe2\x80\x9c");
@@ -153,6 +158,7 @@ static void put_arcs(pk_line_writer *w, const layout *l, size_t to) {
     }
 }
 
+/* what a browser shows on hover */
 static void put_token_title(pk_line_writer *w, const pk_viz *v, size_t i) {
     const pk_viz_token *t = &v->token[i];
     pk_viz_put(w, "<title>");
@@ -164,7 +170,7 @@ static void put_token_title(pk_line_writer *w, const pk_viz *v, size_t i) {
     pk_viz_put(w, "</title>");
 }
 
-/* one band for each run of tokens that became certain together */
+/* one band for each group of neighbours that became certain together */
 static void put_bands(pk_line_writer *w, const layout *l, double y) {
     const pk_viz *v = l->v;
     for (size_t i = 0; i < v->n; i += (size_t)v->token[i].of) {
@@ -220,7 +226,7 @@ static void put_cell_title(pk_line_writer *w, const pk_viz *v, size_t pass, size
 }
 
 /* a dot, a ring or a cross in the corner: what became of the guess that was fed */
-static void put_mark(pk_line_writer *w, pk_viz_guess guess, double x, double y) {
+static void put_symbol(pk_line_writer *w, pk_viz_guess guess, double x, double y) {
     if (guess == PK_VIZ_GUESS_ACCEPTED)
         pk_writer_print(w, "<circle class=\"good\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>", x, y);
     if (guess == PK_VIZ_GUESS_LATE)
@@ -246,12 +252,12 @@ static void put_cell(pk_line_writer *w, const layout *l, size_t pass, size_t i) 
     put_text(w, middle(l, i), y + 15, choice[cell->state], piece, (width - 22) / 0.88);
     put_text(w, middle(l, i), y + 28.5, cell->state == PK_VIZ_ACCEPTED ? "strong" : "small muted",
              number, width);
-    put_mark(w, cell->guess, l->x[i + 1] - 7.5, y + 7.5);
+    put_symbol(w, cell->guess, l->x[i + 1] - 7.5, y + 7.5);
     pk_viz_put(w, "</g>\n");
     free(piece);
 }
 
-/* from the pass after the one that fixed it a token is one tall quiet field */
+/* below the pass that fixed it, a token is one tall field of a plain colour */
 static void put_certain(pk_line_writer *w, const layout *l, size_t i) {
     const pk_viz_token *t = &l->v->token[i];
     const double        y = l->top + ROW * (double)t->fixed;
@@ -274,6 +280,7 @@ static void put_rings(pk_line_writer *w, const layout *l) {
     }
 }
 
+/* rings come last: they are drawn over the cells */
 static void put_grid(pk_line_writer *w, const layout *l) {
     const pk_viz *v = l->v;
     for (size_t i = 0; i < v->n; i++) put_certain(w, l, i);
@@ -342,7 +349,7 @@ static void put_legend(pk_line_writer *w, double y) {
     }
     static const char *const guess[] = { "guess wrong", "guess right, too late", "guess accepted" };
     for (int i = 0; i < 3; i++) {
-        put_mark(w, (pk_viz_guess)(PK_VIZ_GUESS_WRONG + i), 15 + 165 * i, y + 31);
+        put_symbol(w, (pk_viz_guess)(PK_VIZ_GUESS_WRONG + i), 15 + 165 * i, y + 31);
         put_text(w, 28 + 165 * i, y + 35, "left", guess[i], 160);
     }
     pk_viz_put(w, "<rect x=\"504\" y=\"");

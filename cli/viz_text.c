@@ -17,11 +17,11 @@ static json_t *piece_json(const pk_viz *v, int32_t id) {
 
 /* the piece with a space for a word's beginning */
 static json_t *text_json(const pk_viz *v, int32_t id) {
-    static const char mark[] = "\xe2\x96\x81";
+    static const char symbol[] = "\xe2\x96\x81"; /* U+2581 */
     char             *clean = pk_viz_clean(v->name(v->names, id));
     size_t            n = 0;
     for (const char *at = clean; *at; n++) {
-        const bool begins = at[0] == mark[0] && at[1] == mark[1] && at[2] == mark[2];
+        const bool begins = at[0] == symbol[0] && at[1] == symbol[1] && at[2] == symbol[2];
         clean[n] = begins ? ' ' : *at;
         at += begins ? 3 : 1;
     }
@@ -47,6 +47,7 @@ static json_t *tokens_json(const pk_viz *v) {
     return list;
 }
 
+/* asks of a free prefix (position < 0) are left out */
 static json_t *asks_json(const pk_viz *v, size_t pass) {
     json_t *list = json_array();
     for (size_t i = v->first[pass - 1]; i < v->first[pass]; i++) {

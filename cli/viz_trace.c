@@ -1,8 +1,8 @@
 /* viz_trace.c - from the trace of a sentence to its grid and its dependency graph.
  *
- * Whether an answer counted is worked out from the final tokens: an ask stands on certain ground if
- * every token fed on the way to it is the final one. That holds for all strategies that feed
- * guesses; for beam search the rows that look like the translation's own are taken. */
+ * Whether an answer counted is found from the final tokens: an ask is accepted if every token fed
+ * before it is the final one. That holds for all strategies that feed guesses. For beam search the
+ * rows that begin like the translation are taken. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +37,7 @@ static void add_pass(pk_viz *v, const pk_trace_pass *pass) {
     v->first[v->n_passes] = v->n_ask;
 }
 
+/* Probes are left out: they find out a length, not tokens. */
 void pk_viz_trace(void *user, const pk_trace_pass *pass) {
     pk_viz *v = user;
     if (pass->sentence + 1 > v->sentences) v->sentences = pass->sentence + 1;
@@ -65,7 +66,7 @@ static size_t leave_out_prefix(pk_viz *v, const int32_t *token, size_t n) {
 }
 
 /* the token before the ask is the final one, and so are all before that */
-static bool stands(const pk_viz *v, size_t pass, const pk_viz_ask *a) {
+static bool follows_final(const pk_viz *v, size_t pass, const pk_viz_ask *a) {
     const size_t  first = v->first[pass - 1];
     const int32_t before = a->position - 1;
     if (before < 0) return true;
@@ -79,6 +80,7 @@ static int weight(const pk_viz *v, const pk_viz_ask *a) {
     return 2 * a->accepted + (a->best == v->token[a->position].id);
 }
 
+/* what became of the token that the ask was fed */
 static pk_viz_guess judge(const pk_viz *v, const pk_viz_ask *a) {
     const char *piece = v->name(v->names, a->fed);
     if (a->accepted) return PK_VIZ_GUESS_ACCEPTED;
@@ -115,10 +117,11 @@ static void record_answer(pk_viz *v, size_t pass, pk_viz_ask *a, const pk_viz_as
     if (a->accepted) token->fixed = (int32_t)pass;
 }
 
+/* one row of the grid; tokens fixed earlier are certain here */
 static void read_pass(pk_viz *v, size_t pass, const pk_viz_ask **shown) {
     memset(shown, 0, (v->n + 1) * sizeof *shown);
     for (size_t i = v->first[pass - 1]; i < v->first[pass]; i++) {
-        v->ask[i].accepted = stands(v, pass, &v->ask[i]);
+        v->ask[i].accepted = follows_final(v, pass, &v->ask[i]);
         record_answer(v, pass, &v->ask[i], shown);
         record_guess(v, pass, &v->ask[i]);
     }
@@ -144,7 +147,7 @@ static void find_right(pk_viz *v) {
     }
 }
 
-/* runs of neighbours fixed in one pass */
+/* groups of neighbours fixed in one pass */
 static void find_groups(pk_viz *v) {
     for (size_t i = 0, end; i < v->n; i = end) {
         for (end = i + 1; end < v->n && v->token[end].fixed == v->token[i].fixed;) end++;

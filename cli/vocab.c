@@ -9,6 +9,7 @@ static int reading(void *user, size_t lines_done, size_t lines_in_all) {
     return 0;
 }
 
+/* what share of the text has pieces of its own, and what becomes of the rest */
 static void say_coverage(const pk_cli *c, const pk_vocab_train_report *r) {
     const uint64_t rare = r->kinds - r->kinds_covered;
     double         share = r->characters ? 100.0 * (double)r->covered / (double)r->characters : 100;

@@ -15,7 +15,7 @@ enum { MOST_BEGUN = 256, MOST_AT_ONCE = 1 << 28 };
 static char        reason[512];
 static MPI_Request begun[MOST_BEGUN];
 static int         n_begun;
-static enum { AT_REST, AT_WORK, FAILED } state;
+static enum { IDLE, ACTIVE, FAILED } state;
 
 static int check(int code) {
     int n = 0;
@@ -26,9 +26,9 @@ static int check(int code) {
 }
 
 /* When the process exits: all is well, or the others wait for us in vain and are ended too; what
- * went wrong here was told by now. */
+ * went wrong here was reported by now. */
 static void leave(void) {
-    if (state == AT_REST)
+    if (state == IDLE)
         MPI_Finalize();
     else
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
@@ -50,7 +50,7 @@ static int begin(int32_t *rank, int32_t *n, int32_t *local) {
     MPI_Initialized(&ready);
     if (!ready && check(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level))) return 1;
     if (!ready) atexit(leave);
-    state = AT_WORK;
+    state = ACTIVE;
     if (check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)) ||
         check(MPI_Comm_rank(MPI_COMM_WORLD, &me)) || check(MPI_Comm_size(MPI_COMM_WORLD, &all)))
         return 1;
@@ -86,7 +86,7 @@ static int share(void *bytes, size_t count) {
     return check(MPI_Bcast(bytes, (int)count, MPI_BYTE, 0, MPI_COMM_WORLD));
 }
 
-static void end(int well) { state = well ? AT_REST : FAILED; }
+static void end(int well) { state = well ? IDLE : FAILED; }
 
 static const char *error(void) { return reason; }
 

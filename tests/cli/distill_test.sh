@@ -121,7 +121,7 @@ wanted=$(grep -c '⁇' "$dir/with")
 distill -m "$dir/unk" -i "$dir/short" -o "$dir/known" $fast
 check "unknowns: exit code" 0 $code
 check "unknowns: none is written" 0 "$(grep -c '⁇' "$dir/known")"
-grep -q "$wanted lines in which the model wanted" "$dir/err" && ok "unknowns: counted" || bad "unknowns: counted" "$(cat "$dir/err")"
+grep -q "$wanted lines in which the model chose" "$dir/err" && ok "unknowns: counted" || bad "unknowns: counted" "$(cat "$dir/err")"
 paste -d '\t' "$dir/with" "$dir/banned" | awk -F '\t' '{ print $1 ~ /⁇/ ? $2 : $1 }' | cmp -s - "$dir/known" &&
     ok "unknowns: only those lines are decoded again" || bad "unknowns: only those lines are decoded again" "differs"
 distill -m "$dir/unk" -i "$dir/short" -o "$dir/closest" --decode beam:size=4,max_length=24 -r "$dir/fourth"

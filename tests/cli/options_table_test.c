@@ -77,7 +77,7 @@ static void tables_are_in_order(void **state) {
     (void)state;
     for (const pk_cli_verb *verb = pk_cli_verbs; verb->name; verb++) {
         size_t n = 0;
-        assert_non_null(verb->run);
+        assert_non_null(verb->call);
         assert_int_not_equal(verb->summary[strlen(verb->summary) - 1], '.');
         for (const pk_cli_option *o = verb->options; o->name; o++, n++) {
             assert_true(strlen(o->help) > 5 && strlen(o->help) < 300);
