@@ -1,6 +1,6 @@
 /* lesson.c - tasks fill lessons through the functions here, sentence by sentence.
  *
- * A sentence begins when the one before it ends: its first row is the last entry of the runs. What
+ * A sentence begins when the one before it ends: its first row is the last entry of `segment`. What
  * a task says is checked, since kernels trust it: who is seen is there and could be asked for in a
  * pass (decode/pass.h), positions exist, and questions rise. */
 #include "task/lesson.h"
@@ -13,12 +13,12 @@
 #define LISTS(l)                                                                            \
     {                                                                                       \
         &(l)->source_token, &(l)->source_pos, &(l)->source_segment, &(l)->token, &(l)->pos, \
-            &(l)->first, &(l)->count, &(l)->run, &(l)->question_row, &(l)->target,          \
+            &(l)->first, &(l)->count, &(l)->segment, &(l)->question_row, &(l)->target,      \
             &(l)->question_segment, &(l)->tagged                                            \
     }
 
 static int32_t last(const pk_ids *list) {
-    assert(list->n > 0); /* begin() puts a 0 into every list of runs */
+    assert(list->n > 0); /* begin() puts a 0 into every list of segments */
     return list->id[list->n - 1];
 }
 
@@ -34,7 +34,7 @@ pk_status pk_lesson_source(pk_lesson *l, const int32_t *token, int32_t n) {
 
 pk_status pk_lesson_input(pk_lesson *l, int32_t token, int32_t position, int32_t first,
                           int32_t count, int32_t *at) {
-    const int32_t begin = last(&l->run), number = (int32_t)l->token.n - begin;
+    const int32_t begin = last(&l->segment), number = (int32_t)l->token.n - begin;
     if (first < 0 || first > number || count <= number - first)
         PK_FAIL(PK_ARGUMENT, "a decoder input must see itself");
     PK_TRY(pk_ids_add(&l->token, token));
@@ -52,7 +52,7 @@ static pk_status add_weight(pk_floats *list, float value) {
 }
 
 pk_status pk_lesson_ask(pk_lesson *l, int32_t at, int32_t target, float weight) {
-    const int32_t row = last(&l->run) + at;
+    const int32_t row = last(&l->segment) + at;
     if (at < 0 || row >= (int32_t)l->token.n)
         PK_FAIL(PK_ARGUMENT, "a question to decoder input %d, which is not there", at);
     if (l->question_row.n && row <= last(&l->question_row))
@@ -78,7 +78,7 @@ static pk_status begin(pk_lesson *l) {
     l->longest_source = l->longest_target = 0;
     PK_TRY(pk_ids_add(&l->source_segment, 0));
     PK_TRY(pk_ids_add(&l->question_segment, 0));
-    return pk_ids_add(&l->run, 0);
+    return pk_ids_add(&l->segment, 0);
 }
 
 /* the end of what input i sees */
@@ -104,7 +104,7 @@ static pk_status check_views(const pk_lesson *l, int32_t from, int32_t end) {
 
 /* Checks the sentence that was added, and closes it. */
 static pk_status end_sentence(pk_lesson *l, const pk_lesson_maker *m) {
-    const int32_t from = last(&l->run), end = (int32_t)l->token.n;
+    const int32_t from = last(&l->segment), end = (int32_t)l->token.n;
     const int32_t n_source = (int32_t)l->source_token.n - last(&l->source_segment);
     for (int32_t i = from; i < end; i++) {
         if (l->first.id[i] + l->count.id[i] > end)
@@ -127,7 +127,7 @@ static pk_status end_sentence(pk_lesson *l, const pk_lesson_maker *m) {
     assert(l->weight.n == l->target.n && l->question_row.n == l->target.n);
     PK_TRY(pk_ids_add(&l->source_segment, (int32_t)l->source_token.n));
     PK_TRY(pk_ids_add(&l->question_segment, (int32_t)l->question_row.n));
-    return pk_ids_add(&l->run, end);
+    return pk_ids_add(&l->segment, end);
 }
 
 /* a side of a pair with its tag before it, in memory of the lesson */

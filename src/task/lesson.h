@@ -14,10 +14,10 @@ typedef struct pk_floats {
 
 struct pk_lesson {
     pk_ids    source_token, source_pos, source_segment; /* rows of the encoder; (sentences + 1) */
-    pk_ids    token, pos, first, count, run; /* rows of the decoder; first: absolute row */
-    pk_ids    question_row, target;          /* questions; row: absolute */
-    pk_ids    question_segment;              /* (sentences + 1) */
-    pk_ids    tagged;                        /* scratch: a target with its tag */
+    pk_ids    token, pos, first, count, segment; /* rows of the decoder; first: absolute row */
+    pk_ids    question_row, target;              /* questions; row: absolute */
+    pk_ids    question_segment;                  /* (sentences + 1) */
+    pk_ids    tagged;                            /* scratch: a target with its tag */
     pk_floats weight;
     double    total;                          /* sum of weights */
     int32_t   longest_source, longest_target; /* rows of the longest sentence */
@@ -33,7 +33,7 @@ typedef struct pk_lesson_maker {
     double         share;                  /* of the training that is done */
 } pk_lesson_maker;
 
-/* the lesson of a batch; memory is reused. predicted: answers to the questions of the first look,
+/* the lesson of a batch; memory is reused. predicted: answers to the questions of the first pass,
  * which is what the lesson holds at the call; or NULL */
 pk_status pk_lesson_make(pk_lesson *l, const pk_lesson_maker *m, const pk_batch *batch,
                          const int32_t *predicted);
@@ -42,7 +42,7 @@ void      pk_lesson_free(pk_lesson *l);
 /* the same on the device */
 typedef struct pk_lesson_there {
     const int32_t *source_token, *source_pos, *token, *pos;
-    pk_attention   source_self, self, cross; /* with runs */
+    pk_attention   source_self, self, cross; /* with segments */
     const int32_t *question_row;             /* NULL where question i is row i */
     const int32_t *target;
     const float   *weight;

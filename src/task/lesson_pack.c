@@ -27,10 +27,11 @@ static const int32_t *pack_source(packer *p, const pk_ids *query_segment,
     int32_t       *to = (int32_t *)(void *)p->at;
     const int32_t *there = (const int32_t *)(void *)p->device;
     const size_t   n = (size_t)query_segment->id[query_segment->n - 1];
-    for (size_t run = 0; run + 1 < query_segment->n; run++) {
-        const int32_t first = source_segment->id[run];
-        const int32_t value = length ? source_segment->id[run + 1] - first : first;
-        for (int32_t i = query_segment->id[run]; i < query_segment->id[run + 1]; i++) to[i] = value;
+    for (size_t segment = 0; segment + 1 < query_segment->n; segment++) {
+        const int32_t first = source_segment->id[segment];
+        const int32_t value = length ? source_segment->id[segment + 1] - first : first;
+        for (int32_t i = query_segment->id[segment]; i < query_segment->id[segment + 1]; i++)
+            to[i] = value;
     }
     p->at += pk_arena_aligned(n * sizeof *to);
     p->device += pk_arena_aligned(n * sizeof *to);
@@ -40,14 +41,14 @@ static const int32_t *pack_source(packer *p, const pk_ids *query_segment,
 static size_t aligned(size_t n) { return pk_arena_aligned(n * sizeof(int32_t)); }
 
 /* source: token, pos, first, count; target: token, pos, and first and count twice; questions: row,
- * target, weight; two runs */
+ * target, weight; two lists of segments */
 static size_t bytes_of(size_t source, size_t target, size_t questions, size_t sentences) {
     return 4 * aligned(source) + 6 * aligned(target) + 3 * aligned(questions) +
            2 * aligned(sentences + 1);
 }
 
 size_t pk_lesson_bytes(const pk_lesson *l) {
-    return bytes_of(l->source_token.n, l->token.n, l->target.n, l->run.n - 1);
+    return bytes_of(l->source_token.n, l->token.n, l->target.n, l->segment.n - 1);
 }
 
 size_t pk_lesson_bytes_most(int32_t source_rows, int32_t target_rows, int32_t sentences) {
@@ -64,8 +65,8 @@ void pk_lesson_pack(const pk_lesson *l, int32_t encoder_heads, int32_t decoder_h
                               .n_target = (int32_t)l->token.n,
                               .n_questions = (int32_t)l->target.n };
     const int32_t *source_segment = pack(&p, l->source_segment.id, l->source_segment.n);
-    const int32_t *run = pack(&p, l->run.id, l->run.n);
-    const int32_t  n_segments = (int32_t)l->run.n - 1;
+    const int32_t *segment = pack(&p, l->segment.id, l->segment.n);
+    const int32_t  n_segments = (int32_t)l->segment.n - 1;
     out->source_token = pack(&p, l->source_token.id, l->source_token.n);
     out->source_pos = pack(&p, l->source_pos.id, l->source_pos.n);
     out->source_self = (pk_attention){ .heads = encoder_heads,
@@ -80,17 +81,17 @@ void pk_lesson_pack(const pk_lesson *l, int32_t encoder_heads, int32_t decoder_h
     out->self = (pk_attention){ .heads = decoder_heads,
                                 .n_segments = n_segments,
                                 .longest_segment = l->longest_target,
-                                .query_segment = run,
-                                .key_segment = run };
+                                .query_segment = segment,
+                                .key_segment = segment };
     out->self.first = pack(&p, l->first.id, l->first.n);
     out->self.count = pack(&p, l->count.id, l->count.n);
     out->cross = (pk_attention){ .heads = decoder_heads,
                                  .n_segments = n_segments,
                                  .longest_segment = larger(l->longest_source, l->longest_target),
-                                 .query_segment = run,
+                                 .query_segment = segment,
                                  .key_segment = source_segment };
-    out->cross.first = pack_source(&p, &l->run, &l->source_segment, false);
-    out->cross.count = pack_source(&p, &l->run, &l->source_segment, true);
+    out->cross.first = pack_source(&p, &l->segment, &l->source_segment, false);
+    out->cross.count = pack_source(&p, &l->segment, &l->source_segment, true);
     out->question_row = pack(&p, l->question_row.id, l->question_row.n);
     out->target = pack(&p, l->target.id, l->target.n);
     out->weight = (const float *)(const void *)pack(&p, l->weight.value, l->weight.n);

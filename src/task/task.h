@@ -3,8 +3,8 @@
  * A task is one small file and a line in tasks.c. For each sentence pair it says which tokens go
  * into the decoder at which positions, who sees whom, and which outputs are asked for with what
  * weight, by calling the three functions below. It knows nothing of tensors, devices, or batches.
- * Randomness comes from `random` alone, which is seeded by (seed, update, part, sentence): a run
- * can be repeated and resumed exactly. */
+ * Randomness comes from `random` alone, which is seeded by (seed, update, part, sentence): a
+ * training can be repeated and resumed exactly. */
 #ifndef PK_TASK_TASK_H
 #define PK_TASK_TASK_H
 #include <stdbool.h>
@@ -17,9 +17,9 @@ typedef struct pk_lesson pk_lesson; /* what a batch becomes; lesson.h */
 typedef struct pk_pair { /* one sentence pair; ids without end symbols */
     const int32_t *source, *target;
     int32_t        n_source, n_target;
-    int32_t        n_given; /* first target tokens that decoding is told (a language): not asked */
+    int32_t        n_given;   /* first target tokens that are given (a language): not asked */
     int32_t eos, start, mask; /* start: the decoder's first input; mask: -1 if there is none */
-    const int32_t *predicted; /* second look of a glancing task: what the model said to the
+    const int32_t *predicted; /* second pass of a two_pass task: the model's answers to the
                                  questions of the first, in order; else NULL */
     uint64_t       random;    /* of this sentence at this update; see pk_pair_random */
     double         share;     /* of the training that is done, 0 to 1: for what changes meanwhile */
@@ -30,7 +30,7 @@ typedef struct pk_task {
     const char      *name, *help;
     const pk_option *table; /* of its options; NULL: none */
     size_t           options_size;
-    bool             two_pass; /* a first look, without learning, decides the second */
+    bool             two_pass; /* a first pass, without learning, decides the second */
     bool             masks;    /* needs a mask token in the vocabulary */
     bool backwards; /* writes targets from right to left: said in the model's configuration */
     /* adds one sentence to the lesson */

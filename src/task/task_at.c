@@ -1,4 +1,4 @@
-/* task_at.c - one token after the other, from left to right, and its twin from right to left.
+/* task_at.c - one token after the other, from left to right; and the same from right to left.
  *
  * Decoder inputs are the start symbol and the target's tokens at positions 0 .. n; each sees those
  * before it and is asked for the one after it, the last one for the end symbol. */

@@ -165,7 +165,7 @@ void pk_train_pass_close(pk_train_pass *t) {
 
 static pk_status check_size(const pk_train_pass *t, const pk_lesson *l) {
     if (l->source_token.n > (size_t)t->most.source_rows ||
-        l->token.n > (size_t)t->most.target_rows || l->run.n - 1 > (size_t)t->most.sentences)
+        l->token.n > (size_t)t->most.target_rows || l->segment.n - 1 > (size_t)t->most.sentences)
         PK_FAIL(PK_ARGUMENT,
                 "a lesson of %zu and %zu rows, but memory was planned for %d and %d: the task must "
                 "say how many it makes of a sentence",

@@ -45,7 +45,7 @@ static void left_to_right(void **state) {
         ASSERT_IDS(l.pos, 0, 1, 2, 0, 1);
         ASSERT_IDS(l.first, 0, 0, 0, 3, 3);
         ASSERT_IDS(l.count, 1, 2, 3, 1, 2);
-        ASSERT_IDS(l.run, 0, 3, 5);
+        ASSERT_IDS(l.segment, 0, 3, 5);
         ASSERT_IDS(l.question_row, 0, 1, 2, 3, 4);
         ASSERT_IDS(l.target, 21, 22, EOS, 23, EOS);
         assert_int_equal(l.weight.n, 5);

@@ -107,7 +107,7 @@ static void ask_session(world *w, const pk_lesson *l, float *out) {
     ASSERT_OK(pk_session_decode(w->s, request, SENTENCES));
     for (int32_t i = 0, q = 0; i < SENTENCES; i++)
         for (; q < l->question_segment.id[i + 1]; q++)
-            out[q] = answer[i][l->question_row.id[q] - l->run.id[i] + 1].target_logp[0];
+            out[q] = answer[i][l->question_row.id[q] - l->segment.id[i] + 1].target_logp[0];
     for (int32_t i = 0; i < SENTENCES; i++) pk_session_forget(w->s, request[i].sentence);
 }
 
