@@ -16,7 +16,7 @@
 typedef struct kind {
     const char *name;
     pk_status (*open)(pk_decompressor *d);
-    pk_status (*run)(pk_decompressor *d, pk_flow *f, bool last);
+    pk_status (*feed)(pk_decompressor *d, pk_flow *f, bool last);
     void (*close)(pk_decompressor *d);
 } kind;
 
@@ -35,6 +35,7 @@ static pk_status damaged(const pk_decompressor *d, const char *why) {
     PK_FAIL(PK_FORMAT, "damaged %s data%s%s", d->kind->name, why ? ": " : "", why ? why : "");
 }
 
+/* zlib's and liblzma's allocator, over base/memory.h */
 static void *take(void *opaque, size_t n, size_t each) {
     void *block;
     (void)opaque;
@@ -53,7 +54,8 @@ static pk_status plain_open(pk_decompressor *d) {
     return PK_OK;
 }
 
-static pk_status plain_run(pk_decompressor *d, pk_flow *f, bool last) {
+/* copies what fits */
+static pk_status plain_feed(pk_decompressor *d, pk_flow *f, bool last) {
     (void)d, (void)last;
     const size_t n = f->n_in < f->room ? f->n_in : f->room;
     if (n) memcpy(f->out, f->in, n);
@@ -73,7 +75,7 @@ static pk_status gzip_open(pk_decompressor *d) {
 }
 
 /* Pieces are far below 4 GiB, so zlib's 32-bit counts do. */
-static pk_status gzip_run(pk_decompressor *d, pk_flow *f, bool last) {
+static pk_status gzip_feed(pk_decompressor *d, pk_flow *f, bool last) {
     (void)last;
     z_stream *z = &d->gzip;
     while (f->room && (f->n_in || !d->whole)) {
@@ -103,7 +105,8 @@ static pk_status xz_open(pk_decompressor *d) {
     PK_FAIL(PK_NO_MEMORY, "out of memory for reading xz");
 }
 
-static pk_status xz_run(pk_decompressor *d, pk_flow *f, bool last) {
+/* LZMA_FINISH says that no more input comes: only then can it find the end of the last stream. */
+static pk_status xz_feed(pk_decompressor *d, pk_flow *f, bool last) {
     lzma_stream *x = &d->xz;
     if (d->whole) return PK_OK; /* the end has been seen: only `last` brings it about */
     x->next_in = f->in, x->avail_in = f->n_in;
@@ -133,7 +136,8 @@ static pk_status zstd_open(pk_decompressor *d) {
     PK_FAIL(PK_NO_MEMORY, "out of memory for reading zstd");
 }
 
-static pk_status zstd_run(pk_decompressor *d, pk_flow *f, bool last) {
+/* Goes on as long as input is read or output is written: at the end of a piece neither is. */
+static pk_status zstd_feed(pk_decompressor *d, pk_flow *f, bool last) {
     (void)last;
     ZSTD_inBuffer  in = { f->in, f->n_in, 0 };
     ZSTD_outBuffer out = { f->out, f->room, 0 };
@@ -152,13 +156,14 @@ static pk_status zstd_run(pk_decompressor *d, pk_flow *f, bool last) {
 static void zstd_close(pk_decompressor *d) { ZSTD_freeDStream(d->zstd); }
 
 static const kind kinds[] = {
-    { "plain", plain_open, plain_run, plain_close },
-    { "gzip", gzip_open, gzip_run, gzip_close },
-    { "xz", xz_open, xz_run, xz_close },
-    { "zstd", zstd_open, zstd_run, zstd_close },
+    { "plain", plain_open, plain_feed, plain_close },
+    { "gzip", gzip_open, gzip_feed, gzip_close },
+    { "xz", xz_open, xz_feed, xz_close },
+    { "zstd", zstd_open, zstd_feed, zstd_close },
 };
 
-/* A zstd file may also begin with a frame to be skipped: 50..5F 2A 4D 18. */
+/* By the first bytes. gzip: 1F 8B 08; xz: FD "7zXZ" 00; zstd: 28 B5 2F FD, or a frame to be
+ * skipped, 50..5F 2A 4D 18. */
 static const kind *kind_of(const unsigned char *head, size_t n) {
     if (n >= 3 && memcmp(head, "\x1F\x8B\x08", 3) == 0) return &kinds[1];
     if (n >= 6 && memcmp(head,
@@ -191,7 +196,7 @@ void pk_decompressor_close(pk_decompressor *d) {
 }
 
 pk_status pk_decompressor_feed(pk_decompressor *d, pk_flow *f, bool last) {
-    return d->kind->run(d, f, last);
+    return d->kind->feed(d, f, last);
 }
 
 bool pk_decompressor_whole(const pk_decompressor *d) { return d->whole; }

@@ -1,7 +1,7 @@
 /* decompress.h - compressed bytes in, plain bytes out, a piece at a time.
  *
- * What a file is, its first bytes say, not its name: gzip, xz, zstd (also several of one kind end
- * to end), or anything else, which passes unchanged. */
+ * The first bytes of a file decide, not its name: gzip, xz, zstd (also several of one kind, one
+ * behind the other), or anything else, which passes unchanged. */
 #ifndef PK_BASE_DECOMPRESS_H
 #define PK_BASE_DECOMPRESS_H
 #include <stdbool.h>
@@ -13,7 +13,7 @@ typedef struct pk_decompressor pk_decompressor;
 pk_status pk_decompressor_open(const unsigned char *head, size_t n, pk_decompressor **out);
 void      pk_decompressor_close(pk_decompressor *d); /* accepts NULL */
 
-/* Bytes on their way; running moves both ends forward. */
+/* Bytes on their way; feeding moves both ends forward. */
 typedef struct pk_flow {
     const unsigned char *in;
     size_t               n_in;

@@ -1,8 +1,8 @@
 /* file_id.h - which file it is, by whatever name: device and inode.
  *
- * Whoever writes a file keeps a list of those it reads and refuses an output that is one of them:
- * hard links and symbolic links have other names and are the same file. A terminal or a socket may
- * be both. */
+ * Code that writes a file keeps a list of the files it reads, and refuses an output that is one of
+ * them. Names are not enough: hard and symbolic links are other names of the same file. A terminal
+ * or a socket may be both. */
 #ifndef PK_BASE_FILE_ID_H
 #define PK_BASE_FILE_ID_H
 #include <stdbool.h>
@@ -18,9 +18,9 @@ typedef struct pk_file_ids {
     size_t      n, room;
 } pk_file_ids;
 
-/* false where there is none that one could lose */
+/* false where there is no such file, or it is a terminal or socket, which holds nothing to lose */
 bool pk_file_id_of(const char *path, pk_file_id *out);
-/* what is not there is no input; for whoever opens it to report */
+/* a file that does not exist is left out; opening it will report that */
 pk_status pk_file_ids_add(pk_file_ids *list, const char *path);
 bool      pk_file_ids_have(const pk_file_ids *list, pk_file_id id);
 void      pk_file_ids_free(pk_file_ids *list);

@@ -8,8 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Asked before it is opened, since opening a pipe waits for its writer and opening a device may do
- * anything; asked again behind, as it may have become another meanwhile. */
+/* The kind of file is checked before it is opened, since opening a pipe waits for its writer and
+ * opening a device may do anything. It is checked again afterwards: the path may have changed in
+ * between. */
 static pk_status open_regular(const char *path, int *fd, struct stat *about) {
     *fd = -1;
     if (stat(path, about) != 0) PK_FAIL(PK_IO, "%s: %s", path, strerror(errno));
@@ -54,7 +55,8 @@ void pk_file_map_close(pk_file_map *map) {
     *map = (pk_file_map){ 0 };
 }
 
-/* A program that closes all descriptors, as daemons do, closed ours too: then nothing is known. */
+/* A program that closes all descriptors, as daemons do, has closed ours too. Nothing is known then:
+ * the answer is yes. */
 bool pk_file_map_is_as_opened(const pk_file_map *map) {
     struct stat now;
     if (!map->data || fstat(map->fd, &now) != 0 || (uint64_t)now.st_dev != map->device ||

@@ -1,8 +1,8 @@
 /* file_map.h - whole files, mapped for reading.
  *
  * What is mapped changes when the file is written in place, and a page that is cut off can no
- * longer be read at all (SIGBUS). Whoever keeps a mapping asks now and then whether the file is
- * still the one that was opened; one that was replaced by rename is, as the mapping is of the old. */
+ * longer be read at all (SIGBUS). Code that keeps a mapping checks now and then whether the file
+ * was changed. Replacing a file by rename is no change: the mapping is still of the old file. */
 #ifndef PK_BASE_FILE_MAP_H
 #define PK_BASE_FILE_MAP_H
 #include <stdbool.h>

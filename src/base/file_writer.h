@@ -1,8 +1,8 @@
-/* file_writer.h - whole files, written so that what was there before is lost only to what is whole.
+/* file_writer.h - writes whole files: the old file stays until the new one is complete on disk.
  *
  * A regular file, or one that is not there yet, is written beside, with the mode of the old one,
  * and renamed over it when it is on disk; symbolic links are followed, so they stay. Into a pipe, a
- * device or a socket it is written in place. Who made it has to see to it that it is no input. */
+ * device or a socket it is written in place. The caller must make sure that it is no input. */
 #ifndef PK_BASE_FILE_WRITER_H
 #define PK_BASE_FILE_WRITER_H
 #include "base/status.h"

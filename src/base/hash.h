@@ -1,7 +1,7 @@
 /* hash.h - numbers that look random and depend on every bit that went in.
  *
  * Their values are written into files (caches, checkpoints) and decide what is drawn in training:
- * they may never change. None of them withstands somebody who looks for collisions. */
+ * they may never change. They are no protection against collisions made on purpose. */
 #ifndef PK_BASE_HASH_H
 #define PK_BASE_HASH_H
 #include <stddef.h>

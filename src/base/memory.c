@@ -18,6 +18,7 @@ typedef struct header {
 
 static atomic_llong alive, count, fail_countdown;
 
+/* fault injection: true for the allocation that pk_memory_fail_after() chose */
 static int must_fail(void) {
     atomic_fetch_add(&count, 1);
     if (atomic_load(&fail_countdown) == 0) return 0;
@@ -26,6 +27,7 @@ static int must_fail(void) {
 
 static header *header_of(void *block) { return (header *)block - 1; }
 
+/* calloc's block has room for the header and for moving the start to a multiple of ALIGN. */
 pk_status pk_memory_take(size_t n, size_t each, void **out) {
     size_t bytes;
     char  *origin = NULL;
@@ -57,7 +59,7 @@ pk_status pk_memory_reserve(size_t n, size_t each, void **block, size_t *room) {
     if (n <= *room) return PK_OK;
     size_t larger = *room ? *room : FIRST_ROOM / 2;
     while (larger < n && larger <= SIZE_MAX / 2) larger *= 2;
-    if (larger < n) larger = n; /* too many in any case: taking them says so */
+    if (larger < n) larger = n; /* so many do not exist: pk_memory_take() fails */
     PK_TRY(pk_memory_grow(larger, each, block));
     *room = larger;
     return PK_OK;

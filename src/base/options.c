@@ -14,6 +14,7 @@ static bool same(piece p, const char *name) {
     return strlen(name) == p.size && memcmp(p.text, name, p.size) == 0;
 }
 
+/* how much of a text a message shows, for "%.*s" */
 static int shown(piece p) { return (int)(p.size < 64 ? p.size : 64); }
 
 pk_status pk_options_defaults(const pk_option *table, void *fields) {
@@ -39,6 +40,7 @@ const pk_option *pk_options_find(const pk_option *table, const char *name) {
 
 /* ---- "name=value,..." ---- */
 
+/* the message says what the option takes */
 static pk_status refuse_value(const pk_option *o, piece value, const char *owner) {
     pk_buffer range = { 0 };
     pk_option_print_range(o, &range);
@@ -50,6 +52,7 @@ static pk_status refuse_value(const pk_option *o, piece value, const char *owner
     return status;
 }
 
+/* the message lists the names there are */
 static pk_status refuse_name(const pk_option *table, piece name, const char *owner) {
     pk_buffer known = { 0 };
     for (const pk_option *o = table; o->name; o++)
@@ -60,6 +63,7 @@ static pk_status refuse_name(const pk_option *table, piece name, const char *own
     return status;
 }
 
+/* one "name=value"; given: bits of the options seen so far */
 static pk_status parse_one(const pk_option *table, piece item, const char *owner, uint64_t *given,
                            void *fields) {
     const char *equals = memchr(item.text, '=', item.size);

@@ -23,6 +23,7 @@ bool pk_path_has(const char *folder, const char *name) {
     return n > 0 && n < (int)sizeof path && stat(path, &info) == 0;
 }
 
+/* like mkdir -p: each part of the path in turn; folders that exist are fine */
 pk_status pk_path_make_folder(const char *path) {
     struct stat info;
     char       *copy;

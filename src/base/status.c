@@ -10,6 +10,7 @@
 enum { LINE = 512 };
 static _Thread_local char last_error[LINE];
 
+/* The text is formatted into a fixed array: failing must not need memory. */
 pk_status pk_fail_with(pk_status code, const char *format, ...) {
     va_list args;
     assert(code != PK_OK); /* callers take the result for a failure */

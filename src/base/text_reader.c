@@ -119,10 +119,10 @@ static pk_status fill(pk_text_reader *r) {
 /* text[begin .. stop) is a line, `next` where the following one begins */
 static void give_line(pk_text_reader *r, size_t stop, size_t next, const char **line,
                       size_t *size) {
-    static const char mark[3] = "\xEF\xBB\xBF";
-    if (r->line == 0 && stop - r->begin >= sizeof mark &&
-        memcmp(r->text + r->begin, mark, sizeof mark) == 0)
-        r->begin += sizeof mark;
+    static const char bom[3] = "\xEF\xBB\xBF"; /* byte order mark, U+FEFF */
+    if (r->line == 0 && stop - r->begin >= sizeof bom &&
+        memcmp(r->text + r->begin, bom, sizeof bom) == 0)
+        r->begin += sizeof bom;
     if (stop > r->begin && r->text[stop - 1] == '\r') stop--;
     *line = r->text + r->begin;
     *size = stop - r->begin;

@@ -1,4 +1,4 @@
-/* text_reader.h - the lines of a text file, plain or compressed (gzip, xz, zstd: told by content).
+/* text_reader.h - the lines of a text file, plain or compressed (gzip, xz, zstd, by content).
  *
  * Memory does not grow with the file, only with its longest line. "\r\n" ends a line like "\n", a
  * last line without an end counts, and a byte order mark in front is left out. */
