@@ -31,6 +31,7 @@ static pk_status check_field(const averaging *a, size_t i, const char *field, bo
             a->name[i], field);
 }
 
+/* every field of the configuration, by its name */
 static pk_status check_config(const averaging *a, size_t i) {
     const pk_config *x = &a->model[0].network.config, *y = &a->model[i].network.config;
 #define CHECK(kind, field, normal) PK_TRY(check_field(a, i, #field, x->field == y->field));
@@ -59,6 +60,7 @@ static pk_status check_vocab(const averaging *a, size_t i) {
 
 /* ---- Weights ---- */
 
+/* first walk: how many weights there are, and the longest row */
 static pk_status count_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     averaging *a = user;
     (void)w;

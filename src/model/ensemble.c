@@ -16,6 +16,7 @@ pk_ensemble pk_ensemble_alone(const pk_network *net) {
 
 static int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
 
+/* Limits of the ensemble are the smallest of all members. */
 static pk_status add_member(pk_ensemble *e, const pk_network *net) {
     pk_config       *all = &e->config;
     const pk_config *c = &net->config;
@@ -46,6 +47,7 @@ static pk_dtype common_type(const pk_ensemble *e) {
     return type;
 }
 
+/* the output rows of a token in all networks, side by side */
 static void read_row(const pk_ensemble *e, int32_t token, float *row) {
     int32_t at = 0;
     for (int32_t i = 0; i < e->n; i++) {
@@ -54,6 +56,7 @@ static void read_row(const pk_ensemble *e, int32_t token, float *row) {
     }
 }
 
+/* (V, D1 + D2 + ...), repacked */
 static pk_status concatenate_outputs(pk_ensemble *e) {
     const int32_t  vocab = e->config.target_vocab;
     const pk_dtype type = common_type(e);
@@ -70,6 +73,7 @@ static pk_status concatenate_outputs(pk_ensemble *e) {
     return PK_OK;
 }
 
+/* logits are summed, so biases are too */
 static pk_status add_biases(pk_ensemble *e) {
     const int32_t vocab = e->config.target_vocab;
     PK_TRY(PK_TAKE(&e->bias, (size_t)vocab));

@@ -12,6 +12,7 @@ typedef struct stack { /* what all layers of one side share */
     const pk_config *c;
 } stack;
 
+/* x, or norm(x) in pre-norm models */
 static pk_tensor block_input(const stack *s, pk_tensor x, const pk_norm *n) {
     if (!s->c->pre_norm) return x;
     return pk_norm_rows(s->r, x, &n->gain, &n->bias, s->c->epsilon);
@@ -28,6 +29,7 @@ static pk_tensor block_output(const stack *s, pk_tensor x, pk_tensor y, const pk
     return x;
 }
 
+/* act(x W_up + b) W_down + b */
 static pk_tensor feed_forward(const stack *s, pk_tensor x, const pk_dense *up, const pk_dense *down,
                               const pk_norm *n) {
     const size_t mark = pk_run_mark(s->r);
@@ -37,6 +39,7 @@ static pk_tensor feed_forward(const stack *s, pk_tensor x, const pk_dense *up, c
     return block_output(s, x, h, down, n, mark);
 }
 
+/* table[token] * scale + positions[pos]; normalised where the model has embed_norm */
 static pk_tensor embed(const stack *s, const pk_weight *table, const pk_weight *positions,
                        const pk_norm *n, const int32_t *token, const int32_t *pos, int32_t count) {
     pk_tensor x = pk_embed(s->r, table, token, s->c->embed_scale, positions, pos, count);
@@ -92,6 +95,7 @@ void pk_remember_source(pk_run *r, const pk_network *net, pk_tensor states, cons
 
 /* ---- decoder ---- */
 
+/* With a memory, keys and values go to this token's slots, and attention reads the whole pool. */
 static pk_tensor decoder_self(const stack *s, const pk_decoder_layer *l, pk_tensor x,
                               const pk_target *t, int32_t layer) {
     const int32_t d = s->c->dim;
@@ -105,6 +109,7 @@ static pk_tensor decoder_self(const stack *s, const pk_decoder_layer *l, pk_tens
     return block_output(s, x, y, &l->out, &l->self_norm, mark);
 }
 
+/* keys and values of the source: from the memory, or computed here while training */
 static pk_tensor decoder_cross(const stack *s, const pk_decoder_layer *l, pk_tensor x,
                                const pk_target *t, const pk_attention *see, int32_t layer) {
     const size_t mark = pk_run_mark(s->r);

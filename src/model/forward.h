@@ -15,16 +15,16 @@ typedef struct pk_target { /* n tokens to push through the decoder */
     int32_t             n;
     const int32_t      *token, *pos;
     const int32_t      *slot;           /* where each is remembered */
-    const pk_attention *self, *cross;   /* who sees whom */
-    const pk_attention *cross_weighted; /* the same with weights, for the layer that tells */
+    const pk_attention *self, *cross;   /* which rows each token sees */
+    const pk_attention *cross_weighted; /* the same with weights, for the layer of the alignment */
     const pk_memory    *memory;         /* NULL while training; then: */
-    pk_tensor           source;         /* (source rows, D) what the encoder said */
+    pk_tensor           source;         /* (source rows, D) output of the encoder */
 } pk_target;
 
 /* (n, D) states of n source tokens */
 pk_tensor pk_encode(pk_run *r, const pk_network *net, const int32_t *token, const int32_t *pos,
                     int32_t n, const pk_attention *self);
-/* projects source states to every decoder layer's keys and values, and places them in row[i] */
+/* projects source states to every decoder layer's keys and values, and stores them in row[i] */
 void pk_remember_source(pk_run *r, const pk_network *net, pk_tensor states, const pk_memory *memory,
                         const int32_t *row);
 /* (n, D) states of n target tokens, ready for the output layer */

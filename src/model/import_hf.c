@@ -32,7 +32,7 @@ pk_status pk_hf_file(const pk_hf_folder *f, const char *name, char path[PK_HF_PA
 
 bool pk_hf_has(const pk_hf_folder *f, const char *name) { return pk_path_has(f->path, name); }
 
-/* Looking for a tensor is needing it: what nobody looked for is unexpected in the end. */
+/* A tensor that was looked for counts as used; check_rest() refuses those that never were. */
 const pk_stored_tensor *pk_hf_find(pk_hf_folder *f, const char *name) {
     for (size_t i = 0; i < f->n_shards; i++) {
         const pk_stored_tensor *t = pk_stored_find(&f->shard[i], name);
@@ -69,7 +69,7 @@ pk_status pk_hf_find_tables(pk_hf_folder *f, pk_config *c) {
         if (!f->table[i])
             PK_FAIL(PK_FORMAT, "%s: tensor \"%s\" is missing", f->path, table_names[i]);
     }
-    pk_hf_find(f, SHARED); /* not needed any more, but no stranger */
+    pk_hf_find(f, SHARED); /* may be stored beside the others: counts as used */
     c->share_embeddings = c->source_vocab == c->target_vocab &&
                           same_table(f->table[PK_HF_SOURCE], f->table[PK_HF_TARGET]);
     c->tie_output = same_table(f->table[PK_HF_TARGET], f->table[PK_HF_OUTPUT]);

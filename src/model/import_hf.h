@@ -31,7 +31,7 @@ pk_status pk_hf_path(const pk_hf_folder *f, const char *name, char path[PK_HF_PA
 /* the same of a file that is about to be read */
 pk_status pk_hf_file(const pk_hf_folder *f, const char *name, char path[PK_HF_PATH]);
 bool      pk_hf_has(const pk_hf_folder *f, const char *name);
-/* NULL when the checkpoint has no such tensor; else marks it as used */
+/* NULL when the checkpoint has no such tensor; else flags it as used */
 const pk_stored_tensor *pk_hf_find(pk_hf_folder *f, const char *name);
 
 /* Values of a JSON object. A key that is absent or null has its default; one of another kind, or

@@ -27,7 +27,7 @@ static pk_status read_spm(const pk_hf_folder *f, const char *name, pk_model_data
 
 /* ---- vocab.json ---- */
 
-/* token -> id turned round: name[id]; ids must be 0 .. n-1, each once */
+/* token -> id inverted: name[id]; ids must be 0 .. n-1, each once */
 static pk_status invert(const json_t *object, const char **name, size_t n) {
     const char *token;
     json_t     *id;
@@ -155,6 +155,8 @@ static pk_status add_pieces(pk_blob spm, pk_buffer *list, int64_t *n_pieces) {
     return PK_OK;
 }
 
+/* The order of fairseq. pieces: n, of which 3 specials are replaced by 4; then languages and
+ * mask. */
 static pk_status add_mbart_tokens(pk_blob spm, int32_t vocab, pk_buffer *list) {
     static const char specials[] = "<s>\0<pad>\0</s>\0<unk>";
     int64_t           n;

@@ -23,7 +23,9 @@ typedef struct shape {
     int64_t        dim[4];
 } shape;
 
-/* how a weight lies in the file */
+/* How a weight lies in the file. Matrices lie in panels of PK_PANEL rows: F16 and F32 column by
+ * column of a panel, I8 in groups of PK_QUAD columns. Vectors and tables of positions are plain
+ * F32. */
 static shape stored_shape(const pk_weight_spec *spec, pk_dtype type) {
     const int32_t cols = spec->cols;
     if (!spec->matrix) return (shape){ PK_STORED_F32, 2, { spec->rows, cols } };
@@ -51,7 +53,7 @@ typedef struct blob_name {
 
 typedef struct binding {
     pk_model_data *m;
-    size_t         n_bound; /* tensors that have found their place */
+    size_t         n_bound; /* tensors of the file that are in use */
 } binding;
 
 /* type, shape and alignment must be what the configuration implies; kernels trust them */
@@ -69,7 +71,7 @@ static pk_status find_tensor(binding *b, const char *name, shape want, const voi
     return PK_OK;
 }
 
-/* points a weight at its place in the mapping */
+/* points a weight at its data in the mapping */
 static pk_status bind_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     binding       *b = user;
     const pk_dtype type = spec->matrix ? b->m->type : PK_F32;
@@ -100,7 +102,7 @@ static pk_status bind_blobs(binding *b) {
     return PK_OK;
 }
 
-/* a tensor too many means that this is not the model that the configuration speaks of */
+/* a tensor too many means that the file and its configuration do not belong together */
 static pk_status check_rest(const binding *b) {
     if (b->n_bound != b->m->stored.n)
         PK_FAIL(PK_FORMAT, "%zu tensors do not belong to this model", b->m->stored.n - b->n_bound);
