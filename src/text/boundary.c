@@ -1,4 +1,4 @@
-/* boundary.c - strikes out ICU's boundaries that are none.
+/* boundary.c - rejects those of ICU's boundaries that do not end a sentence.
  *
  * ICU (Unicode's standard annex 29) knows letters, dots and closing marks, but no words. Here are
  * the words: abbreviations, initials, acronyms, ordinals and list numbers; and two habits of
@@ -50,6 +50,7 @@ size_t pk_skip_space_back(const char *text, size_t begin, size_t at) {
     return at;
 }
 
+/* quotation marks and brackets, opening ones too: Unicode's property has one class for all */
 static bool is_close(int32_t c) {
     return u_getIntPropertyValue(c, UCHAR_SENTENCE_BREAK) == U_SB_CLOSE;
 }
@@ -127,12 +128,12 @@ static word word_after(const char *text, size_t at, size_t limit) {
 static bool is_acronym(const word *w) {
     const int32_t n_dots = w->n - w->n_letters;
     if (n_dots < 1 || w->n_letters != n_dots + 1) return false;
-    int32_t run = 0;
+    int32_t letters = 0; /* since the last dot */
     for (size_t at = 0; at < w->size;) {
         int32_t c;
         at += pk_utf8_next(w->text + at, w->size - at, &c);
-        run = c == '.' ? 0 : run + 1;
-        if (run > 1) return false;
+        letters = c == '.' ? 0 : letters + 1;
+        if (letters > 1) return false;
     }
     return true;
 }
@@ -178,6 +179,8 @@ static void take_closing(pk_boundary *b, const pk_language_rules *language) {
     b->next = next;
 }
 
+/* In order: closing marks, the mark that ends the sentence, what follows it, the word before a
+ * dot. */
 bool pk_boundary_check(pk_boundary *b, const pk_language_rules *language) {
     b->end = pk_skip_space_back(b->text, b->begin, b->next);
     b->next = pk_skip_space(b->text, b->next, b->limit);

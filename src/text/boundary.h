@@ -1,11 +1,11 @@
-/* boundary.h - is this really the end of a sentence? */
+/* boundary.h - decides whether a boundary that ICU found is really the end of a sentence. */
 #ifndef PK_TEXT_BOUNDARY_H
 #define PK_TEXT_BOUNDARY_H
 #include <stdint.h>
 
 #include "text/language.h"
 
-/* A place where ICU would cut. The text before `begin` belongs to earlier sentences. */
+/* A position where ICU would cut. The text before `begin` belongs to earlier sentences. */
 typedef struct pk_boundary {
     const char *text;
     size_t      begin; /* of the sentence */
@@ -17,7 +17,7 @@ typedef struct pk_boundary {
 /* Sets end and next; false when the sentence goes on. */
 bool pk_boundary_check(pk_boundary *b, const pk_language_rules *language);
 
-/* the first place from `at` on (before `at`, for back) that no white space stands at (before) */
+/* skips white space from `at` on; for back: before `at`, towards the beginning */
 size_t pk_skip_space(const char *text, size_t at, size_t limit);
 size_t pk_skip_space_back(const char *text, size_t begin, size_t at);
 /* the code point that ends at `at` > begin; returns where it begins */

@@ -14,7 +14,7 @@
 #include "text/boundary.h"
 #include "text/utf8.h"
 
-/* ICU keeps the place it has reached in the iterator: that is why each thread needs its own. */
+/* ICU's iterator holds its position in the text: each thread needs its own. */
 struct pk_splitter {
     UBreakIterator          *iterator;
     const pk_language_rules *language;
@@ -27,7 +27,7 @@ static pk_status icu_status(UErrorCode code, const char *doing) {
     PK_FAIL(status, "ICU could not %s: %s", doing, u_errorName(code));
 }
 
-/* Adds the bytes from where the last piece ended up to `end`; copies run together. */
+/* Adds the bytes from where the last piece ended up to `end`; neighbouring copies are merged. */
 static pk_status add_piece(pk_pieces *out, size_t end, bool sentence) {
     pk_piece    *last = out->n ? &out->piece[out->n - 1] : NULL;
     const size_t begin = last ? last->begin + last->size : 0;

@@ -1,6 +1,6 @@
 /* split_point.c - where to cut a sentence that is too long for the model.
  *
- * Looks at the first `most` bytes once, from left to right, and remembers the last place of each
+ * Looks at the first `most` bytes once, from left to right, and remembers the last position of each
  * kind: behind a clause, behind a space, between characters as people see them, between code
  * points. A cut behind white space leaves it with the first part. Invariant: 0 < cut <= size, at a
  * code point. */
@@ -9,7 +9,7 @@
 #include "text/split.h"
 #include "text/utf8.h"
 
-/* the last place of each kind, 0 when there is none */
+/* the last position of each kind, 0 when there is none */
 typedef struct points {
     size_t clause, space, character, code_point;
 } points;
@@ -55,7 +55,8 @@ static bool ends_clause_alone(int32_t c) {
     }
 }
 
-/* whether c is drawn upon the character before it, so that no cut should part them */
+/* whether c combines with the character before it (accents, emoji), so that no cut may separate
+ * them */
 static bool adds_back(int32_t before, int32_t c) {
     enum { ZERO_WIDTH_JOINER = 0x200D };
     return (U_GET_GC_MASK(c) & U_GC_M_MASK) || c == ZERO_WIDTH_JOINER ||
@@ -72,6 +73,7 @@ static void add_point(points *p, size_t at, int32_t before_space, int32_t last, 
     if (ends_clause(before_space) || ends_clause_alone(before_space)) p->clause = at;
 }
 
+/* A clause counts only in the second half: otherwise the first part would be very short. */
 size_t pk_split_point(const char *text, size_t size, size_t most) {
     if (size <= most) return size;
     points       p = { 0 };

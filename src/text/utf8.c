@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* What a first byte promises: how many bytes follow, and the range of the first of them. The range
- * is what keeps out overlong forms (E0, F0), surrogates (ED) and code points beyond U+10FFFF (F4).
+/* What a first byte says: how many bytes follow, and the range of the first of them. The range
+ * excludes overlong forms (E0, F0), surrogates (ED) and code points beyond U+10FFFF (F4).
  */
 typedef struct lead {
     int           n_more; /* -1: no sequence begins with this byte */
@@ -46,7 +46,7 @@ static bool decode_one(const unsigned char *text, size_t size, int32_t *code_poi
 }
 
 /* bytes of plain ASCII that the text begins with; eight at a time, since most text is made of it */
-static size_t ascii_run(const char *text, size_t size) {
+static size_t ascii_length(const char *text, size_t size) {
     size_t n = 0;
     for (uint64_t eight; n + 8 <= size; n += 8) {
         memcpy(&eight, text + n, 8);
@@ -57,10 +57,10 @@ static size_t ascii_run(const char *text, size_t size) {
 }
 
 /* bytes of valid UTF-8 that the text begins with */
-static size_t valid_run(const char *text, size_t size) {
+static size_t valid_length(const char *text, size_t size) {
     size_t at = 0;
     while (at < size) {
-        at += ascii_run(text + at, size - at);
+        at += ascii_length(text + at, size - at);
         if (at == size) break;
         int32_t code_point;
         size_t  length;
@@ -106,12 +106,12 @@ void pk_utf8_add(pk_buffer *out, int32_t code_point) {
     pk_buffer_add(out, b, n);
 }
 
-bool pk_utf8_valid(const char *text, size_t size) { return valid_run(text, size) == size; }
+bool pk_utf8_valid(const char *text, size_t size) { return valid_length(text, size) == size; }
 
 void pk_utf8_repair(const char *text, size_t size, pk_buffer *out) {
-    /* whole runs of valid text are copied at once, so repairing good text costs one look at it */
+    /* valid text is copied in whole stretches, so repairing good text takes one pass over it */
     for (size_t at = 0; at < size;) {
-        const size_t good = valid_run(text + at, size - at);
+        const size_t good = valid_length(text + at, size - at);
         pk_buffer_add(out, text + at, good);
         at += good;
         if (at == size) break;
