@@ -1,5 +1,5 @@
-/* ranks.c - who trains with us: the ranks of an mpirun (ranks_mpi.c), or nobody: then sums over one
- * rank are what is there already. */
+/* ranks.c - the ranks of an mpirun (ranks_mpi.c), or one rank alone: a sum over one rank changes
+ * nothing. */
 #include "ranks/ranks.h"
 
 #include "ranks/ranks_mpi.h"

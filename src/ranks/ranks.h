@@ -1,4 +1,4 @@
-/* ranks.h - who else trains the same model: the seam for data-parallel training.
+/* ranks.h - the processes that train one model together (data-parallel training).
  *
  * Rank r of n takes batches r, r + n, r + 2n ... of the stream, so that the parts of one update are
  * those that a single rank would take with n-fold accumulation; part i of rank r has number
@@ -14,7 +14,7 @@ typedef struct pk_ranks {
     const char *how; /* they sum, for people; NULL: one rank alone */
     pk_status (*attach)(struct pk_ranks *r, const pk_backend *on); /* NULL: nothing to do */
     /* Begins to sum count floats on the device over all ranks, in place; may return before it is
-     * done. The op that comes after join() sees the sums. Failures stick until then. */
+     * done. The op that comes after wait() sees the sums. Failures stick until then. */
     void (*sum_gradients)(void *self, float *x, size_t count);
     pk_status (*wait)(void *self);
     /* sums doubles on the host; every rank gets the same bits */

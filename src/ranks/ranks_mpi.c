@@ -1,7 +1,7 @@
 /* ranks_mpi.c - gradients summed over the ranks of an mpirun.
  *
  * On the host MPI sums them where they lie. GPUs sum among themselves where the backend can link
- * them (NCCL), MPI only sends round what they need to meet; else sums go through the host. Slices
+ * them (NCCL), MPI only shares the id they need to connect; else sums go through the host. Slices
  * come from the end of the gradient to its beginning; small ones are put together, alike on all
  * ranks, as each sum costs its message. */
 #include "ranks/ranks_mpi.h"
@@ -28,7 +28,7 @@ typedef struct mpi_ranks {
     size_t                 count;
     float                 *here;   /* a copy, where a GPU's sums go through the host */
     size_t                 room;   /* of here */
-    pk_status              status; /* sticks until join */
+    pk_status              status; /* sticks until wait */
 } mpi_ranks;
 
 /* ---- the plugin ---- */
@@ -40,7 +40,7 @@ bool pk_ranks_mpi_wanted(void) {
         const char *size = getenv(sizes[i]);
         if (size) return atoi(size) > 1;
     }
-    return getenv("PMIX_RANK") != NULL; /* says not of how many */
+    return getenv("PMIX_RANK") != NULL; /* does not say how many there are */
 }
 
 /* the file that this code is in: the library, or the program, whose name may be without a folder */
@@ -63,6 +63,7 @@ static void *load_beside(const char *below) {
     return dlopen(path, RTLD_NOW | RTLD_GLOBAL); /* MPI's own plugins look for it */
 }
 
+/* beside the library, in ../lib, or where the system looks for libraries */
 static pk_status load(const pk_ranks_plugin **out) {
     char        why[256] = "";
     void       *file = load_beside("");
@@ -110,6 +111,7 @@ static pk_status sum_through_host(mpi_ranks *m, float *x, size_t count) {
 
 static bool through_host(const mpi_ranks *m) { return m->on->remote && !m->linked; }
 
+/* begins the sum of what was collected */
 static void flush(mpi_ranks *m) {
     const size_t count = m->count;
     m->count = 0;
@@ -166,7 +168,7 @@ static pk_status link_all(mpi_ranks *m) {
     if (able < m->n) return PK_OK;
     PK_TRY(checked(m, m->mpi->share(id, sizeof id)));
     const bool linked = train->link(on->self, m->n, m->rank, id) == PK_OK;
-    if (!linked) on->status(on->self); /* it stands no more: there is another way */
+    if (!linked) on->status(on->self); /* clears the failure: sums go through the host instead */
     PK_TRY(count_able(m, linked, &able));
     m->linked = able == m->n;
     return PK_OK;

@@ -7,6 +7,6 @@
 
 /* whether the environment says that this process was started by mpirun, as one of several */
 bool pk_ranks_mpi_wanted(void);
-/* loads the plugin and asks it who we are */
+/* loads the plugin and asks it for our rank */
 pk_status pk_ranks_mpi_open(pk_ranks *out);
 #endif

@@ -21,8 +21,9 @@ typedef enum pk_recipe_tie { PK_TIE_MAP(PK_CHOICE_CONSTANT) } pk_recipe_tie;
 typedef enum pk_fall { PK_FALL_MAP(PK_CHOICE_CONSTANT) } pk_fall;
 typedef enum pk_recipe_metric { PK_METRIC_MAP(PK_CHOICE_CONSTANT) } pk_recipe_metric;
 
-/* X(kind, resume, field, key, default, lowest, highest, choices, help)
- * kinds: those of base/options.h. Relative paths are read as absolute ones. A CHOICE is a constant of the enum whose
+/* X(kind, resume, field, key, default, lowest, highest, choices, help) kinds: those of
+ * base/options.h. Relative paths are read as absolute ones. A CHOICE is a constant of the enum
+ * whose
  *        words are named; where `lowest` is not 0 it is the set of bits of those that may be chosen.
  * resume: FIXED keys may not differ when a training goes on, FREE ones may */
 #define PK_RECIPE_MAP(X) \
@@ -56,7 +57,7 @@ typedef enum pk_recipe_metric { PK_METRIC_MAP(PK_CHOICE_CONSTANT) } pk_recipe_me
     X(LONG,   FIXED, decoder_ffn,      "model.decoder_ffn",   0, 0, 65536, NULL, "the same in the decoder, where it differs; 0: as model.ffn") \
     X(CHOICE, FIXED, act,              "model.act",           PK_RELU, 0, 0, activations, "activation") \
     X(CHOICE, FIXED, norm,             "model.norm",          PK_NORM_POST, 0, 0, norms, "where norms stand: after each block, or before (deep stacks)") \
-    X(CHOICE, FIXED, positions,        "model.positions",     PK_POSITIONS_SINUSOIDAL, 0, 0, positions, "how positions are told") \
+    X(CHOICE, FIXED, positions,        "model.positions",     PK_POSITIONS_SINUSOIDAL, 0, 0, positions, "how positions are encoded") \
     X(CHOICE, FIXED, tie,              "model.tie",           PK_TIE_ALL, 0, 0, ties, "one table for both embeddings and output; for the decoder's two; or three tables") \
     X(FLAG,   FIXED, output_bias,      "model.output_bias",   0, 0, 0, NULL, "learn a bias for every output token") \
     X(LONG,   FIXED, max_positions,    "model.max_positions", 512, 8, 65536, NULL, "longest sentence the model will ever take, end symbol included") \
@@ -64,8 +65,8 @@ typedef enum pk_recipe_metric { PK_METRIC_MAP(PK_CHOICE_CONSTANT) } pk_recipe_me
     X(DOUBLE, FREE,  minutes,          "train.minutes",       0, 0, 1e7, NULL, "stop after so many minutes of training; 0: no limit") \
     X(LONG,   FIXED, accumulate,       "train.accumulate",    1, 1, 65536, NULL, "batches whose gradients make one update") \
     X(DOUBLE, FREE,  rate,             "train.rate",          7e-4, 0, 1, NULL, "highest learning rate") \
-    X(LONG,   FREE,  warmup,           "train.warmup",        4000, 0, 1e9, NULL, "updates until it is reached, in a straight line") \
-    X(CHOICE, FREE,  schedule,         "train.schedule",      PK_INVERSE_SQRT, 0, 0, falls, "how it falls then") \
+    X(LONG,   FREE,  warmup,           "train.warmup",        4000, 0, 1e9, NULL, "updates until the rate is at its highest, in a straight line") \
+    X(CHOICE, FREE,  schedule,         "train.schedule",      PK_INVERSE_SQRT, 0, 0, falls, "how the rate falls then") \
     X(DOUBLE, FREE,  final_rate,       "train.final_rate",    0.02, 0, 1, NULL, "where it ends, as a share of the highest (linear, cosine, cool-down)") \
     X(DOUBLE, FREE,  cooldown,         "train.cooldown",      0, 0, 1, NULL, "last share of the training over which the rate also falls in a straight line (needs a limit)") \
     X(DOUBLE, FREE,  beta1,            "train.beta1",         0.9, 0, 0.99999, NULL, "Adam's") \
@@ -102,17 +103,18 @@ typedef enum pk_recipe_metric { PK_METRIC_MAP(PK_CHOICE_CONSTANT) } pk_recipe_me
 #define PK_RECIPE_FIELD(kind, resume, field, key, normal, lowest, highest, choices, help) PK_RECIPE_TYPE_##kind field;
 typedef struct pk_recipe { PK_RECIPE_MAP(PK_RECIPE_FIELD) } pk_recipe;
 
-/* Reads a YAML file (nested maps, or dotted keys), then applies the `set` list ("key=value"); relative paths count
- * from the recipe's folder (those of `set` from the current one). In the list, items of a list are separated by
- * commas, and of a key given twice the last one counts. Unknown keys, values out of range and keys given twice in the
- * file fail, naming key, line and what is allowed. path NULL: only the list. */
+/* Reads a YAML file (nested maps, or dotted keys), then applies the `set` list ("key=value");
+ * relative paths count from the recipe's folder (those of `set` from the current one). In the list,
+ * items of a list are separated by commas, and of a key given twice the last one counts. Unknown
+ * keys, values out of range and keys given twice in the file fail, naming key, line and what is
+ * allowed. path NULL: only the list. */
 pk_status pk_recipe_read(const char *path, const char *const *set, size_t n_set, pk_recipe *out);
 void      pk_recipe_free(pk_recipe *r);                     /* accepts a zeroed one */
 /* whether a training can begin with it: nothing is missing, and settings fit each other */
 pk_status pk_recipe_check(const pk_recipe *r);
 void      pk_recipe_write(const pk_recipe *r, pk_buffer *yaml);      /* every key; reads back the same */
-/* whether going on from one with the other makes sense: names the first FIXED key that differs. Of paths only the last
- * part counts, so that a training may move. */
+/* whether going on from one with the other makes sense: names the first FIXED key that differs. Of
+ * paths only the last part counts, so that a training may move. */
 pk_status pk_recipe_compatible(const pk_recipe *before, const pk_recipe *now);
 void      pk_recipe_help(pk_buffer *out);                   /* one paragraph a key: for --help, man page and docs */
 #endif

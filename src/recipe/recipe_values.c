@@ -25,7 +25,7 @@ pk_status pk_recipe_fail(const pk_recipe_reader *r, pk_status code, size_t line,
 
 /* ---- Names ---- */
 
-/* edits between two names; names of the list are short */
+/* Levenshtein distance; names of the list are short */
 static size_t distance(const char *a, const char *b) {
     enum { LONGEST = 63 };
     size_t row[LONGEST + 1], n = strlen(b);
@@ -45,7 +45,7 @@ static size_t distance(const char *a, const char *b) {
     return row[n];
 }
 
-/* what follows the last dot: somebody who forgets a section writes that */
+/* what follows the last dot: a name whose section was forgotten is only that */
 static const char *last_part(const char *name) {
     const char *dot = strrchr(name, '.');
     return dot ? dot + 1 : name;
@@ -53,7 +53,7 @@ static const char *last_part(const char *name) {
 
 static const char *nearest(const char *name) {
     const char *best = NULL;
-    size_t      least = strlen(name) / 3 + 2; /* further away it is no help */
+    size_t      least = strlen(name) / 3 + 2; /* names that differ more are not suggested */
     for (const pk_option *k = pk_recipe_keys; k->name; k++) {
         const bool   elsewhere = !strcmp(last_part(k->name), last_part(name));
         const size_t d = elsewhere ? 1 : distance(name, k->name);
@@ -72,6 +72,7 @@ static const char *first_in(const char *section) {
 
 bool pk_recipe_is_section(const char *name) { return first_in(name) != NULL; }
 
+/* a key that does not exist: the message suggests one that does */
 static pk_status unknown(const pk_recipe_reader *r, const char *name, size_t line) {
     const char *near = nearest(name);
     if (first_in(name))
@@ -137,6 +138,8 @@ static pk_status check_text(const pk_recipe_reader *r, const pk_option *k, size_
     return pk_recipe_fail(r, PK_ARGUMENT, line, "the value of %s is not valid UTF-8", k->name);
 }
 
+/* In a file each key may be given once. --set passes line 0, "not yet": there the last one
+ * counts. */
 pk_status pk_recipe_give(pk_recipe_reader *r, const char *name, size_t line, const pk_texts *value,
                          bool list) {
     const pk_option *k = find(name);

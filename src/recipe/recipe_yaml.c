@@ -24,6 +24,7 @@ typedef struct yaml {
 
 static size_t line_of(const yaml *y) { return y->event.start_mark.line + 1; }
 
+/* libyaml's own error, with the line */
 static pk_status fail_parse(const yaml *y) {
     const yaml_parser_t *p = &y->parser;
     size_t               line = p->problem_mark.line + 1;
@@ -40,8 +41,9 @@ static pk_status refuse_event(const yaml *y, const char *what) {
     return pk_recipe_fail(y->r, PK_FORMAT, line_of(y), "%s", what);
 }
 
-/* anchors come with aliases, and tags say what the list of keys already knows */
-static pk_status check_marks(const yaml *y) {
+/* Refuses aliases, anchors and tags. Types are known from the list of keys, so tags are not
+ * needed. */
+static pk_status check_properties(const yaml *y) {
     const yaml_event_t  *e = &y->event;
     const unsigned char *anchor = NULL, *tag = NULL;
     if (e->type == YAML_ALIAS_EVENT)
@@ -57,11 +59,12 @@ static pk_status check_marks(const yaml *y) {
     return PK_OK;
 }
 
+/* the next event; the one before is freed */
 static pk_status next(yaml *y) {
     yaml_event_delete(&y->event);
     y->event = (yaml_event_t){ 0 };
     if (!yaml_parser_parse(&y->parser, &y->event)) return fail_parse(y);
-    return check_marks(y);
+    return check_properties(y);
 }
 
 static bool is(const yaml *y, yaml_event_type_t type) { return y->event.type == type; }
@@ -101,6 +104,7 @@ static pk_status collect_value(yaml *y, bool list, pk_texts *value) {
     return pk_texts_add(value, "", 0);
 }
 
+/* a scalar, a list or nothing; nothing clears a list and leaves a section as it is */
 static pk_status give_value(yaml *y, const char *name, size_t line) {
     const bool list = is(y, YAML_SEQUENCE_START_EVENT), nothing = is_null(y);
     pk_texts   value = { 0 };
@@ -134,6 +138,7 @@ static pk_status read_map(yaml *y, const char *prefix) {
     }
 }
 
+/* stream, document, a map, and their ends; nothing else */
 static pk_status read_document(yaml *y) {
     PK_TRY(next(y)); /* the stream begins */
     PK_TRY(next(y));
