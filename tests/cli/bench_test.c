@@ -128,7 +128,7 @@ static void statistics_are_of_the_runs_alone(void **state) {
     assert_true(after.seconds[PK_MODULE_FFN] == 0.5);
 }
 
-/* two runs of 10 lines in 2 seconds each; the second case takes half as long */
+/* two repetitions of 10 lines in 2 seconds each; the second case takes half as long */
 static void make_bench(pk_bench *b, pk_cli *c, pk_bench_case *cases) {
     *c = (pk_cli){ .repeat = 2, .batch = 1, .model = "m" };
     for (int i = 0; i < 2; i++) {

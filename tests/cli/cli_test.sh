@@ -102,12 +102,12 @@ own_model() {
     refused "PRONK_MODEL: there is none" 1 "$dir/nowhere" translate
     unset PRONK_MODEL
     "$PRONK" convert "$MODEL" "$dir/made.pronk" 2>/dev/null
-    for place in models share/pronk/models; do
-        mkdir -p "$dir/$place"
-        mv "$dir/made.pronk" "$dir/$place/en-de.pronk"
+    for folder in models share/pronk/models; do
+        mkdir -p "$dir/$folder"
+        mv "$dir/made.pronk" "$dir/$folder/en-de.pronk"
         "$alone" translate <"$dir/in" >"$dir/out" 2>"$dir/err"
-        cmp -s "$dir/out" "$dir/named" && ok "a model in $place" || bad "a model in $place" "$(cat "$dir/err")"
-        mv "$dir/$place/en-de.pronk" "$dir/made.pronk"
+        cmp -s "$dir/out" "$dir/named" && ok "a model in $folder" || bad "a model in $folder" "$(cat "$dir/err")"
+        mv "$dir/$folder/en-de.pronk" "$dir/made.pronk"
     done
 }
 

@@ -53,13 +53,13 @@ check "no space at line ends" 0 "$(grep -c '^ \| $' "$dir/whole")"
 check "blank lines give empty lines" "$(grep -nc '^\s*$' "$dir/src")" \
       "$(paste -d '|' <(tr -d '\r' <"$dir/src" | sed 's/^\s*$//; s/.\+/x/') "$dir/whole" | grep -c '^|$')"
 check "the long line is empty" "" "$(sed -n 301p "$dir/whole")"
-grep -q '1 line .*too long' "$dir/err" && ok "too long is told" || bad "too long is told" "$(cat "$dir/err")"
-grep -q '120 lines .*blank' "$dir/err" && ok "blank is told" || bad "blank is told" "$(cat "$dir/err")"
-grep -q '1 line .*UTF-8' "$dir/err" && ok "repair is told" || bad "repair is told" "$(cat "$dir/err")"
+grep -q '1 line .*too long' "$dir/err" && ok "too long is reported" || bad "too long is reported" "$(cat "$dir/err")"
+grep -q '120 lines .*blank' "$dir/err" && ok "blank is reported" || bad "blank is reported" "$(cat "$dir/err")"
+grep -q '1 line .*UTF-8' "$dir/err" && ok "repair is reported" || bad "repair is reported" "$(cat "$dir/err")"
 "$PRONK" translate -m $A --no-split -i <(sed -n 1p "$dir/src") $fast >"$dir/one" 2>/dev/null
 check "the same as translate" "$(cat "$dir/one")" "$(sed -n 1p "$dir/whole")"
 
-# work that was cut off: within a line, at its end, and with a block that never reached the disk
+# work that was cut off: within a line, at its end, and with a block that was never written to disk
 for how in middle end nothing zeros; do
     head -n 100 "$dir/whole" >"$dir/part"
     case $how in

@@ -201,7 +201,7 @@ static void own_model_is_used_where_none_is_named(void **state) {
     assert_int_equal(c.models.n, 1);
     assert_string_equal(c.models.item[0], "a");
     pk_cli_free(&c);
-    refuses("no translations", PARSE(&c, "score", "-q")); /* nothing else takes its place */
+    refuses("no translations", PARSE(&c, "score", "-q")); /* there is no default */
     pk_cli_free(&c);
     refuses("no model", PARSE(&c, "distill", "-i", "a", "-o", "b")); /* a teacher is chosen */
     pk_cli_free(&c);

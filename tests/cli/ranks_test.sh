@@ -17,7 +17,7 @@ end()  { echo "$passed passed, $failed failed, $skipped skipped"; [ $failed = 0 
 command -v mpirun >/dev/null || { skip "ranks: there is no mpirun"; end; }
 [ -e "$(dirname "$PRONK")/pronk-mpi.so" ] || { skip "ranks: there is no pronk-mpi.so"; end; }
 
-# sentences of a little language: words are translated one by one, and their order is turned round
+# sentences of a little language: words are translated one by one, and their order is reversed
 awk -v src="$dir/train.src" -v tgt="$dir/train.tgt" 'BEGIN {
     split("ba do fi gu ke la mo nu pa ri sa te", word)
     split("alfa beta gama delta zeta eta teta jota kapa lambda mi ni", translated)
@@ -106,7 +106,7 @@ same_losses "the same losses as four batches" "$dir/four" "$dir/pairs"
 ranks 2 --set "output=$dir/again"
 done_well "two ranks again" "$dir/again"
 cmp -s <(grep -o '"loss": *[^,}]*' "$dir/two/log.jsonl") <(grep -o '"loss": *[^,}]*' "$dir/again/log.jsonl") &&
-    ok "two runs, the same losses to the last digit" || bad "two runs" "losses differ"
+    ok "two trainings, the same losses to the last digit" || bad "two trainings" "losses differ"
 
 # a gradient of several messages, on their way while the rest is computed
 large="--set model.dim=192 --set model.ffn=768 --set model.encoder_layers=2 --set train.updates=4"

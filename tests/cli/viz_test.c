@@ -147,7 +147,7 @@ static void edges_are_a_transitive_reduction(void **state) {
     enum { N = 12 };
     (void)state;
     srand(1);
-    for (int round = 0; round < 200; round++) {
+    for (int repetition = 0; repetition < 200; repetition++) {
         pk_viz v = { .n = N, .token = pk_cli_grow(NULL, N, sizeof *v.token) };
         bool   before[N][N] = { 0 }, path[N][N] = { 0 };
         for (int i = 0, pass = 1; i < N; i++) {
@@ -208,7 +208,7 @@ static void beams_do_not_break_it(void **state) {
     pk_viz_free(&v);
 }
 
-static void asides_and_other_sentences_are_no_passes(void **state) {
+static void probes_and_other_sentences_are_no_passes(void **state) {
     const pk_trace_ask  ask = { 0, START, A, half, -1, 1 };
     const pk_trace_pass probe = { .probe = 1, .n = 1, .ask = &ask };
     const pk_trace_pass second = { .sentence = 1, .n = 1, .ask = &ask };
@@ -455,7 +455,7 @@ int main(void) {
         cmocka_unit_test(edges_are_a_transitive_reduction),
         cmocka_unit_test(language_tokens_are_left_out),
         cmocka_unit_test(beams_do_not_break_it),
-        cmocka_unit_test(asides_and_other_sentences_are_no_passes),
+        cmocka_unit_test(probes_and_other_sentences_are_no_passes),
         cmocka_unit_test(text_is_escaped),
         cmocka_unit_test(bad_bytes_are_replaced),
         cmocka_unit_test(words_begin_with_a_dot),

@@ -171,7 +171,7 @@ static void attend(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tenso
     leave(self);
 }
 
-static void place(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
+static void scatter(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
     const pk_backend *near = enter(self);
     near->scatter(near->self, pool, rows, slot);
     leave(self);
@@ -236,7 +236,7 @@ static pk_status open_device(far_device **out, pk_backend *table) {
                            .linear = linear,
                            .norm = norm,
                            .attend = attend,
-                           .scatter = place,
+                           .scatter = scatter,
                            .answer = answer,
                            .advance = advance };
     return PK_OK;

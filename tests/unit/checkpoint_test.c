@@ -249,7 +249,7 @@ static void a_kill_at_any_moment(void **state) {
     (void)state;
     open_fixture(&f);
     save_as(&f, 1);
-    for (int round = 0; round < 12; round++) {
+    for (int repetition = 0; repetition < 12; repetition++) {
         const pid_t child = fork();
         if (child == 0) {
             for (int64_t i = 2;; i++) {
@@ -257,7 +257,7 @@ static void a_kill_at_any_moment(void **state) {
                 pk_checkpoint_save(f.folder, &f.p, &f.state, &f.recipe);
             }
         }
-        usleep(3000 + 1700 * (useconds_t)round);
+        usleep(3000 + 1700 * (useconds_t)repetition);
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
         bool           found;

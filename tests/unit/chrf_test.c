@@ -63,7 +63,8 @@ static void words_shed_one_mark(void **state) {
     check_order(&c, 6, 3, 3, 3);
     c = count_texts("hi!!", "hi! !");
     check_order(&c, 6, 3, 2, 1);
-    c = count_texts("na\xC3\xAFve\xE2\x80\xA6", "na\xC3\xAFve"); /* only ASCII marks are shed */
+    c = count_texts("na\xC3\xAFve\xE2\x80\xA6",
+                    "na\xC3\xAFve"); /* only ASCII marks are split off */
     check_order(&c, 6, 1, 1, 0);
 }
 

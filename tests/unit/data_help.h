@@ -37,7 +37,7 @@ static inline int remove_scratch(void **state) {
     return 0;
 }
 
-/* the path of a file in the folder; four calls in turn have a place of their own */
+/* the path of a file in the folder; four calls in turn have memory of their own */
 static inline const char *in_scratch(const char *name) {
     static char   path[4][256];
     static size_t turn;

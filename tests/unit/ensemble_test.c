@@ -103,12 +103,12 @@ static const int32_t words[STEPS] = { PK_NO_TOKEN, 12, 30, 4, 18, 25, 6, 39 };
 static const int32_t banned[] = { 7, 21 }, targets[] = { 33, 2, 21 };
 
 /* every token's log-probability after each of n words in a chain, by token; top[i] its best */
-typedef struct told {
+typedef struct scores_of_chain {
     float        logp[STEPS][VOCAB], target[STEPS][3], log_sum[STEPS];
     pk_candidate top[STEPS][VOCAB];
-} told;
+} scores_of_chain;
 
-static void read_answer(const pk_answer *a, told *out, int32_t i) {
+static void read_answer(const pk_answer *a, scores_of_chain *out, int32_t i) {
     memcpy(out->top[i], a->top, sizeof out->top[i]);
     memcpy(out->target[i], a->target_logp, sizeof out->target[i]);
     out->log_sum[i] = a->log_sum;
@@ -117,7 +117,7 @@ static void read_answer(const pk_answer *a, told *out, int32_t i) {
         if (a->top[r].token >= 0) out->logp[i][a->top[r].token] = a->top[r].logp;
 }
 
-static void run_chain(world *w, int32_t sentence, int32_t first, int32_t n, told *out) {
+static void run_chain(world *w, int32_t sentence, int32_t first, int32_t n, scores_of_chain *out) {
     pk_pass p = { .room = 15, .ask = w->ask, .answer = w->answer };
     for (int32_t i = first, at = 0; i < first + n; i++)
         at = pk_ask_add(&p, (pk_ask){ .token = words[i],
@@ -140,7 +140,7 @@ static void keep(world *w, int32_t sentence, int32_t tip) {
 }
 
 /* what the networks say of one sentence, the whole chain in one pass */
-static void tell(const kind *k, const char *which, bool renormalise, told *out) {
+static void score(const kind *k, const char *which, bool renormalise, scores_of_chain *out) {
     world   w;
     int32_t id;
     open_world(&w, k, which, renormalise);
@@ -151,12 +151,12 @@ static void tell(const kind *k, const char *which, bool renormalise, told *out) 
 }
 
 static void a_network_with_itself_is_that_network(void **state) {
-    static told one, all;
+    static scores_of_chain one, all;
     (void)state;
     for (int k = 0; k < n_kinds; k++)
         for (int copies = 2; copies <= MOST; copies++) {
-            tell(&kinds[k], "0", false, &one);
-            tell(&kinds[k], copies == 2 ? "00" : "000", false, &all);
+            score(&kinds[k], "0", false, &one);
+            score(&kinds[k], copies == 2 ? "00" : "000", false, &all);
             for (int i = 0; i < STEPS; i++)
                 for (int r = 0; r < 4; r++) {
                     assert_int_equal(one.top[i][r].token, all.top[i][r].token);
@@ -169,14 +169,14 @@ static void a_network_with_itself_is_that_network(void **state) {
 
 /* the plain mean of three networks' whole distributions, bans and renormalising included */
 static void several_are_the_mean_of_their_log_probabilities(void **state) {
-    static told one[MOST], all;
+    static scores_of_chain one[MOST], all;
     (void)state;
     for (int k = 0; k < n_kinds; k++)
         for (int again = 0; again < 2; again++) {
-            tell(&kinds[k], "0", again, &one[0]);
-            tell(&kinds[k], "1", again, &one[1]);
-            tell(&kinds[k], "2", again, &one[2]);
-            tell(&kinds[k], "012", again, &all);
+            score(&kinds[k], "0", again, &one[0]);
+            score(&kinds[k], "1", again, &one[1]);
+            score(&kinds[k], "2", again, &one[2]);
+            score(&kinds[k], "012", again, &all);
             for (int i = 0; i < STEPS; i++) {
                 for (int t = 0; t < VOCAB; t++) {
                     const float mean =
@@ -197,12 +197,12 @@ static void several_are_the_mean_of_their_log_probabilities(void **state) {
 
 /* bitwise, as for one network */
 static void a_block_equals_steps_and_alone_equals_batched(void **state) {
-    static told block, steps, other;
+    static scores_of_chain block, steps, other;
     (void)state;
     for (int k = 0; k < n_kinds; k++) {
         world   w;
         int32_t id[2];
-        tell(&kinds[k], "01", false, &block);
+        score(&kinds[k], "01", false, &block);
         open_world(&w, &kinds[k], "01", false);
         ASSERT_OK(pk_session_encode(w.s, sources, 2, id));
         for (int32_t i = 0; i < STEPS; i++) {

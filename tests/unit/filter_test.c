@@ -47,7 +47,7 @@ static void test_scripts(void **state) {
     assert_int_equal(looks("de", "Привет, как дела?"), PK_LOOKS_OTHER_SCRIPT);
     assert_int_equal(looks("ru", "Привет, как дела?"), PK_LOOKS_RIGHT);
     assert_int_equal(looks("ru", "Hello, how are you?"), PK_LOOKS_OTHER_SCRIPT);
-    assert_int_equal(looks("ru", "NATO"), PK_LOOKS_RIGHT); /* too little to tell */
+    assert_int_equal(looks("ru", "NATO"), PK_LOOKS_RIGHT); /* too little to decide */
     assert_int_equal(looks("ru", "Компания Microsoft выпустила Windows"), PK_LOOKS_RIGHT);
     assert_int_equal(looks("ja", "漢字とカタカナとひらがな"), PK_LOOKS_RIGHT);
     assert_int_equal(looks("zh", "ひらがなだけの文章です"), PK_LOOKS_OTHER_SCRIPT);
@@ -122,13 +122,13 @@ static void test_duplicates(void **state) {
     (void)state;
     pk_seen seen = { 0 };
     bool    before;
-    for (int round = 0; round < 2; round++)
+    for (int again = 0; again < 2; again++)
         for (int i = 0; i < 20000; i++) {
             char a[20], b[20];
             snprintf(a, sizeof a, "s%d", i);
             snprintf(b, sizeof b, "t%d", i / 2);
             ASSERT_OK(pk_seen_add(&seen, pk_pair_hash(text_of(a), text_of(b)), &before));
-            assert_int_equal(before, round);
+            assert_int_equal(before, again);
         }
     assert_int_equal(seen.n, 20000);
     pk_seen_free(&seen);

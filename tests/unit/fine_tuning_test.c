@@ -1,5 +1,5 @@
 /* fine_tuning_test.c - trainings that go on from a model: they begin at its loss, which is the
- * score that the engine gives; what is frozen stays; languages are told as the engine tells them.
+ * score that the engine gives; what is frozen stays; languages are given as the engine gives them.
  */
 #include "trainer_help.h"
 
@@ -59,7 +59,7 @@ static void fine_tuning_begins_where_the_model_is(void **state) {
     pk_model_data_close(&after);
 }
 
-/* a model of several languages is told which, as the engine tells it */
+/* a model of several languages gets the language tokens that the engine gives it */
 static void models_of_several_languages(void **state) {
     static const char *const lines[2][3] = { { "the cat", "a dog sees", "good" },
                                              { "die katze", "ein hund", "gut" } };

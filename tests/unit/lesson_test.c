@@ -1,4 +1,4 @@
-/* lesson_test.c - what tasks make of sentence pairs: every array by hand, glancing tasks that see
+/* lesson_test.c - what tasks make of sentence pairs: every array by hand, two-pass tasks that see
  * their own answers, and what a task may not say. */
 #include "check.h"
 
@@ -68,7 +68,7 @@ static void right_to_left(void **state) {
     pk_lesson_free(&l);
 }
 
-/* models of several languages are told which */
+/* models of several languages get their language tokens */
 static void tags_come_first(void **state) {
     pk_lesson       l = { 0 };
     pk_lesson_maker m = maker_of(pk_task_find("at"));
@@ -124,10 +124,10 @@ static void packed_for_the_device(void **state) {
     pk_lesson_free(&l);
 }
 
-/* ---- glancing ---- */
+/* ---- two passes ---- */
 
-/* asks for the first target token; at the second look, for what it was told and a random number */
-static pk_status glance(pk_lesson *l, pk_pair *p) {
+/* asks for the first target token; in the second pass, for what was predicted and a random number */
+static pk_status two_pass(pk_lesson *l, pk_pair *p) {
     PK_TRY(pk_lesson_source(l, p->source, p->n_source));
     for (int32_t i = 0; i < p->n_target; i++)
         PK_TRY(pk_lesson_input(l, p->target[i], i, 0, p->n_target, NULL));
@@ -138,7 +138,7 @@ static pk_status glance(pk_lesson *l, pk_pair *p) {
 }
 
 static void the_second_look_knows_the_answers(void **state) {
-    const pk_task   task = { .name = "glance", .two_pass = true, .teach = glance };
+    const pk_task   task = { .name = "two-pass", .two_pass = true, .teach = two_pass };
     pk_lesson       l = { 0 };
     pk_lesson_maker m = maker_of(&task);
     int32_t         drawn[3], answers[3] = { 31, 32, 33 };

@@ -122,7 +122,7 @@ static void test_weights(void **state) {
     const pk_loader_options o = options_of(&half, 1);
     pk_loader              *l = loader_of(&o);
     const size_t            n = count_kept(l);
-    for (int round = 0; round < 2; round++) { /* two epochs of one half each are all of it */
+    for (int epoch = 0; epoch < 2; epoch++) { /* two epochs of one half each are all of it */
         memset(count, 0, sizeof count);
         const size_t first = run_epoch(l, count), second = run_epoch(l, count);
         assert_int_equal(first, (n + 1) / 2);
@@ -298,7 +298,7 @@ static void test_bad_options(void **state) {
     assert_refused(o, PK_FORMAT, "left none; 3000 of them: too long");
 }
 
-/* a damaged cache is noticed by the thread and told by pk_loader_next, again and again */
+/* a damaged cache is found by the thread and reported by pk_loader_next, every time */
 static void test_failure_in_the_thread(void **state) {
     (void)state;
     char other[300];

@@ -155,7 +155,7 @@ static void test_conversions(void **state) {
     assert_int_equal(pk_memory_alive(), alive);
 }
 
-/* values beyond 65504 have no place in f16 */
+/* values beyond 65504 do not fit f16 */
 static void test_conversion_overflow(void **state) {
     char          path[256];
     pk_model_data m;

@@ -18,7 +18,7 @@ static void test_sizes(void **state) {
     assert_int_equal(pk_panel_bytes(17, 5, PK_F16), 2 * 5 * 16 * 2);
     assert_int_equal(pk_panel_bytes(17, 5, PK_I8), 2 * 8 * 16); /* five columns: two quads */
     assert_int_equal(pk_panel_stride(512, PK_I8), 512 * 16);
-    /* beyond 4 GB nothing wraps round */
+    /* beyond 4 GB nothing wraps */
     assert_true(pk_panel_bytes(1 << 20, 1 << 14, PK_F32) == (size_t)1 << 36);
 }
 
@@ -34,7 +34,7 @@ static void test_index(void **state) {
     assert_int_equal(pk_panel_index(5, PK_I8, 16, 0), 2 * 64);
 }
 
-/* every element has a place of its own, inside the matrix */
+/* every element has an index of its own, inside the matrix */
 static void test_index_is_one_to_one(void **state) {
     (void)state;
     for (pk_dtype type = PK_F32; type <= PK_I8; type++) {

@@ -139,7 +139,7 @@ static void first_weights_are_as_promised(void **state) {
     pk_backend_close(&on);
 }
 
-/* a number depends on seed, name and place, not on what lies before it */
+/* a number depends on seed, name and index, not on what lies before it */
 static void first_weights_do_not_depend_on_order(void **state) {
     pk_backend            on = open_ref();
     pk_parameters         a, b;

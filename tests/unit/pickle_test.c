@@ -158,7 +158,7 @@ static void test_broken(void **state) {
                      PK_FORMAT);
 }
 
-/* a list in itself, a dict in itself: no walk goes round in them */
+/* a list in itself, a dict in itself: no walk goes in circles */
 static void test_cyclic(void **state) {
     (void)state;
     assert_int_equal(STATUS("]q\x00h\x00"

@@ -331,7 +331,7 @@ static void *use_in_thread(void *shared) {
 
 static void threads_share_one_model(void **state) {
     (void)state;
-    for (int round = 0; round < 10; round++) {
+    for (int repetition = 0; repetition < 10; repetition++) {
         pk_spm   *s;
         pthread_t thread[4];
         assert_int_equal(pk_spm_open(model.data, model.size, &s), PK_OK);

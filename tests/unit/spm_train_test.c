@@ -126,7 +126,7 @@ static void test_the_same_again_and_from_gzip(void **state) {
 typedef struct calls {
     size_t n, done, all, stop_at;
 } calls;
-static int note(void *user, size_t done, size_t all) {
+static int record_progress(void *user, size_t done, size_t all) {
     calls *c = user;
     c->n++, c->done = done, c->all = all;
     return c->stop_at && c->n >= c->stop_at;
@@ -140,7 +140,7 @@ static void test_some_lines(void **state) {
     const char            *inputs[2] = { text_path, more };
     pk_vocab_train_options o = options_of(inputs, NULL);
     calls                  c = { 0 };
-    o.n_inputs = 2, o.max_lines = 500, o.progress = note, o.user = &c;
+    o.n_inputs = 2, o.max_lines = 500, o.progress = record_progress, o.user = &c;
     for (uint64_t seed = 0; seed < 2; seed++) {
         o.seed = seed;
         o.output = in_scratch(seed ? "some1" : "some0");

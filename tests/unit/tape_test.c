@@ -151,15 +151,15 @@ static void repeats(void **state) {
 typedef struct watch { /* gradients as they were when they were said to be final */
     const teach *t;
     float       *final;
-    size_t       told;
+    size_t       reported;
     int          calls;
 } watch;
 
 static void keep_final(void *user, size_t first) {
     watch *w = user;
-    assert_true(first < w->told);
-    memcpy(w->final + first, w->t->p.grad + first, (w->told - first) * sizeof *w->final);
-    w->told = first;
+    assert_true(first < w->reported);
+    memcpy(w->final + first, w->t->p.grad + first, (w->reported - first) * sizeof *w->final);
+    w->reported = first;
     w->calls++;
 }
 
@@ -172,7 +172,7 @@ static void gradients_are_final_when_said(void **state) {
         watch           w = { &t, calloc(t.p.n, sizeof(float)), t.p.n, 0 };
         const teach_how how = { shapes[i].dropout, 77, shapes[i].smoothing, true, keep_final, &w };
         assert_int_equal(teach_run(&t, sentences, N_SENTENCES, &how, &sums), PK_OK);
-        assert_int_equal(w.told, 0);
+        assert_int_equal(w.reported, 0);
         assert_true(w.calls > 4); /* layer by layer, not all at the end */
         assert_memory_equal(w.final, t.p.grad, t.p.n * sizeof *w.final);
         free(w.final);

@@ -5,8 +5,8 @@
 #include "metric_golden.h"
 #include "text/utf8.h"
 
-/* tokens joined by single spaces, as UTF-8 */
-static void join(const pk_points *line, pk_buffer *out) {
+/* tokens with single spaces between them, as UTF-8 */
+static void concatenate(const pk_points *line, pk_buffer *out) {
     pk_buffer_clear(out);
     for (size_t i = 0; i < line->n;) {
         while (i < line->n && pk_utf8_is_space(line->point[i])) i++;
@@ -38,7 +38,7 @@ static void tokens_equal_sacrebleu(void **state) {
             ASSERT_OK(pk_tokenizer_find(name.data, &run));
             pk_points_strip_end(&line);
             ASSERT_OK(run(&line, &spare));
-            join(&line, &found);
+            concatenate(&line, &found);
         }
         if (found.size != expected.size || memcmp(found.data, expected.data, found.size)) {
             fail_msg("%s, row %zu: \"%s\", not \"%s\"", name.data, i + 1, found.data,

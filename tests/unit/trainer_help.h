@@ -33,7 +33,7 @@ static inline void toy_word(int word, int target, char *out) {
     snprintf(out, 8, "%s%c%c", target ? "ru" : "", first[word / 4], second[word % 4]);
 }
 
-/* the target says each pair of words the other way round */
+/* the target has each pair of words in the other order */
 static inline void toy_sentence(uint64_t *seed, char *source, char *target) {
     int  word[MOST_WORDS], n;
     char text[8];

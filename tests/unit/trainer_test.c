@@ -99,7 +99,7 @@ static void learns_it_backwards(void **state) {
     assert_non_null(v.alignment);
     if (learned) assert_int_equal(v.token[v.n_tokens - 1], 2); /* the end symbol stays last */
     pk_result_free(r);
-    /* scoring turns the target round as well */
+    /* scoring reverses the target as well */
     r = translate_valid(path, true, p.side[0], p.side[1], N_NEW);
     double sum = 0;
     int    n = 0;
@@ -329,7 +329,7 @@ static void a_folder_in_use_is_refused(void **state) {
 
 /* ---- memory ---- */
 
-/* Threads that load ahead take memory too, and what they meet is told later: so one success is not
+/* Threads that load ahead take memory too, and their failures are reported later: so one success is not
  * yet the end. */
 static void failed_allocations(void **state) {
     char path[PATH_ROOM];
