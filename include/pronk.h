@@ -133,7 +133,7 @@ PK_API void      pk_translator_close(pk_translator *t);
 /* ---- One call: many texts in, as many results out, in order ---- */
 typedef struct pk_result pk_result;
 
-typedef struct pk_trace_ask {                   /* one position run through the decoder */
+typedef struct pk_trace_ask {                   /* one position sent through the decoder */
     int32_t position;                           /* of the output token that it predicts, from 0 */
     int32_t token;                              /* fed: the token before that position, known or guessed */
     int32_t best;                               /* the model's own choice for the position; -1: not asked */
@@ -200,7 +200,7 @@ PK_API int32_t     pk_result_unknowns(const pk_result *r, size_t i, int32_t rank
 typedef enum pk_module { PK_MODULE_MAP(PK_MODULE_ENUM) PK_N_MODULES } pk_module;
 typedef struct pk_stats {
     uint64_t texts, sentences, source_tokens, target_tokens;
-    uint64_t passes, asks;                      /* decoder passes; positions run through the decoder */
+    uint64_t passes, asks;                      /* decoder passes; positions sent through the decoder */
     uint64_t sentence_passes;                   /* passes, counted once for each sentence in them */
     uint64_t probe_passes;                      /* of those, not counted: they only found a length */
     uint64_t decoder_weight_bytes;              /* read by one decoder pass */
@@ -236,7 +236,7 @@ typedef struct pk_train_report {                /* after an update */
                                                    smoothed loss, plain loss, share that was right */
     double  gradient, rate;                     /* norm of the last gradient; learning rate */
     double  tokens_per_second;                  /* source and target */
-    double  seconds, seconds_left;              /* trained so far, over all runs; estimated */
+    double  seconds, seconds_left;              /* trained so far, resumed ones included; estimated */
     int64_t skipped;                            /* updates with a gradient that was not finite */
     int32_t logged, validated, saved, done;     /* what happened in this step */
     double  valid_loss, valid_bleu, valid_chrf; /* of the last validation; NaN where there was none */
@@ -248,7 +248,7 @@ PK_API pk_status   pk_trainer_step(pk_trainer *t, pk_train_report *out);
 PK_API const char *pk_trainer_report_text(const pk_trainer *t);
 PK_API const char *pk_trainer_output(const pk_trainer *t);      /* the output folder; owned by t */
 PK_API pk_status   pk_trainer_save(pk_trainer *t);      /* a checkpoint now */
-/* which of the processes of an mpirun this is, from 0; alone: 0. One is enough to tell people things */
+/* which of the processes of an mpirun this is, from 0; alone: 0. Only one of them should print messages */
 PK_API int32_t     pk_trainer_rank(const pk_trainer *t);
 PK_API void        pk_trainer_close(pk_trainer *t);
 /* every key of a recipe with its default, what it may be and what it does; caller frees */

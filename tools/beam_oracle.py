@@ -112,7 +112,7 @@ def hf(case, model):
     scores = [0] if o["size"] == 1 else got.sequences_scores.tolist()
     for row, score in zip(got.sequences.tolist(), scores):
         if score < -1e8:
-            continue  # a place in the beam that was never filled: transformers' mask shows through
+            continue  # an entry of the beam that was never filled: transformers' mask is visible there
         row = row[1:]
         n = len(case["prefix"]) if user else 0
         while n < len(row) and row[n] != EOS and row[n] != model.pad:

@@ -40,8 +40,8 @@ ONLY = {('session', 'decode'): {'pass.h'}, ('engine', 'backend'): {'list.h'}, ('
 
 
 def violations(root):
-    places = [(os.path.join(root, 'src'), f) for f in MAY if f != 'cli'] + [(root, 'cli')]
-    for top, folder in places:
+    rooms = [(os.path.join(root, 'src'), f) for f in MAY if f != 'cli'] + [(root, 'cli')]
+    for top, folder in rooms:
         here = os.path.join(top, folder)
         for name in sorted(os.listdir(here)) if os.path.isdir(here) else []:
             if not name.endswith(('.c', '.h', '.cc', '.cu', '.cuh')):

@@ -44,7 +44,7 @@ def check_outputs(options, source):
         decode = "greedy" if name == "greedy" else "beam:size=%s,rules=hf" % name[4:]
         got = translate(options, source[:len(want)], decode, "f32")
         same = sum(a.strip() == b.strip() for a, b in zip(want, got))
-        allowed = -(-len(want) * (1 - least) // 1)              # rounded up: a short run may hold one tie
+        allowed = -(-len(want) * (1 - least) // 1)              # rounded up: a short text may hold one tie
         good = len(want) - same <= allowed
         wrong += not good
         print("%-7s %d of %d lines as the reference%s" % (name, same, len(want), "" if good else ": TOO FEW"))

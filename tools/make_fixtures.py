@@ -417,7 +417,7 @@ def plain_text(tokenizer, ids):
     names = tokenizer.convert_ids_to_tokens(body)
     if any(i in special and i not in allowed for i in ids) or any(name.startswith(">>") for name in names):
         return None
-    # a word mark may stand alone; how decoders treat runs of spaces is no matter of translation
+    # U+2581 may stand alone; how decoders treat several spaces in a row is no matter of translation
     text = tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
     return text.strip()
 
