@@ -1,4 +1,5 @@
-/* file_writer.c - temporary file, fsync and rename; or in place where there is nothing to rename. */
+/* file_writer.c - temporary file, fsync and rename; or in place where there is nothing to
+ * rename. */
 #include "base/file_writer.h"
 
 #include <errno.h>
@@ -56,7 +57,7 @@ static int find_target(const char *name, bool there, char path[PATH_MAX]) {
 
 /* ---- Opening ---- */
 
-/* A name that nobody has: what is there may be the user's. */
+/* A name that no file has yet: an existing file may be the user's. */
 static pk_status open_temporary(pk_file_writer *w) {
     const size_t room = strlen(w->target) + SUFFIX;
     PK_TRY(PK_TAKE(&w->temporary, room));
@@ -78,6 +79,7 @@ static void keep_mode(const pk_file_writer *w, const struct stat *old) {
     (void)owner, (void)mode;
 }
 
+/* folders are refused, pipes and devices opened as they are, files written beside and renamed */
 static pk_status open_target(pk_file_writer *w, const char *path) {
     struct stat about;
     char        target[PATH_MAX];

@@ -63,6 +63,7 @@ static bool read_flag(const char *value, size_t size, double *out) {
     return false;
 }
 
+/* the text as a number, within the range; "auto" where that is the default */
 static bool read_value(const pk_option *o, const char *value, size_t size, double *out) {
     if (is_auto(o, o->normal) && same("auto", value, size)) {
         *out = o->normal;
@@ -82,6 +83,7 @@ bool pk_option_accepts(const pk_option *o, const char *value, size_t size) {
 
 /* ---- into the field and out of it ---- */
 
+/* by the kind's C type */
 static void store(const pk_option *o, double value, void *field) {
     switch (o->kind) {
     case PK_OPTION_INT:
@@ -136,6 +138,7 @@ pk_status pk_option_set_default(const pk_option *o, void *fields) {
 
 /* ---- for people ---- */
 
+/* so that read_value() reads it back */
 static void print_number(const pk_option *o, double value, pk_buffer *out) {
     if (is_auto(o, value))
         pk_buffer_add_text(out, "auto");
@@ -153,6 +156,7 @@ void pk_option_print_value(const pk_option *o, const void *fields, pk_buffer *ou
     print_number(o, pk_option_number(o, fields), out);
 }
 
+/* "one|two", only those that may be chosen */
 static void print_words(const pk_option *o, pk_buffer *out) {
     const char *between = "";
     if (is_auto(o, o->normal)) pk_buffer_add_text(out, "auto"), between = "|";

@@ -40,6 +40,7 @@ static pk_status read_input(pk_text_reader *r, size_t least) {
     return PK_OK;
 }
 
+/* the first bytes decide how the file is read */
 static pk_status open_parts(pk_text_reader *r, const char *path) {
     PK_TRY(pk_memory_copy_text(path, strlen(path), &r->path));
     PK_TRY(PK_TAKE(&r->text, FIRST_ROOM));
@@ -87,6 +88,7 @@ static pk_status make_room(pk_text_reader *r) {
     return PK_OK;
 }
 
+/* moves bytes from the input to the end of the text */
 static pk_status decompress(pk_text_reader *r) {
     pk_flow         f = { r->input + r->at, r->n_input - r->at, (unsigned char *)r->text + r->end,
                           r->room - r->end };

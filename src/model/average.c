@@ -102,6 +102,7 @@ static void mean_row(averaging *a, int32_t row, int32_t cols) {
     for (int32_t col = 0; col < cols; col++) a->row[col] = (float)(a->sum[col] / (double)a->n);
 }
 
+/* row by row, so that no whole matrix of doubles is needed */
 static pk_status average_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     averaging     *a = user;
     float         *plain = NULL, *scale = NULL;
@@ -154,6 +155,7 @@ static pk_status make_provenance(averaging *a) {
     return status;
 }
 
+/* The first model gives configuration and vocabulary. Files are checked for changes at the end. */
 static pk_status average(averaging *a, const char *to) {
     const pk_model_data *first = &a->model[0];
     for (size_t i = 1; i < a->n; i++) {

@@ -121,6 +121,7 @@ static pk_status open_mapped(pk_hf_folder *f, const json_t *index) {
     return PK_OK;
 }
 
+/* a checkpoint in shards: the index says which tensor is in which file */
 static pk_status open_index(pk_hf_folder *f, const char *name) {
     char    path[PK_HF_PATH];
     json_t *index;
@@ -233,6 +234,7 @@ static pk_status import(pk_hf_folder *f, int type, pk_model_data *out) {
     return write_provenance(f, out);
 }
 
+/* every Hugging Face model folder has one */
 static bool recognises(const char *path) { return pk_path_has(path, "config.json"); }
 
 static pk_status open_model(const char *path, int type, pk_model_data *out) {

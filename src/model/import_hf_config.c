@@ -77,6 +77,7 @@ static pk_status read_vocab_sizes(pk_hf_folder *f, pk_config *c) {
     return PK_OK;
 }
 
+/* defaults are those of transformers' MarianConfig and MBartConfig */
 static pk_status read_network(pk_hf_folder *f, pk_config *c) {
     const json_t *config = f->config;
     int32_t       scaled;

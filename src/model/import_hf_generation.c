@@ -1,9 +1,8 @@
-/* import_hf_generation.c - how a model wants to be decoded, from a Hugging Face folder.
+/* import_hf_generation.c - settings of decoding from a Hugging Face folder.
  *
  * Settings come from generation_config.json alone when it is there, else from config.json; a key
- * that is null counts as absent. What Pronk has no means for, and what would change the output, is
- * refused by name: a model that says so would be translated in another way than its makers meant.
- */
+ * that is null counts as absent. Settings that Pronk does not have and that would
+ * change the output are refused by name: the output would not be the one that the makers meant. */
 #include <math.h>
 #include <string.h>
 

@@ -173,6 +173,7 @@ static pk_status add_mbart_tokens(pk_blob spm, int32_t vocab, pk_buffer *list) {
     return pk_buffer_status(list);
 }
 
+/* one SentencePiece model for all languages; <unk> has id 3 */
 static pk_status read_mbart(const pk_hf_folder *f, pk_model_data *m) {
     pk_buffer list = { 0 };
     PK_TRY(read_spm(f, "sentencepiece.bpe.model", m, &m->source_spm));

@@ -160,6 +160,7 @@ static void compute_positions(int32_t n, int32_t dim, float *out) {
     }
 }
 
+/* stored ones, or MarianMT's sinusoids; mBART's table has two unused rows in front */
 static pk_status read_positions(importer *in, const pk_weight_spec *spec, float *out) {
     const char   *name = spec->stack == PK_ENCODER ? "model.encoder.embed_positions.weight"
                                                    : "model.decoder.embed_positions.weight";

@@ -1,8 +1,8 @@
 /* importer.h - the kinds of path that a model can be opened from, listed once.
  *
- * An importer is one file that fills one pk_importer, and one line in the list. Before one is asked
- * to open a path it said, from names alone, that the path is of its kind: so a path that nobody
- * knows (a pipe, an empty folder) is never opened, and its error can say what there is. */
+ * An importer is one file that fills one pk_importer, and one line in the list. Each one first
+ * decides, from names of files alone, whether a path is of its kind. So a path that is of no kind
+ * (a pipe, an empty folder) is never opened, and the error can list the kinds there are. */
 #ifndef PK_MODEL_IMPORTER_H
 #define PK_MODEL_IMPORTER_H
 #include "model/model_file.h"

@@ -52,6 +52,7 @@ bool pk_values_fit(const float *value, size_t n, pk_dtype type) {
     return worst < limit;
 }
 
+/* F16: all exponent bits set means infinity or NaN. I8: only the scales can be wrong. */
 static bool is_finite(const pk_weight *w) {
     const size_t    n = (size_t)w->rows * (size_t)w->cols;
     const uint16_t *half = w->data;
@@ -158,6 +159,7 @@ static pk_status convert_matrix(const pk_weight *w, pk_dtype type, void *data, f
     return fit ? PK_OK : PK_FORMAT;
 }
 
+/* a matrix in another type, in new memory; vectors stay F32 */
 static pk_status convert_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     conversion *c = user;
     pk_weight   result;
@@ -175,7 +177,8 @@ static pk_status convert_weight(void *user, const pk_weight_spec *spec, pk_weigh
     return PK_OK;
 }
 
-/* Quantising is a one-way street; between F32 and F16 nothing is done that would gain nothing. */
+/* I8 cannot be converted back: precision is lost. F16 is not widened to F32: that would gain
+ * nothing. */
 pk_status pk_model_data_convert(pk_model_data *m, int type) {
     if (type < 0 || m->type == (pk_dtype)type) return PK_OK;
     if (m->type == PK_F16 && type == PK_F32) return PK_OK; /* nothing to gain, see model_file.h */

@@ -116,6 +116,7 @@ static pk_status read_type(const char *text, pk_dtype *out) {
     return PK_OK;
 }
 
+/* format, version, type, configuration and provenance */
 static pk_status read_metadata(const json_t *metadata, pk_model_data *m) {
     const char *format = json_string_value(json_object_get(metadata, "format"));
     const char *version = json_string_value(json_object_get(metadata, "version"));
@@ -161,6 +162,7 @@ static bool recognises(const char *path) {
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
+/* errors name the path, once */
 static pk_status open_file(const char *path, int type, pk_model_data *out) {
     *out = (pk_model_data){ 0 };
     pk_status status = read_file(path, out);
@@ -203,6 +205,7 @@ static pk_status list_tensor(listing *l, const char *name, shape as, const void 
     return PK_OK;
 }
 
+/* one weight; an I8 matrix also has a tensor of scales */
 static pk_status list_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     listing *l = user;
     char     scale_name[MAX_NAME];
@@ -226,6 +229,7 @@ static pk_status list_model(const pk_model_data *m, listing *l) {
     return PK_OK;
 }
 
+/* a JSON object whose values are texts, as safetensors demands; config is JSON inside a text */
 static pk_status build_metadata(const pk_model_data *m, pk_buffer *out) {
     pk_buffer config = { 0 };
     pk_config_write(&m->network.config, &config);

@@ -17,13 +17,15 @@ void pk_network_free(pk_network *net) {
     *net = (pk_network){ 0 };
 }
 
-typedef struct walker { /* who is visiting, and where in the list it is */
+typedef struct walker { /* the visitor, and the present position in the list */
     pk_weight_visit visit;
     void           *user;
     pk_stack        stack;
     int32_t         layer; /* -1: outside of layers */
 } walker;
 
+/* Visits one weight. Its full name is "encoder.3.qkv.w" in a layer, else "source_embed" and so
+ * on. */
 static pk_status at(const walker *k, const char *name, const char *part, pk_weight *w, int32_t rows,
                     int32_t cols, pk_role role) {
     char           full[96];
@@ -43,6 +45,7 @@ static pk_status at(const walker *k, const char *name, const char *part, pk_weig
     return k->visit(k->user, &spec, w);
 }
 
+/* y = x W^T + b: W is (out, in) */
 static pk_status dense(const walker *k, const char *name, pk_dense *d, int32_t out, int32_t in,
                        pk_role role) {
     PK_TRY(at(k, name, ".w", &d->w, out, in, role));
@@ -54,6 +57,7 @@ static pk_status norm(const walker *k, const char *name, pk_norm *n, int32_t dim
     return at(k, name, ".bias", &n->bias, 1, dim, PK_ROLE_SHIFT);
 }
 
+/* all weights outside of layers; tied tables are listed once, pk_network_share() copies pointers */
 static pk_status tables(const walker *e, const walker *d, pk_network *net) {
     const pk_config *c = &net->config;
     const int32_t    source = c->source_vocab, target = c->target_vocab, dim = c->dim;
@@ -77,6 +81,7 @@ static pk_status tables(const walker *e, const walker *d, pk_network *net) {
     return PK_OK;
 }
 
+/* queries, keys and values are one matrix: (3D, D) */
 static pk_status encoder_layer(const walker *k, pk_encoder_layer *l, int32_t dim, int32_t ffn) {
     PK_TRY(dense(k, "qkv", &l->qkv, 3 * dim, dim, PK_ROLE_PROJECTION));
     PK_TRY(dense(k, "out", &l->out, dim, dim, PK_ROLE_DENSE));
@@ -86,6 +91,7 @@ static pk_status encoder_layer(const walker *k, pk_encoder_layer *l, int32_t dim
     return norm(k, "ffn_norm", &l->ffn_norm, dim);
 }
 
+/* the same with attention to the source, whose keys and values are one matrix: (2D, D) */
 static pk_status decoder_layer(const walker *k, pk_decoder_layer *l, int32_t dim, int32_t ffn) {
     PK_TRY(dense(k, "qkv", &l->qkv, 3 * dim, dim, PK_ROLE_PROJECTION));
     PK_TRY(dense(k, "out", &l->out, dim, dim, PK_ROLE_DENSE));

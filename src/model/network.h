@@ -1,7 +1,7 @@
 /* network.h - the network's weights, listed once.
  *
  * pk_network_walk() names every weight with its shape and what it is for; reading, importing,
- * converting, training and writing models all walk that one list, and nobody guesses from a name.
+ * converting, training and writing models all walk that one list. No code derives it from a name.
  * The forward pass is forward.c. */
 #ifndef PK_MODEL_NETWORK_H
 #define PK_MODEL_NETWORK_H
