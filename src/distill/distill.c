@@ -28,13 +28,13 @@ typedef struct chunk { /* lines of one file */
 typedef struct distilling {
     const pk_model       *model;
     pk_distill_options    o;
-    pk_translator_options how;
+    pk_translator_options how;                 /* as given, with what distilling needs */
     pk_translator        *translator, *strict; /* strict: never unknown; opened when it is needed */
     const char           *source_path;
     chunk                 source, reference;
     pk_line_output        output;
-    pk_buffer             text; /* of a chunk, to be written */
-    pk_buffer             strict_decode;
+    pk_buffer             text;              /* of a chunk, to be written */
+    pk_buffer             strict_decode;     /* the strategy with unk=ban */
     pk_text              *again;             /* lines of the chunk that had an unknown token ... */
     size_t               *again_at, n_again; /* ... and which they are */
     pk_closest            closest;
@@ -314,6 +314,7 @@ static void count_chunk(distilling *d) {
     d->report.target_tokens = stats.target_tokens;
 }
 
+/* translate, repeat the lines with unknowns, write, count */
 static pk_status translate_chunk(distilling *d) {
     const pk_call_options call = { .size = sizeof call, .progress = report_progress, .user = d };
     pk_result            *result, *again = NULL;

@@ -93,6 +93,7 @@ static bool is_checkpoint(const char *path) {
     return n > end && !strcmp(path + n - end, ending);
 }
 
+/* -1: in the type that the model is stored in */
 static pk_status open_all(const char *const *paths, opened *o) {
     PK_TRY(PK_TAKE(&o->model, o->n));
     PK_TRY(PK_TAKE(&o->file, o->n));

@@ -115,6 +115,7 @@ typedef struct listing {
     size_t n;
 } listing;
 
+/* "weight.encoder.0.qkv.w" and so on */
 static void list_tensor(listing *l, const char *kind, const pk_parameter *one, const float *data) {
     snprintf(l->name[l->n], MAX_NAME, "%s.%s", kind, one->name);
     l->tensor[l->n] = (pk_stored_tensor){ .name = l->name[l->n],

@@ -128,6 +128,7 @@ static pk_status take_floats(const pk_backend *on, size_t n, float **out) {
     return status;
 }
 
+/* where the backend computes in F32, weights and master weights are the same memory */
 static pk_status take_memory(pk_parameters *p, bool average) {
     const pk_dtype type = p->on->activations;
     PK_TRY(take_floats(p->on, p->n_all, &p->master));

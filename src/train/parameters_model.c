@@ -64,6 +64,7 @@ static pk_status pack_matrix(mover *k, const pk_parameter *one, const float *fro
     return PK_OK;
 }
 
+/* one weight from `host`: matrices in panels, the rest copied */
 static pk_status pack_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     mover              *k = user;
     const pk_parameter *one = &k->p->list[k->at++];
@@ -78,6 +79,7 @@ static pk_status pack_weight(void *user, const pk_weight_spec *spec, pk_weight *
     return PK_OK;
 }
 
+/* averaged: the average of what learns; frozen weights have none and are taken as they are */
 static pk_status pack_all(mover *k, bool averaged) {
     const pk_parameters *p = k->p;
     pk_network          *net = &k->model->network;

@@ -89,6 +89,7 @@ static pk_status go_on(pk_train_log *l, int64_t update) {
     return PK_OK;
 }
 
+/* opened for reading too: a resumed training continues the file */
 static pk_status open_log(pk_train_log *l, const char *folder, int64_t update) {
     l->file = -1;
     l->present = -1;

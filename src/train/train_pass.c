@@ -163,6 +163,7 @@ void pk_train_pass_close(pk_train_pass *t) {
 
 /* ---- one lesson ---- */
 
+/* a task that makes more rows than its `most` says would write beyond the memory */
 static pk_status check_size(const pk_train_pass *t, const pk_lesson *l) {
     if (l->source_token.n > (size_t)t->most.source_rows ||
         l->token.n > (size_t)t->most.target_rows || l->segment.n - 1 > (size_t)t->most.sentences)

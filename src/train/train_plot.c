@@ -238,6 +238,7 @@ static void put_panels(chart *c, bool losses, bool bleu) {
     put_updates(c, top);
 }
 
+/* the height depends on which panels there are */
 static void put_chart(chart *c) {
     const bool losses = there_is(c, 0) || there_is(c, 1), bleu = there_is(c, 2);
     const int  height = TOP + BELOW + (losses || !bleu ? LOSS : 0) + (bleu ? BLEU : 0) +

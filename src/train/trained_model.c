@@ -41,6 +41,7 @@ static pk_status shorten_list(pk_texts *list, pk_status status) {
     return status;
 }
 
+/* goes through the table of keys: a new key with paths is handled without a change here */
 static pk_status view_without_folders(const pk_recipe *r, pk_recipe *view) {
     pk_status status = PK_OK;
     *view = *r;
@@ -53,6 +54,7 @@ static pk_status view_without_folders(const pk_recipe *r, pk_recipe *view) {
     return status;
 }
 
+/* the whole recipe as YAML, in a JSON text */
 static pk_status add_recipe(pk_buffer *json, const pk_recipe *r) {
     pk_recipe view;
     pk_buffer yaml = { 0 };

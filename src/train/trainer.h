@@ -34,8 +34,8 @@ struct pk_trainer {
     int32_t         never; /* token that the model never outputs: no class of the loss; -1: none */
 
     pk_train_state state;
-    double         since; /* the clock when seconds were last added; 0: the clock is stopped */
-    int64_t        tokens;
+    double         since;  /* the clock when seconds were last added; 0: the clock is stopped */
+    int64_t        tokens; /* source and target rows since the last report, of this rank */
     double         tokens_since; /* seconds trained when tokens were 0 */
     double         total;        /* weight of the last update's questions */
     pk_train_log  *log;          /* of rank 0 */

@@ -51,6 +51,7 @@ static int report_progress(void *user, const char *file, size_t lines) {
     return t->opt.progress(t->opt.user, what, -1);
 }
 
+/* what training and validation text have in common */
 static pk_loader_options loader_options(pk_trainer *t, const char *cache) {
     const pk_recipe *r = &t->recipe;
     return (pk_loader_options){ .cache = cache,
@@ -102,6 +103,7 @@ static pk_status open_validation_text(pk_trainer *t, const char *cache) {
     return pk_loader_open(&o, t->vocab, &t->valid);
 }
 
+/* data.cache, or OUTPUT/cache */
 static pk_status open_text(pk_trainer *t) {
     char *cache = NULL;
     if (*t->recipe.cache)
@@ -229,6 +231,7 @@ static pk_status restore(pk_trainer *t) {
     return pk_loader_seek(t->loader, (uint64_t)(s->batches / ranks));
 }
 
+/* Without --resume a folder with checkpoints is refused: new ones would replace them. */
 static pk_status resume(pk_trainer *t) {
     const char *output = t->recipe.output;
     size_t      n;

@@ -96,6 +96,7 @@ static pk_status add_line(lines *l, const char *line, size_t size) {
     return PK_OK;
 }
 
+/* the text itself, not the cache: translations are compared as text */
 static pk_status read_lines(const char *path, lines *out) {
     pk_text_reader *r;
     const char     *line;
@@ -110,6 +111,7 @@ static pk_status read_lines(const char *path, lines *out) {
     return status;
 }
 
+/* BLEU and chrF with sacreBLEU's defaults */
 static pk_status evaluate(const pk_result *r, const lines *reference, pk_eval_scores *scores) {
     pk_text *system;
     PK_TRY(PK_TAKE(&system, reference->n));
@@ -143,6 +145,7 @@ static pk_status translate(const pk_trainer *t, const char *path, const lines *s
     return status;
 }
 
+/* translates the whole validation text and stores the scores */
 static pk_status score_translations(pk_trainer *t, const char *path, const lines *source,
                                     const lines *target) {
     pk_result     *r = NULL;
