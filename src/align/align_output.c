@@ -70,6 +70,7 @@ static void count_block(output *p, size_t n_tasks) {
     }
 }
 
+/* all threads align, then the calling thread writes the buffers in order */
 static pk_status write_block(output *p, double share) {
     const pk_align_output *o = p->o;
     const size_t           n_tasks = (p->n + TASK_PAIRS - 1) / TASK_PAIRS;

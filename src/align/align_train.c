@@ -46,7 +46,7 @@ typedef struct training {
     size_t *range, n_ranges;
     cell  **cell; /* of each thread [generated words] */
     bool    first_iteration;
-    double  done, steps; /* of the progress */
+    double  done, steps; /* of the progress: sweeps */
     size_t  bytes;
 } training;
 
@@ -83,6 +83,7 @@ static pk_status plan(void *user, uint64_t entries) {
     return r->t->progress ? r->t->progress(r->t->user, 0, r->bytes) : PK_OK;
 }
 
+/* all memory of the training, taken before the first iteration */
 static pk_status open_all(training *r) {
     const size_t                tokens = r->c->n_tokens[r->generated];
     const size_t                words = r->c->words[r->generated].n;

@@ -87,6 +87,7 @@ static pk_status next_pair(symmetrising *j, bool *ended) {
     return PK_OK;
 }
 
+/* line by line; written in blocks of FLUSH_BYTES */
 static pk_status symmetrise_all(symmetrising *j) {
     for (bool ended = false;;) {
         PK_TRY(next_pair(j, &ended));

@@ -1,7 +1,7 @@
 /* json.h - JSON text through jansson: strict reading, and escaping for what we write ourselves.
  *
  * jansson allocates by itself (not through base/memory.h): every result is checked for NULL here,
- * and whoever got a json_t gives it back with json_decref(). */
+ * and a caller that got a json_t frees it with json_decref(). */
 #ifndef PK_CHECKPOINT_JSON_H
 #define PK_CHECKPOINT_JSON_H
 #include <jansson.h>

@@ -77,7 +77,7 @@ static pk_status read_tensor(const json_t *entry, const unsigned char *data, siz
     return read_range(json_object_get(entry, "data_offsets"), data, size, t);
 }
 
-/* kept as text: what is in it is the business of whoever opened the file */
+/* kept as text: only the caller knows what its keys mean */
 static pk_status read_metadata(const json_t *metadata, pk_stored *out) {
     const char *key;
     json_t     *value;

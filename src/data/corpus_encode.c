@@ -294,6 +294,7 @@ static pk_status begin(encoder *e, const char *path) {
     return PK_OK;
 }
 
+/* also after a failure: threads are stopped first, then all is freed; a half-written file goes */
 static void end(encoder *e) {
     pthread_mutex_lock(&e->lock);
     e->stop = true;

@@ -183,6 +183,7 @@ static pk_status check_options(const pk_loader_options *o) {
     return PK_OK;
 }
 
+/* one corpus after the other; each is encoded where its cache does not exist or does not fit */
 static pk_status open_corpora(pk_loader *l, const pk_loader_options *o, const pk_vocab *vocab,
                               pk_filter *filter) {
     pk_corpus_request q = { .cache = o->cache,

@@ -56,6 +56,7 @@ static int32_t to_utf16(const pk_points *p, UChar *wide) {
     return (int32_t)n;
 }
 
+/* surrogate pairs become one code point */
 static pk_status from_utf16(pk_points *p, const UChar *wide, int32_t n) {
     PK_TRY(pk_points_reserve(p, (size_t)n));
     p->n = 0;

@@ -10,6 +10,7 @@
 
 enum { N_CODE_POINTS = 0x110000, VISIBLE_SPACE = 0x2581 };
 
+/* what becomes a space in training text */
 static bool is_space(int32_t c) { return pk_utf8_is_space(c) || c == VISIBLE_SPACE; }
 
 bool pk_characters_is_control(int32_t c) { return c < 0x20 || (c >= 0x7F && c <= 0x9F); }

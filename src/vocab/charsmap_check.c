@@ -94,6 +94,7 @@ static pk_status walk(trie *t) {
     return PK_OK;
 }
 
+/* memory for the walk: 17 bytes a unit */
 static pk_status check_trie(trie *t) {
     pk_status status;
     PK_GOTO(PK_TAKE(&t->first, t->n));
