@@ -35,6 +35,7 @@ static pk_status folder_of(const char *path, char **out) {
     return status;
 }
 
+/* a large file is probably not a recipe: refused before it is parsed */
 static pk_status read_file(pk_recipe *recipe, const char *path) {
     pk_recipe_reader r = { .recipe = recipe, .file = path };
     pk_file_map      map;
@@ -63,6 +64,7 @@ static pk_status split_value(const char *text, bool list, pk_texts *out) {
     return PK_OK;
 }
 
+/* one "key=value" */
 static pk_status apply(pk_recipe_reader *r, const char *set) {
     const char *equals = strchr(set, '=');
     char       *name;
@@ -78,6 +80,7 @@ static pk_status apply(pk_recipe_reader *r, const char *set) {
     return status;
 }
 
+/* paths in --set count from the current folder */
 static pk_status read_set(pk_recipe *recipe, const char *const *set, size_t n) {
     pk_recipe_reader r = { .recipe = recipe };
     if (n == 0) return PK_OK;
@@ -99,6 +102,7 @@ pk_status pk_recipe_read(const char *path, const char *const *set, size_t n_set,
 
 /* ---- Settings that must fit each other ---- */
 
+/* lists that go together, and both sides of the validation text */
 static pk_status check_data(const pk_recipe *r) {
     if (r->source.n == 0)
         PK_FAIL(PK_ARGUMENT, "no data to train on: give data.source and data.target");
@@ -117,6 +121,7 @@ static pk_status check_data(const pk_recipe *r) {
     return PK_OK;
 }
 
+/* the shape of a new model */
 static pk_status check_model(const pk_recipe *r) {
     if (*r->init) return PK_OK; /* its shape counts */
     if (!*r->vocab)

@@ -21,15 +21,15 @@ typedef enum pk_recipe_tie { PK_TIE_MAP(PK_CHOICE_CONSTANT) } pk_recipe_tie;
 typedef enum pk_fall { PK_FALL_MAP(PK_CHOICE_CONSTANT) } pk_fall;
 typedef enum pk_recipe_metric { PK_METRIC_MAP(PK_CHOICE_CONSTANT) } pk_recipe_metric;
 
-/* X(kind, resume, field, key, default, lowest, highest, choices, help) kinds: those of
- * base/options.h. Relative paths are read as absolute ones. A CHOICE is a constant of the enum
- * whose
- *        words are named; where `lowest` is not 0 it is the set of bits of those that may be chosen.
+/* X(kind, resume, field, key, default, lowest, highest, choices, help)
+ * kind:   those of base/options.h. Relative paths are read as absolute ones. A CHOICE is a constant
+ *         of the enum whose words are named; where `lowest` is not 0, its bits are the words that may
+ *         be chosen.
  * resume: FIXED keys may not differ when a training goes on, FREE ones may */
 #define PK_RECIPE_MAP(X) \
     X(TEXT,   FIXED, task,             "task",                "at", 0, 0, NULL, "what is learned: a task of the list at the end; with options, name:key=value,...") \
     X(PATH,   FREE,  output,           "output",              "", 0, 0, NULL, "folder for checkpoints, log, plot and the finished model") \
-    X(TEXT,   FREE,  device,           "device",              "cpu", 0, 0, NULL, "who computes: cpu, cuda, cuda:N, ref") \
+    X(TEXT,   FREE,  device,           "device",              "cpu", 0, 0, NULL, "where to compute: cpu, cuda, cuda:N, ref") \
     X(LONG,   FREE,  threads,          "threads",             0, 0, 1024, NULL, "threads on the cpu; 0: one per core") \
     X(CHOICE, FREE,  type,             "type",                PK_CHOICE_AUTO, 1 << PK_F32 | 1 << PK_BF16, 0, number_types, "numbers to compute with; auto: bf16 on a GPU, f32 elsewhere; weights are kept in f32") \
     X(LONG,   FIXED, seed,             "seed",                1, 0, 9e15, NULL, "of all randomness") \

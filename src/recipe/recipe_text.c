@@ -17,6 +17,7 @@ static bool must_escape(int32_t c) {
            (c >= 0xfffe && c <= 0xffff);
 }
 
+/* a YAML text in double quotes, which can hold anything */
 static void write_text(pk_buffer *out, const char *text) {
     size_t left = strlen(text);
     pk_buffer_add_text(out, "\"");
@@ -91,6 +92,7 @@ static bool same_list(const pk_option *k, const pk_texts *a, const pk_texts *b) 
     return true;
 }
 
+/* numbers by value, texts and lists by content */
 static bool same_value(const pk_option *k, const pk_recipe *a, const pk_recipe *b) {
     const void *x = (const char *)a + k->offset, *y = (const char *)b + k->offset;
     if (pk_option_is_list(k)) return same_list(k, x, y);
@@ -98,6 +100,7 @@ static bool same_value(const pk_option *k, const pk_recipe *a, const pk_recipe *
     return pk_option_number(k, a) == pk_option_number(k, b);
 }
 
+/* the error for a FIXED key: what it was and what it is now */
 static pk_status differs(const pk_option *k, const pk_recipe *before, const pk_recipe *now) {
     pk_buffer was = { 0 }, is = { 0 };
     write_value(&was, k, before);
