@@ -80,6 +80,7 @@ static void say_lines(const pk_cli *c, uint64_t n, const char *what) {
     if (n) pk_cli_warn(c, "warning: %" PRIu64 " pair%s %s", n, n == 1 ? "" : "s", what);
 }
 
+/* warnings, and for each direction what fast_align prints too */
 static void say_result(const pk_cli *c, const pk_align_report *r) {
     static const char *const direction[] = { "forward", "reverse" };
     say_lines(c, r->empty, "with an empty side: left empty");
@@ -94,6 +95,7 @@ static const char *input_path(const char *path) {
     return path && strcmp(path, "-") ? path : "/dev/stdin";
 }
 
+/* the options of the command line as the library's */
 static pk_status align(aligning *a, pk_align_report *report) {
     const pk_cli *c = a->c;
     return pk_align(PK_OPTIONS(pk_align_options, .source = input_path(c->input),

@@ -28,6 +28,7 @@ static void warn(const pk_cli *c, uint64_t n, const char *what) {
     if (n) pk_cli_warn(c, "warning: %" PRIu64 " line%s %s", n, n == 1 ? "" : "s", what);
 }
 
+/* a line for each kind of input that has no usual translation */
 static void print_report(state *s, const pk_distill_report *r) {
     pk_progress_end(&s->progress);
     if (r->resumed)

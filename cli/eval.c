@@ -60,6 +60,7 @@ static int read_all(job *j) {
     return code;
 }
 
+/* the figures of all systems, and the signatures of the metrics */
 static int evaluate(job *j) {
     const pk_text **lines = pk_cli_grow(NULL, j->n, sizeof *lines);
     for (size_t i = 0; i < j->n; i++) lines[i] = j->system[i].line;

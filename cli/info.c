@@ -61,6 +61,7 @@ static void name_choices(json_t *description) {
     if (n >= 0 && n < 3) json_object_set_new(config, "early_stopping", json_string(stopping[n]));
 }
 
+/* JSON as it is, or as a table of dotted names and values */
 static int print_description(const pk_cli *c, const char *text) {
     json_error_t error;
     json_t      *description = json_loads(text, 0, &error);

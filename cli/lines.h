@@ -1,9 +1,9 @@
 /* lines.h - text in and out, line by line.
  *
  * A reader gives chunks of whole lines: as many as the limits allow, fewer when no more input is
- * waiting, so that whoever writes slowly gets answers at once. Line ends are kept apart from the
- * text. A writer says at close, and not before, that everything arrived. What is opened here for
- * reading is known to be an input (inputs.h). */
+ * waiting, so that a program that writes slowly gets answers at once. Line ends are kept apart from
+ * the text. A writer says at close, and not before, that everything arrived. What is opened here
+ * for reading is known to be an input (inputs.h). */
 #ifndef PK_CLI_LINES_H
 #define PK_CLI_LINES_H
 #include "cli.h"

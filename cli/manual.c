@@ -145,6 +145,7 @@ static void print_references(FILE *out) {
     fputc('\n', out);
 }
 
+/* environment, exit status, examples, other pages */
 static void print_end(FILE *out, const pk_cli_verb *verb) {
     fputs(".Sh ENVIRONMENT\n.Bl -tag -width PRONK_MODEL\n.It Ev PRONK_MODEL\n"
           "The model to use where none is named, instead of the one with Pronk.\n"

@@ -86,7 +86,7 @@ static int do_program(pk_cli *c, int n, char *const *argument) {
     return PK_EXIT_OK;
 }
 
-/* --help wins over all else, so that nobody needs a valid command line to get it */
+/* --help comes before all else, so that it works with an incomplete command line too */
 static int do_verb(pk_cli *c, const char *name, int n, char *const *argument) {
     const pk_cli_verb *verb = pk_cli_verb_find(name);
     if (!verb) {
@@ -110,8 +110,8 @@ static bool fill_descriptors(void) {
     return true;
 }
 
-/* A model is used where it is mapped: when somebody cuts its file off, or its disk fails, there is
- * nothing to go on with. Anything else that raises this signal is a mistake of ours. */
+/* A model is used where it is mapped: when its file is cut off, or its disk fails, the program
+ * cannot go on. Any other cause of this signal is a bug. */
 static void end_on_bus_error(int signal, siginfo_t *about, void *context) {
     static const char text[] = "pronk: a file that is in use was cut off, or cannot be read any "
                                "more; replace models by rename\n";

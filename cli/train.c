@@ -118,6 +118,7 @@ static void say_text(training *t, const char *text) {
     fprintf(stderr, "%s%s", text, text[strlen(text) - 1] == '\n' ? "" : "\n");
 }
 
+/* the same figures as a line of log.jsonl */
 static void say_log(const pk_train_report *r) {
     char left[24];
     fprintf(stderr,
@@ -180,6 +181,7 @@ static int stop(training *t, int64_t update) {
     return PK_EXIT_FAILED; /* there is no model yet */
 }
 
+/* update by update, until the training is done or a signal asks to stop */
 static int train(training *t) {
     pk_train_report r = { 0 };
     do {

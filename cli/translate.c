@@ -129,6 +129,7 @@ static int translate_chunk(job *j) {
     return code;
 }
 
+/* chunk by chunk; prefixes and drafts are read in step with the input */
 static int translate_all(job *j) {
     int code = 0;
     pk_progress_begin(&j->progress, j->c, &j->input);

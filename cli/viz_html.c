@@ -48,6 +48,7 @@ static const char *const meaning[][2] = {
 };
 // clang-format on
 
+/* the legend */
 static void put_meanings(pk_line_writer *w) {
     pk_viz_put(w, "<ul class=\"legend\">\n");
     for (size_t i = 0; i < sizeof meaning / sizeof *meaning; i++) {
@@ -67,6 +68,7 @@ static void put_fact(pk_line_writer *w, const char *name) {
     pk_viz_put(w, "</dt><dd>");
 }
 
+/* tokens, passes and how many tokens were fixed together */
 static void put_facts(pk_line_writer *w, const pk_viz *v) {
     size_t together = 0;
     for (size_t i = 0; i < v->n; i++) together += v->token[i].of > 1;

@@ -184,6 +184,7 @@ static void put_bands(pk_line_writer *w, const layout *l, double y) {
     }
 }
 
+/* the row of tokens; arcs: with the arcs that lead to each */
 static void put_tokens(pk_line_writer *w, const layout *l, double y, bool arcs) {
     const pk_viz *v = l->v;
     put_bands(w, l, y);
@@ -210,6 +211,7 @@ static const char *const guess_text[] = { "", "nothing (padding)", "a wrong gues
                                           "a right guess after a wrong one",
                                           "a guess that was accepted" };
 
+/* on hover: what the model chose, and what it was fed */
 static void put_cell_title(pk_line_writer *w, const pk_viz *v, size_t pass, size_t i) {
     const pk_viz_cell *cell = pk_viz_at(v, pass, i);
     const bool         final = cell->state == PK_VIZ_ACCEPTED || cell->best < 0;

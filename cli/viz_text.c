@@ -37,6 +37,7 @@ static json_t *clean_json(const char *text) {
     return string;
 }
 
+/* the final tokens, each with the pass that fixed it */
 static json_t *tokens_json(const pk_viz *v) {
     json_t *list = json_array();
     for (size_t i = 0; i < v->n; i++)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Most sums under way, and most floats of one: MPI counts in ints. */
 enum { MOST_BEGUN = 256, MOST_AT_ONCE = 1 << 28 };
 
 static char        reason[512];
@@ -34,6 +35,7 @@ static void leave(void) {
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 }
 
+/* the number of this rank among those of its machine, by which it chooses a GPU */
 static int find_local(int32_t *local) {
     MPI_Comm machine;
     int      rank = 0;
@@ -45,6 +47,7 @@ static int find_local(int32_t *local) {
     return check(MPI_Comm_free(&machine));
 }
 
+/* MPI may have been started by the host program; then ending it is left to that program */
 static int begin(int32_t *rank, int32_t *n, int32_t *local) {
     int ready = 0, level, me = 0, all = 1;
     MPI_Initialized(&ready);
@@ -65,6 +68,7 @@ static int end_sums(void) {
     return check(MPI_Waitall(n, begun, MPI_STATUSES_IGNORE));
 }
 
+/* MPI_Testall also moves earlier sums on: many MPIs do nothing between calls */
 static int begin_sum(float *x, size_t count) {
     int all_done;
     for (size_t at = 0; at < count; at += MOST_AT_ONCE) {
@@ -78,6 +82,7 @@ static int begin_sum(float *x, size_t count) {
     return check(MPI_Testall(n_begun, begun, &all_done, MPI_STATUSES_IGNORE));
 }
 
+/* waits; all ranks get the same bits */
 static int sum(double *x, size_t count) {
     return check(MPI_Allreduce(MPI_IN_PLACE, x, (int)count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
 }
