@@ -197,6 +197,7 @@ static pk_status close_all(distilling *d, pk_status status) {
 
 /* ---- writing ---- */
 
+/* nothing but white space */
 static bool is_blank(pk_text t) {
     int32_t code;
     for (size_t at = 0; at < t.size;) {

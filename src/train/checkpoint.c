@@ -181,6 +181,7 @@ static bool read_FLOAT(const char *text, double *out) {
     return pk_number_parse(text, strlen(text), out);
 }
 
+/* every field of the map must be there; none has a default */
 static pk_status read_state(const json_t *metadata, pk_train_state *s) {
 #define READ(kind, field) \
     if (!read_##kind(text_of(metadata, #field), &s->field)) return broken(#field);
@@ -265,6 +266,7 @@ static pk_status read_all(const pk_stored *file, const json_t *metadata, const p
     return check_sum(metadata, sum);
 }
 
+/* host memory for all arrays: the file is read in full before the device is changed */
 static pk_status take_arrays(const pk_parameters *p, arrays *a) {
     float *there[N_KINDS];
     list_arrays(p, there);

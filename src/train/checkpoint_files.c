@@ -56,6 +56,7 @@ static int newest_first(const void *a, const void *b) {
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
+/* a file that cannot be removed stays; that is no failure */
 static pk_status remove_file(const char *folder, const char *name) {
     char *path;
     PK_TRY(pk_path_in(folder, name, &path));

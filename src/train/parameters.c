@@ -41,12 +41,15 @@ void pk_parameters_round(pk_parameters *p) {
 
 /* ---- the list ---- */
 
+/* the network is walked twice: to list the weights, and to point them at the block */
 typedef struct listing {
     pk_parameters               *p;
     const pk_parameters_options *o;
     size_t                       room, at;
 } listing;
 
+/* sinusoidal positions and a missing output bias are constants; so is what a freeze pattern
+ * names */
 static bool is_learned(const listing *l, const pk_weight_spec *spec) {
     if (!l->o->learn_positions && spec->role == PK_ROLE_POSITIONS) return false;
     if (!l->o->learn_output_bias && spec->role == PK_ROLE_OUTPUT_BIAS) return false;

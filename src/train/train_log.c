@@ -154,6 +154,7 @@ static void print_line(pk_buffer *line, const pk_train_report *r, bool goes_on) 
     pk_buffer_add_text(line, ending);
 }
 
+/* pwrite: the position is ours alone, whatever else has the file open */
 static ssize_t write_at(const pk_train_log *l, off_t at, const char *text, size_t size) {
     ssize_t done;
     do done = pwrite(l->file, text, size, at);

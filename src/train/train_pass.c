@@ -198,6 +198,8 @@ pk_status pk_train_pass_drain(pk_train_pass *t, pk_readings_seen *seen, void *us
     return PK_OK;
 }
 
+/* Writes the lesson to a block, copies the block to the device, and starts the pass. On a GPU all
+ * of this only queues work; the event then says when the block is free again. */
 pk_status pk_train_pass_run(pk_train_pass *t, const pk_lesson *l, const pk_pass_options *o) {
     const pk_backend *on = t->on;
     const pk_config  *c = &t->p->net.config;
@@ -214,6 +216,7 @@ pk_status pk_train_pass_run(pk_train_pass *t, const pk_lesson *l, const pk_pass_
     return pk_device_get(on, t->best_here, t->best, l->target.n * sizeof *t->best);
 }
 
+/* The copy back is queued behind the pass: the host reads it when the block's event has come. */
 void pk_train_pass_record(pk_train_pass *t, int64_t update) {
     const pk_backend *on = t->on;
     const int32_t     last = (t->next + t->n_blocks - 1) % t->n_blocks;

@@ -52,6 +52,7 @@ typedef struct axis {
     double at, length;      /* where low lies, and how far high is from there; in pixels */
 } axis;
 
+/* what is drawn, and the axes of the present panel */
 typedef struct chart {
     pk_buffer            *svg;
     const pk_train_point *point;
@@ -195,6 +196,7 @@ static void put_points(const chart *c, const series *s, bool dots) {
     }
 }
 
+/* the path first, then its points above it */
 static void put_line(const chart *c, const series *s) {
     if (!there_is(c, s->index)) return;
     pk_buffer_print(c->svg, "<path class=\"line s%d\" d=\"", s->index);

@@ -86,6 +86,7 @@ static pk_status add_data(pk_buffer *json, const char *report) {
     return status;
 }
 
+/* as the shortest text that reads back as the same float */
 static void add_number(pk_buffer *json, const char *name, double value) {
     pk_buffer_print(json, ",\"%s\":", name);
     pk_json_add_float(json, (float)value);

@@ -16,6 +16,7 @@
 
 static bool is_due(int64_t update, int64_t every) { return every > 0 && update % every == 0; }
 
+/* of the training that is done, 0 to 1 */
 static double share_of(const pk_trainer *t) {
     return pk_schedule_share(&t->schedule, t->state.update, t->state.seconds / 60);
 }

@@ -257,6 +257,7 @@ static double bytes_taken(const pk_trainer *t) {
     return (double)(t->pass.bytes + floats * sizeof(float));
 }
 
+/* what users see before the first update */
 static void describe(pk_trainer *t) {
     const pk_parameters *p = &t->p;
     pk_buffer_add_text(&t->text, pk_loader_report(t->loader));

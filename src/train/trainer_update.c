@@ -121,6 +121,7 @@ static void step(pk_trainer *t, double total, double rate) {
                                             .step = number });
 }
 
+/* adds the time since the last call, unless the clock is stopped */
 void pk_trainer_count_time(pk_trainer *t) {
     const double now = pk_clock_now();
     if (t->since > 0) t->state.seconds += now - t->since;

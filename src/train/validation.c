@@ -78,6 +78,7 @@ static pk_status measure_loss(pk_trainer *t) {
 
 /* ---- BLEU and chrF ---- */
 
+/* all lines of a text file, each a copy */
 typedef struct lines {
     pk_text *text;
     size_t   n, room;
