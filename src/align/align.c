@@ -11,6 +11,7 @@
 
 enum { ITERATIONS = 5, MOST_ITERATIONS = 1000, MOST_THREADS = 1024, TABLE_BLOCK = 1 << 20 };
 
+/* one call of pk_align() */
 typedef struct job {
     pk_align_options o;
     pk_align_report  report;
@@ -99,6 +100,7 @@ static pk_status train(job *j) {
 
 /* ---- what is written ---- */
 
+/* null's row comes before the first word's */
 static void print_row(const job *j, int direction, uint32_t row, pk_buffer *text) {
     const pk_align_table *t = &j->model.table[direction];
     const pk_align_words *given = &j->model.words[direction],

@@ -9,7 +9,7 @@
 
 typedef struct pk_align_corpus {
     pk_align_word_builder words[2];
-    uint32_t             *token[2];
+    uint32_t             *token[2]; /* numbers of words, all sentences end to end */
     size_t               *first[2]; /* token of each pair [n + 1] */
     size_t                n, n_tokens[2];
     uint64_t              empty, too_long; /* pairs without words for that reason */

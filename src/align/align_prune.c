@@ -25,6 +25,7 @@ static size_t keep_row(const pk_align_rows *rows, uint32_t row, entry *kept) {
     return n;
 }
 
+/* counted first, so that the table takes no more memory than it needs */
 static size_t count_kept(const pk_align_rows *rows) {
     size_t n = 0;
     for (uint64_t e = 0; e < rows->entry[rows->n]; e++) n += rows->prob[e] > PK_ALIGN_FLOOR;
@@ -55,6 +56,7 @@ static pk_status fill(const pk_align_rows *rows, entry *kept, pk_align_table *ou
     return PK_OK;
 }
 
+/* null keeps an entry for every word; those below the floor are raised to it */
 static pk_status copy_null(const float *null, size_t n, pk_align_table *out) {
     float *copy;
     PK_TRY(PK_TAKE(&copy, n));

@@ -12,6 +12,7 @@
 
 enum { PARTS = 512 };
 
+/* the two sweeps over all rows: `counting` says which one */
 typedef struct making {
     const pk_align_rows_request *q;
     pk_align_rows               *r;

@@ -93,6 +93,7 @@ static pk_status collect(pk_align_symmetriser *s, const pk_align_links *forward,
 
 /* ---- choosing ---- */
 
+/* takes a link into the result */
 static void choose(pk_align_symmetriser *s, pk_align_point *p) {
     p->chosen = true;
     s->has_link[0][p->source] = s->has_link[1][p->target] = true;

@@ -10,7 +10,7 @@
 #include "align/align_diagonal.h"
 #include "base/memory.h"
 
-static const double close_call = 1e-12; /* relative */
+static const double close_call = 1e-12; /* relative: beyond that rounding cannot decide */
 static const double beam = -4;          /* what is within e^-4 of the best is printed */
 
 void pk_align_table_free(pk_align_table *t) {

@@ -41,7 +41,7 @@ typedef struct training {
                                                 posterior */
     double                   tension;
     pk_align_sizes           sizes;
-    double                  *partial; /* of sizes or parts: sums to be added in order */
+    double                  *partial; /* of sizes or parts: sums, added in order by one thread */
     /* pairs are shared out in ranges */
     size_t *range, n_ranges;
     cell  **cell; /* of each thread [generated words] */
@@ -222,6 +222,7 @@ static float variational(double count, double inverse_total, bool full) {
     return prob > tiniest ? prob : tiniest;
 }
 
+/* as spread_probs(), with room for counts */
 static void spread_cells(const training *r, uint32_t row, cell *cells) {
     const pk_align_rows *rows = &r->rows;
     for (uint64_t e = rows->entry[row]; e < rows->entry[row + 1]; e++)

@@ -13,7 +13,7 @@
 typedef struct pk_align_words {
     const char     *bytes; /* names end to end */
     const uint32_t *start; /* of each name [n + 1] */
-    const uint32_t *slot;  /* numbers by hash; PK_ALIGN_NO_WORD: free [mask + 1] */
+    const uint32_t *slot;  /* numbers by hash, open addressing; PK_ALIGN_NO_WORD: free [mask + 1] */
     uint32_t        n, mask;
 } pk_align_words;
 

@@ -25,6 +25,7 @@ typedef struct averaging {
 
 /* ---- What must agree ---- */
 
+/* the message names the first field that differs */
 static pk_status check_field(const averaging *a, size_t i, const char *field, bool same) {
     if (same) return PK_OK;
     PK_FAIL(PK_ARGUMENT, "%s and %s are not of the same shape: they differ in %s", a->name[0],

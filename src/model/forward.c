@@ -156,6 +156,7 @@ size_t pk_forward_scratch(const pk_network *net) {
     return (size_t)(c->dim + (attention > forward ? attention : forward));
 }
 
+/* matrices of decoder layers only: vectors are small, the encoder runs once a sentence */
 static pk_status add_bytes(void *user, const pk_weight_spec *spec, pk_weight *w) {
     uint64_t *sum = user;
     if (spec->matrix && spec->stack == PK_DECODER && spec->layer >= 0)

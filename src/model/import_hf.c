@@ -150,6 +150,7 @@ static pk_status open_json(const pk_hf_folder *f, const char *name, bool needed,
     return pk_json_open(path, out);
 }
 
+/* only config.json must be there */
 static pk_status open_folder(pk_hf_folder *f) {
     PK_TRY(open_json(f, "config.json", true, &f->config));
     PK_TRY(open_json(f, "generation_config.json", false, &f->generation));

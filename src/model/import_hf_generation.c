@@ -102,6 +102,7 @@ static const struct setting {
                 { "guidance_scale", 1 },
                 { "watermarking_config", NAN } };
 
+/* absent, null, an empty list, or the value that changes nothing; NaN: no number is neutral */
 static bool is_neutral(const json_t *value, double neutral) {
     if (!value || json_is_null(value)) return true;
     if (json_is_array(value)) return json_array_size(value) == 0;
@@ -109,6 +110,7 @@ static bool is_neutral(const json_t *value, double neutral) {
     return json_is_number(value) && json_number_value(value) == neutral;
 }
 
+/* better no translation than another one than the makers meant */
 static pk_status refuse_unknown(const json_t *g) {
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (!is_neutral(json_object_get(g, refused[i].key), refused[i].neutral))

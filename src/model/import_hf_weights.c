@@ -92,6 +92,7 @@ static pk_status check_tensor(const pk_stored_tensor *t, int64_t rows, int64_t c
     return PK_OK;
 }
 
+/* the tensor, which must be there and of this shape */
 static pk_status find_checked(pk_hf_folder *f, const char *name, int64_t rows, int64_t cols,
                               const pk_stored_tensor **out) {
     *out = pk_hf_find(f, name);

@@ -157,6 +157,7 @@ static pk_status read_file(const char *path, pk_model_data *m) {
     return pk_model_data_check_vocab(m);
 }
 
+/* any regular file; read_file() says what is wrong with one that is no model */
 static bool recognises(const char *path) {
     struct stat info;
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);

@@ -52,6 +52,7 @@ static pk_status dense(const walker *k, const char *name, pk_dense *d, int32_t o
     return at(k, name, ".b", &d->b, 1, out, PK_ROLE_BIAS);
 }
 
+/* y = gain (x - mean) / deviation + bias */
 static pk_status norm(const walker *k, const char *name, pk_norm *n, int32_t dim) {
     PK_TRY(at(k, name, ".gain", &n->gain, 1, dim, PK_ROLE_GAIN));
     return at(k, name, ".bias", &n->bias, 1, dim, PK_ROLE_SHIFT);
