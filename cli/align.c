@@ -12,6 +12,7 @@
 #include "inputs.h"
 #include "progress.h"
 
+/* the state that the library's callbacks share */
 typedef struct aligning {
     const pk_cli  *c;
     pk_progress    progress;
@@ -54,6 +55,7 @@ static void say_memory(aligning *a, const pk_align_report *r) {
                 (double)r->memory / (1 << 20));
 }
 
+/* the library's progress; != 0 makes it stop */
 static int show(void *user, const char *what, double share, const pk_align_report *r) {
     aligning *a = user;
     say_memory(a, r);
@@ -68,6 +70,7 @@ static int open_output(aligning *a) {
     return a->failed;
 }
 
+/* the library's output; != 0 makes it stop */
 static int write_lines(void *user, const char *lines, size_t size) {
     aligning *a = user;
     if (open_output(a)) return 1;

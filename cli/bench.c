@@ -166,6 +166,7 @@ static int start(job *j, runner *r) {
     return code;
 }
 
+/* timed: part of each case's load time */
 static int load_model(job *j) {
     double begin = pk_cli_seconds();
     int    code = pk_cli_open_model(j->c, &j->model);
@@ -267,6 +268,7 @@ static int open_draft(job *j, size_t i) {
     return code;
 }
 
+/* --draft once serves all cases; otherwise there must be one for each --decode */
 static int open_drafts(job *j) {
     size_t n = j->c->drafts.n;
     int    code = 0;

@@ -19,7 +19,8 @@ typedef struct pk_cli_list { /* an option that may be given several times */
 
 typedef struct pk_cli {
     const struct pk_cli_verb *verb;
-    pk_cli_list               operand; /* what is not an option, in order */
+    pk_cli_list               operand; /* arguments that are no options, in order */
+    /* names are those of the options; options_table.c says what each one means */
     const char               *model, *from, *to, *type, *device, *decode;
     const char               *input, *output, *prefix, *draft, *reference, *tokenize, *format;
     pk_cli_list               decodes, drafts; /* bench: one case each; one for each or for all */

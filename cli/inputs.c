@@ -31,6 +31,7 @@ void pk_inputs_add_model(const pk_cli *c, const pk_model *model) {
     o->model[o->n_models++] = model;
 }
 
+/* a model may be a folder of several files: the library knows which it reads */
 static bool was_opened(const pk_cli_opened *o, uint64_t device, uint64_t inode) {
     for (size_t i = 0; i < o->n; i++)
         if (o->file[i].device == device && o->file[i].inode == inode) return true;

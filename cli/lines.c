@@ -140,6 +140,7 @@ int pk_lines_take(const pk_cli *c, pk_line_reader *r, size_t most) {
     return next(c, r, most, SIZE_MAX, true);
 }
 
+/* O_TRUNC is not used: the old content stays until there is something to write */
 int pk_writer_open(const pk_cli *c, const char *path, pk_line_writer *out) {
     bool        standard = is_standard(path);
     struct stat about;
@@ -203,6 +204,7 @@ int pk_writer_flush(const pk_cli *c, pk_line_writer *w) {
     return 0;
 }
 
+/* close() can report a failed write too, on network file systems above all */
 int pk_writer_close(const pk_cli *c, pk_line_writer *w, int code) {
     if (!code && w->file >= 0) code = pk_writer_flush(c, w);
     if (!code && w->file < 0 && w->name) {

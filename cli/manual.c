@@ -22,6 +22,7 @@ static void put_escaped(FILE *out, char before, char letter, bool line_begins) {
         fputc(letter, out);
 }
 
+/* brackets and quotes behind the full stop do not count */
 static bool ends_sentence(const char *word, size_t n) {
     while (n > 1 && strchr(")`\"", word[n - 1])) n--;
     return n > 0 && strchr(".!?", word[n - 1]);

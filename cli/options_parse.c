@@ -58,7 +58,7 @@ const char *pk_cli_nearest(const char *name, const void *names, size_t stride) {
     }
 }
 
-/* choices: "one|two|three" */
+/* choices: "one|two|three"; a prefix of a choice is none */
 static bool is_choice(const char *choices, const char *value) {
     size_t n = strlen(value);
     for (const char *at = choices; at; at = strchr(at, '|')) {
@@ -211,6 +211,7 @@ static void set_defaults(pk_cli *c, const pk_cli_verb *verb) {
     }
 }
 
+/* --help ends parsing at once: nothing behind it can be wrong */
 int pk_cli_parse(pk_cli *c, const pk_cli_verb *verb, int n, char *const *argument) {
     parser p = { .c = c, .verb = verb, .argument = argument, .n = n };
     bool   ended = false;

@@ -44,6 +44,7 @@ static void watch(bool on) {
             sigaction(list[i], &then, NULL);
 }
 
+/* not shown where translations go to the same terminal */
 void pk_progress_begin(pk_progress *p, const pk_cli *c, const pk_line_reader *input) {
     bool to_file = c->output && strcmp(c->output, "-");
     *p = (pk_progress){ .input = input, .begin = pk_cli_seconds() };
@@ -58,6 +59,7 @@ void pk_progress_begin_alone(pk_progress *p, const pk_cli *c) {
 }
 
 /* share: 0 to 1; returns how many columns it took */
+/* "[====>           ]  25 %  0:01:02 left  " */
 static int draw_bar(char *out, size_t room, double share, double left) {
     char bar[CELLS + 1], time[24];
     int  full = (int)(share * CELLS);

@@ -34,6 +34,7 @@ static size_t column_width(const pk_table *t, size_t column) {
     return widest;
 }
 
+/* right: all columns but the first are aligned to the right, as numbers are */
 void pk_table_print(const pk_table *t, bool right) {
     for (size_t i = 0; i < t->n; i++) {
         size_t column = i % t->columns;

@@ -17,6 +17,7 @@
 
 #include "progress.h"
 
+/* one training, and the signals that stop it */
 typedef struct training {
     const pk_cli *c;
     pk_trainer   *trainer;
@@ -96,6 +97,7 @@ static void begin_watch(training *t) {
     t->watched = !sigisemptyset(&t->signals) && !pthread_create(&t->watcher, NULL, watch, t);
 }
 
+/* data is ready: signals are now asked for between updates */
 static void end_watch(training *t) {
     t->prepared = true;
     if (t->watched) pthread_join(t->watcher, NULL);

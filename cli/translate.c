@@ -8,6 +8,7 @@
 #include "lines.h"
 #include "progress.h"
 
+/* what is open while lines are translated */
 typedef struct job {
     pk_cli        *c;
     pk_cli_models  models;
@@ -53,6 +54,7 @@ static int close_all(job *j, int code) {
     return code;
 }
 
+/* Marian's form: " ||| WordScores= -0.1 -0.2 ..." */
 static void write_word_scores(pk_line_writer *w, const pk_hypothesis_view *h) {
     pk_writer_print(w, " ||| WordScores=");
     for (int32_t i = 0; i < h->n_tokens && h->token_log_prob; i++)

@@ -54,6 +54,7 @@ static void put_char(pk_line_writer *w, uint32_t c) {
 
 void pk_viz_put(pk_line_writer *w, const char *text) { pk_writer_add(w, text, strlen(text)); }
 
+/* the five characters that XML reserves, in text and in attributes */
 void pk_viz_put_xml(pk_line_writer *w, const char *text) {
     while (*text) {
         const uint32_t c = next_char(&text);

@@ -294,6 +294,7 @@ static void put_grid(pk_line_writer *w, const layout *l) {
     put_rings(w, l);
 }
 
+/* the marker is the tip of an arc */
 static void put_body(pk_line_writer *w, const layout *l) {
     pk_viz_put(w, "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"6\" refY=\"4\" "
                   "markerWidth=\"6\" markerHeight=\"6\" orient=\"auto\">"

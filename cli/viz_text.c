@@ -77,6 +77,7 @@ static json_t *edges_json(const pk_viz *v) {
     return list;
 }
 
+/* json_pack fails as a whole where memory runs out: one check is enough */
 int pk_viz_json(const pk_cli *c, pk_line_writer *w, const pk_viz *v) {
     json_t *whole =
         json_pack("{so so so so so so}", "sentence", clean_json(v->sentence), "translation",

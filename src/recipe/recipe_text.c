@@ -80,6 +80,7 @@ static const char *last_part(const char *path) {
     return slash ? slash + 1 : path;
 }
 
+/* of paths only the name of the file: a training may move to another folder */
 static bool same_text(const pk_option *k, const char *a, const char *b) {
     const bool path = pk_option_is_path(k);
     return !strcmp(path ? last_part(a) : a, path ? last_part(b) : b);

@@ -121,6 +121,7 @@ static pk_status refuse(const pk_recipe_reader *r, const pk_option *k, size_t li
     return status;
 }
 
+/* one value, or one item of a list */
 static pk_status give_one(pk_recipe_reader *r, const pk_option *k, size_t line, const char *value) {
     if (!pk_option_accepts(k, value, strlen(value))) return refuse(r, k, line, value);
     if (pk_option_is_list(k) && !*value)

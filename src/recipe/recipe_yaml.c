@@ -77,6 +77,7 @@ static bool is_null(const yaml *y) {
            (!*scalar(y) || !strcmp(scalar(y), "~") || !strcmp(scalar(y), "null"));
 }
 
+/* C texts end at a NUL, YAML's do not */
 static pk_status check_scalar(const yaml *y) {
     if (strlen(scalar(y)) != y->event.data.scalar.length)
         return refuse_event(y, "a NUL character is not possible in a recipe");
@@ -98,6 +99,7 @@ static pk_status read_items(yaml *y, pk_texts *value) {
     }
 }
 
+/* nothing behind the colon counts as an empty text */
 static pk_status collect_value(yaml *y, bool list, pk_texts *value) {
     if (list) return read_items(y, value);
     if (!is_null(y)) return add_scalar(y, value);
