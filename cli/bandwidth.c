@@ -34,8 +34,8 @@ static void *sweep(void *user) {
     return NULL;
 }
 
-/* seconds for all threads to read their shares, or 0 */
-/* Time includes starting the threads, which is short next to 256 MB. */
+/* Seconds for all threads to read their shares, or 0. Starting the threads is included: that is
+ * short next to reading 256 MB. */
 static double sweep_once(sweeper *sweepers, int n) {
     double begin = pk_cli_seconds();
     int    started = 0;

@@ -58,8 +58,7 @@ void pk_progress_begin_alone(pk_progress *p, const pk_cli *c) {
     if (p->shown) watch(true);
 }
 
-/* share: 0 to 1; returns how many columns it took */
-/* "[====>           ]  25 %  0:01:02 left  " */
+/* "[====>           ]  25 %  0:01:02 left  "; share: 0 to 1. Returns how many columns it took. */
 static int draw_bar(char *out, size_t room, double share, double left) {
     char bar[CELLS + 1], time[24];
     int  full = (int)(share * CELLS);

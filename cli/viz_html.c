@@ -19,7 +19,7 @@ static const char page_style[] =
     "dl div{min-width:0}dt{font-size:12px;color:#5d6878}"
     "dd{margin:0;font-size:17px;font-weight:600;overflow-wrap:anywhere}"
     ".card{background:#fff;border:1px solid #e0e4e9;border-radius:10px;padding:14px 16px;margin:0 0 14px}"
-    ".note{font-size:13px;color:#5d6878;margin:0 0 8px;max-width:90ch}"
+    ".hint{font-size:13px;color:#5d6878;margin:0 0 8px;max-width:90ch}"
     ".scroll{display:flex;overflow-x:auto;max-width:100%}"
     ".scroll svg{flex:none;display:block}"
     ".scroll svg:first-child{position:sticky;left:0;background:#fff;z-index:1}"
@@ -27,7 +27,7 @@ static const char page_style[] =
     "li{display:flex;align-items:center;gap:7px}li svg{flex:none}"
     "@media (prefers-color-scheme:dark){"
     "body{color:#e4e8ee;background:#0d1014}"
-    "h1,.source,dt,.note{color:#98a3b3}"
+    "h1,.source,dt,.hint{color:#98a3b3}"
     ".card{background:#14181e;border-color:#29303a}"
     ".scroll svg:first-child{background:#14181e}"
     "}"
@@ -108,7 +108,7 @@ void pk_viz_html(pk_line_writer *w, const pk_viz *v) {
     put_facts(w, v);
     pk_viz_put(w,
                "<div class=\"card\">\n<h2>What each token waited for, and what each pass "
-               "said</h2>\n<p class=\"note\">An arc leads from a token to one that became right "
+               "said</h2>\n<p class=\"hint\">An arc leads from a token to one that became right "
                "only after it was certain. Below, a row is a pass and a number the probability "
                "of the model&#8217;s choice. A dot before a piece marks the beginning of a word. "
                "Hover for details.</p>\n<div class=\"scroll\" tabindex=\"0\">");

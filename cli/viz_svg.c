@@ -114,8 +114,7 @@ static void put_rect(pk_line_writer *w, double x, double y, double width, double
                     width, height);
 }
 
-/* text of outside, centred; the longest is squeezed into its column */
-/* text that is wider than `room` is squeezed into it */
+/* text from outside, escaped; what is wider than `room` is squeezed into it */
 static void put_text(pk_line_writer *w, double x, double y, const char *class, const char *text,
                      double room) {
     pk_writer_print(w, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\"", x, y, class);

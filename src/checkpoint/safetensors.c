@@ -14,13 +14,13 @@
 /* the header's own limit is that of the reference implementation */
 enum { HEADER_AT = 8, MAX_HEADER = 100 * 1000 * 1000 };
 
-/* "F32", "BF16" ... -> type; false: none that we know */
 /* File layout:
  *     8 bytes       n, the length of the header, little-endian
  *     n bytes       JSON: {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...,
  *                   "__metadata__": {"key": "text", ...}}; may end in spaces
  *     the rest      data; data_offsets are [begin, end) in bytes from here */
 
+/* "F32", "BF16" ... -> type; false: none that we know */
 static bool find_type(const char *text, pk_stored_type *out) {
     for (int i = 0; i < PK_STORED_N_TYPES; i++) {
         *out = (pk_stored_type)i;

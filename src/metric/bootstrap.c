@@ -33,7 +33,7 @@ static void score_resample(const pk_bootstrap *b, size_t system, size_t resample
 }
 
 /* One resample: n_lines lines drawn with replacement, the same ones for all systems. */
-pk_status pk_bootstrap_run(pk_bootstrap *b) {
+pk_status pk_bootstrap_resample(pk_bootstrap *b) {
     uint32_t *line = NULL;
     if (b->n_lines > UINT32_MAX)
         PK_FAIL(PK_ARGUMENT, "too many lines to resample: %zu", b->n_lines);

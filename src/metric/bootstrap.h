@@ -27,11 +27,11 @@ typedef struct pk_bootstrap {
     size_t              n_systems, n_lines;
     size_t              n_resamples;
     uint64_t            seed;
-    double             *score; /* [system][metric][resample], filled by run */
+    double             *score; /* [system][metric][resample], filled by pk_bootstrap_resample() */
 } pk_bootstrap;
 
 /* draws the resamples and scores them into a new array */
-pk_status pk_bootstrap_run(pk_bootstrap *b);
+pk_status pk_bootstrap_resample(pk_bootstrap *b);
 /* the probability that a difference at least as large as the real one arises by chance */
 pk_status pk_bootstrap_p_value(const pk_bootstrap *b, size_t system, pk_metric metric,
                                double real_difference, double *p);

@@ -109,7 +109,7 @@ static void score_totals(const totals *all, pk_eval_scores *out) {
 /* The first system has nothing to be compared with: its p is 1. p-values come before all intervals,
  * which sort the scores they are made from. */
 static pk_status add_bootstrap(pk_bootstrap *b, pk_eval_scores *out) {
-    PK_TRY(pk_bootstrap_run(b));
+    PK_TRY(pk_bootstrap_resample(b));
     out[0].p_bleu = out[0].p_chrf2 = out[0].p_chrf2pp = 1.0;
     for (size_t s = 1; s < b->n_systems; s++) {
         PK_TRY(pk_bootstrap_p_value(b, s, PK_METRIC_BLEU, fabs(out[0].bleu - out[s].bleu),

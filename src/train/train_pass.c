@@ -20,8 +20,8 @@ pk_status pk_device_put(const pk_backend *on, void *to, const void *from, size_t
 /* ---- through the network ---- */
 
 /* Encoder, decoder, loss, and the backward pass. A dry run only counts memory. */
-static pk_status run(pk_train_pass *t, const pk_lesson_there *l, const pk_pass_options *o,
-                     bool dry) {
+static pk_status compute(pk_train_pass *t, const pk_lesson_there *l, const pk_pass_options *o,
+                         bool dry) {
     const pk_network *net = &t->p->net;
     pk_run            r;
     pk_tape_begin(t->tape, &r, t->on, &t->scratch, &t->p->learned, o->dropout, o->key, dry);
@@ -94,7 +94,7 @@ static pk_status take_scratch(pk_train_pass *t) {
     const pk_lesson_there l = largest(t);
     const pk_pass_options o = { .dropout = NULL };
     void                 *base = NULL;
-    PK_TRY(run(t, &l, &o, true));
+    PK_TRY(compute(t, &l, &o, true));
     t->scratch.size = pk_tape_peak(t->tape);
     const pk_status status = take(t, t->scratch.size, &base);
     if (status != PK_OK)
@@ -209,7 +209,7 @@ pk_status pk_train_pass_run(pk_train_pass *t, const pk_lesson *l, const pk_pass_
     assert(pk_lesson_bytes(l) <= t->block_bytes && b->update == 0); /* ready() came first */
     pk_lesson_pack(l, c->encoder_heads, c->decoder_heads, b->host, b->device, &there);
     on->put(on->self, b->device, b->host, pk_lesson_bytes(l));
-    PK_TRY(run(t, &there, o, false));
+    PK_TRY(compute(t, &there, o, false));
     if (on->remote && on->train->record_event) on->train->record_event(on->self, t->next);
     t->next = (t->next + 1) % t->n_blocks;
     if (!o->answers) return PK_OK;

@@ -83,7 +83,7 @@ static void equal_lines_have_no_spread(void **state) {
         for (int k = 0; k < PK_ROW_COUNTS; k++) row[i].count[k] = i < 4 ? 8 : 16;
     }
     pk_bootstrap b = { row, 2, 4, 100, 1, NULL };
-    ASSERT_OK(pk_bootstrap_run(&b));
+    ASSERT_OK(pk_bootstrap_resample(&b));
     double p, mean, half;
     ASSERT_OK(pk_bootstrap_p_value(&b, 1, PK_METRIC_CHRF2, 0.0, &p));
     assert_same_double(p, 1.0 / 101, "nothing exceeds the mean difference");
@@ -100,7 +100,7 @@ static pk_status run_small(void *user) {
     pk_bootstrap b = { user, 2, 2, 10, 1, NULL };
     double       p;
     pk_status    status;
-    PK_GOTO(pk_bootstrap_run(&b));
+    PK_GOTO(pk_bootstrap_resample(&b));
     PK_GOTO(pk_bootstrap_p_value(&b, 1, PK_METRIC_BLEU, 0.0, &p));
 done:
     pk_bootstrap_free(&b);
