@@ -1,8 +1,9 @@
-/* ahead.c - what follows what, as the last pass had it, and the fetching.
+/* ahead.c - which matrix followed which in the last pass, and the prefetching.
  *
- * The matrix to fetch is two words that one thread writes and the others read, each for itself: a
- * thread that finds an address with the size of another fetches what nobody needs, and addresses
- * that are no more do no harm: a fetch never faults. */
+ * The matrix to fetch is two words, address and size, that one thread writes and the others read
+ * without a lock. A thread may read the address of one matrix with the size of another: then it
+ * fetches bytes that are not needed. An address may be of memory that was given back: a prefetch
+ * never faults. So neither does harm. */
 #include "backend/cpu/ahead.h"
 
 #include <stdatomic.h>
@@ -14,7 +15,7 @@
 enum {
     FOLLOWERS = 1024,       /* power of two; a model has a few hundred matrices */
     LINE = 64,              /* bytes of a cache line */
-    AT_ONCE = 16,           /* lines, before somebody looks whether there is work */
+    AT_ONCE = 16,           /* lines that are fetched before the thread looks for work again */
     MOST_BYTES = 256 << 10, /* of a thread's share: a part of its second-level cache */
 };
 
@@ -23,7 +24,7 @@ typedef struct follower { /* after the matrix at `after` comes this one */
     size_t      bytes;
 } follower;
 
-typedef struct fetched { /* by one thread, which alone looks here */
+typedef struct fetched { /* bytes done by one thread; no other reads it */
     _Alignas(64) uintptr_t data;
     size_t done;
 } fetched;
@@ -37,6 +38,7 @@ struct pk_ahead {
     fetched  fetched[];
 };
 
+/* a hash table without chains: a clash only loses a prediction. 54 = 64 - log2(FOLLOWERS) */
 static follower *follower_of(pk_ahead *a, const void *data) {
     return &a->follower[((uintptr_t)data >> 6) * PK_GOLDEN >> 54];
 }
@@ -59,6 +61,7 @@ static bool fetch_some(void *context, int32_t worker) {
     return true;
 }
 
+/* remembers that this matrix came after the last one, and announces the one expected next */
 void pk_ahead_record(pk_ahead *a, const pk_weight *w) {
     if (a->last != w->data) {
         follower *f = follower_of(a, a->last);

@@ -1,9 +1,10 @@
-/* ahead.h - idle threads bring the weights of the next op nearer.
+/* ahead.h - idle threads prefetch the weights of the next op.
  *
- * A decoder pass for one sentence waits for weights, and while one thread does what only one can
- * do, the others wait for it. In a pass one matrix always follows the same other: who is idle
- * fetches the beginning of its share of the next one into its own cache. Nothing is computed and
- * nobody waits, so a wrong guess costs nothing but the fetch. */
+ * A decoder pass for one sentence waits for weights from memory. While one thread does what
+ * cannot be shared, the others are idle. In a pass one matrix is always followed by the same
+ * next one. So an idle thread prefetches the beginning of its share of the next matrix into its
+ * own cache. Nothing is computed and no thread waits, so a wrong guess costs no more than the
+ * fetch. */
 #ifndef PK_CPU_AHEAD_H
 #define PK_CPU_AHEAD_H
 #include "backend/cpu/pool.h"

@@ -1,7 +1,7 @@
 /* cpu.c - the backend table: opening, scratch memory, and the ops that need little of either.
  *
- * Ops run at once, on the calling thread and the pool. An op that asks for more than was reserved
- * does nothing and leaves a status that sticks until it is asked for. */
+ * An op is computed when it is called, on the calling thread and the pool. An op that needs more
+ * than was reserved does nothing and leaves a status that sticks until take_status() returns it. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +14,13 @@
 #include "base/memory.h"
 #include "tensor/host_ops.h"
 
-enum { ALONE = 16 << 10, ATTEND_ALONE = 48 << 10, QUERIES_AT_ONCE = 32 };
+enum {
+    ALONE = 16 << 10,        /* numbers that one thread does by itself: waking others costs more */
+    ATTEND_ALONE = 48 << 10, /* the same for attention, in products */
+    QUERIES_AT_ONCE = 32,    /* of one task, when there are many */
+};
 
-/* ---- rows shared out over the threads: norm, embed, place ---- */
+/* ---- rows shared out over the threads: norm, embed, scatter ---- */
 
 typedef struct rows_job {
     const pk_cpu    *cpu;
@@ -30,6 +34,7 @@ typedef struct rows_job {
 
 static float *row_of(pk_tensor t, int32_t row) { return t.data + (size_t)row * (size_t)t.stride; }
 
+/* part `task` of n_parts of nearly equal size */
 static void rows_task(void *context, int32_t task, int32_t worker) {
     const rows_job *job = context;
     const int32_t   first = (int32_t)((int64_t)job->rows * task / job->n_parts);
@@ -38,7 +43,8 @@ static void rows_task(void *context, int32_t task, int32_t worker) {
     for (int32_t i = first; i < end; i++) job->row(job, i);
 }
 
-static void run_rows(rows_job job, int32_t rows, int32_t cols) {
+/* shares the rows out, or does few of them on this thread */
+static void share_rows(rows_job job, int32_t rows, int32_t cols) {
     if (job.cpu->status != PK_OK) return;
     job.rows = rows;
     job.n_parts = (int64_t)rows * cols <= ALONE ? 1 : pk_pool_threads(job.cpu->pool);
@@ -52,14 +58,14 @@ static void norm_row(const rows_job *job, int32_t i) {
 
 void pk_cpu_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
                  const pk_weight *shift, float epsilon) {
-    run_rows((rows_job){ .cpu = self,
-                         .out = out,
-                         .x = x,
-                         .a = gain,
-                         .b = shift,
-                         .number = epsilon,
-                         .row = norm_row },
-             x.rows, x.cols);
+    share_rows((rows_job){ .cpu = self,
+                           .out = out,
+                           .x = x,
+                           .a = gain,
+                           .b = shift,
+                           .number = epsilon,
+                           .row = norm_row },
+               x.rows, x.cols);
 }
 
 static void embed_row(const rows_job *job, int32_t i) {
@@ -70,15 +76,15 @@ static void embed_row(const rows_job *job, int32_t i) {
 
 static void embed(void *self, pk_tensor out, const pk_weight *table, const int32_t *token,
                   float scale, const pk_weight *position, const int32_t *pos) {
-    run_rows((rows_job){ .cpu = self,
-                         .out = out,
-                         .a = table,
-                         .b = position,
-                         .index = token,
-                         .pos = pos,
-                         .number = scale,
-                         .row = embed_row },
-             out.rows, out.cols);
+    share_rows((rows_job){ .cpu = self,
+                           .out = out,
+                           .a = table,
+                           .b = position,
+                           .index = token,
+                           .pos = pos,
+                           .number = scale,
+                           .row = embed_row },
+               out.rows, out.cols);
 }
 
 static void scatter_row(const rows_job *job, int32_t i) {
@@ -91,8 +97,8 @@ static void scatter_row(const rows_job *job, int32_t i) {
 }
 
 void pk_cpu_scatter(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
-    run_rows((rows_job){ .cpu = self, .out = pool, .x = rows, .index = slot, .row = scatter_row },
-             rows.rows, rows.cols);
+    share_rows((rows_job){ .cpu = self, .out = pool, .x = rows, .index = slot, .row = scatter_row },
+               rows.rows, rows.cols);
 }
 
 /* ---- attention ---- */
@@ -104,28 +110,30 @@ typedef struct attend_work {
     int32_t       head_parts; /* tasks that share the heads of those */
 } attend_work;
 
+/* tasks count groups of queries, and within a group its parts of the heads */
 static void attend_task(void *context, int32_t task, int32_t worker) {
-    const attend_work *run = context;
-    const int32_t first = task / run->head_parts * run->at_once, left = run->job.q.rows - first;
-    const int32_t part = task % run->head_parts, heads = run->job.see->heads;
-    const int32_t head = heads * part / run->head_parts;
-    run->cpu->kernels->attend(&run->job, first, left < run->at_once ? left : run->at_once, head,
-                              heads * (part + 1) / run->head_parts - head,
-                              run->cpu->attention +
-                                  (size_t)worker * pk_attend_scratch(run->cpu->max.keys));
+    const attend_work *work = context;
+    const int32_t first = task / work->head_parts * work->at_once, left = work->job.q.rows - first;
+    const int32_t part = task % work->head_parts, heads = work->job.see->heads;
+    const int32_t head = heads * part / work->head_parts;
+    work->cpu->kernels->attend(&work->job, first, left < work->at_once ? left : work->at_once, head,
+                               heads * (part + 1) / work->head_parts - head,
+                               work->cpu->attention +
+                                   (size_t)worker * pk_attend_scratch(work->cpu->max.keys));
 }
 
-/* Many queries: some of them per task. Few: all of them, and some heads; but attention weights are
- * summed over the heads in order, so then one task has all heads. */
-static void share_out(attend_work *run, int32_t threads) {
-    const int32_t queries = run->job.q.rows, heads = run->job.see->heads;
-    run->at_once = QUERIES_AT_ONCE;
-    while (run->at_once > PK_ATTEND_QUERIES && queries / run->at_once < 4 * threads)
-        run->at_once /= 2;
-    while (queries / run->at_once >= PK_POOL_TASKS / threads) run->at_once *= 2;
-    if (queries > run->at_once * (threads - 1) || run->job.see->weights) return;
-    run->at_once = queries;
-    run->head_parts = heads < threads ? heads : threads;
+/* Many queries: each task has some of them and all heads. Few queries: each task has all of them
+ * and some heads. Attention weights are summed over the heads in order, so where they are wanted
+ * a task always has all heads. */
+static void share_out(attend_work *work, int32_t threads) {
+    const int32_t queries = work->job.q.rows, heads = work->job.see->heads;
+    work->at_once = QUERIES_AT_ONCE;
+    while (work->at_once > PK_ATTEND_QUERIES && queries / work->at_once < 4 * threads)
+        work->at_once /= 2;
+    while (queries / work->at_once >= PK_POOL_TASKS / threads) work->at_once *= 2;
+    if (queries > work->at_once * (threads - 1) || work->job.see->weights) return;
+    work->at_once = queries;
+    work->head_parts = heads < threads ? heads : threads;
 }
 
 /* all keys seen by all queries; -1 when a query sees more than was reserved */
@@ -147,12 +155,12 @@ static void attend(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tenso
     if (cpu->status != PK_OK) return;
     const int64_t keys = keys_seen(cpu, see, q.rows);
     if (keys < 0) return;
-    attend_work run = { .cpu = cpu, .at_once = q.rows, .head_parts = 1 };
-    run.job = (pk_attend_job){ out, q, k, v, see, q.cols / see->heads };
+    attend_work work = { .cpu = cpu, .at_once = q.rows, .head_parts = 1 };
+    work.job = (pk_attend_job){ out, q, k, v, see, q.cols / see->heads };
     if (keys * q.cols * 2 > ATTEND_ALONE && pk_pool_threads(cpu->pool) > 1)
-        share_out(&run, pk_pool_threads(cpu->pool));
-    const int32_t groups = q.rows ? (q.rows + run.at_once - 1) / run.at_once : 0;
-    pk_pool_dispatch(cpu->pool, attend_task, &run, groups * run.head_parts);
+        share_out(&work, pk_pool_threads(cpu->pool));
+    const int32_t groups = q.rows ? (q.rows + work.at_once - 1) / work.at_once : 0;
+    pk_pool_dispatch(cpu->pool, attend_task, &work, groups * work.head_parts);
 }
 
 /* ---- state ---- */
@@ -166,6 +174,7 @@ void pk_cpu_fail(pk_cpu *cpu, const char *format, ...) {
     va_end(arguments);
 }
 
+/* returns the first failure and clears it */
 static pk_status take_status(void *self) {
     pk_cpu         *cpu = self;
     const pk_status status = cpu->status;
@@ -189,8 +198,8 @@ static void free_scratch(pk_cpu *cpu) {
 
 static pk_status take_scratch(pk_cpu *cpu, const pk_limits *max) {
     const size_t threads = (size_t)pk_pool_threads(cpu->pool), questions = (size_t)max->questions;
-    /* short rows make the tallest blocks, but none is taller than the op itself; bytes are bounded
-     */
+    /* A block has PK_BLOCK_BYTES or one tile, whichever is more. Short rows make the tallest
+     * blocks, but no block has more rows than the op. */
     const int32_t most = max->rows > max->questions ? max->rows : max->questions;
     const size_t  chunks = ((size_t)max->vocab + PK_CHUNK - 1) / PK_CHUNK;
     const size_t  tallest = PK_TILE_MAX * (((size_t)max->cols + 3) / 4 * 4) * sizeof(float);

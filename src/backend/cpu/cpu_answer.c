@@ -1,16 +1,17 @@
-/* cpu_answer.c - the output layer: logits chunk by chunk, read while they are in the nearest cache.
+/* cpu_answer.c - the output layer: logits chunk by chunk, read while they are in the nearest
+ * cache.
  *
- * The vocabulary is cut into fixed chunks, handed to whichever thread is free. Lists of best tokens
- * are kept per thread and merged under a total order; sums of exponentials are kept per chunk and
- * merged in chunk order. So the answers do not depend on the threads. Logits are never stored
- * whole. */
+ * The vocabulary is cut into fixed chunks of PK_CHUNK tokens; a free thread takes the next.
+ * Lists of best tokens are kept per thread and merged under a total order. Sums of exponentials
+ * are kept per chunk and merged in the order of the chunks. So the answers do not depend on the
+ * threads. Logits exist for one tile of rows and one chunk at a time, never as a whole. */
 #include <math.h>
 #include <string.h>
 
 #include "backend/cpu/cpu_state.h"
 #include "tensor/panel.h"
 
-enum { FEW_ROWS = 4 };
+enum { FEW_ROWS = 4 }; /* up to here the time goes into reading weights, beyond into products */
 
 typedef struct answer_job {
     pk_cpu             *cpu;
@@ -37,6 +38,7 @@ static const float *without_banned(const answer_job *job, const pk_question *q, 
     return result;
 }
 
+/* logits of the question's target tokens that are in this chunk */
 static void store_targets(const answer_job *job, const pk_question *q, const float *logits,
                           int32_t from, int32_t to) {
     for (int32_t j = q->target; j < q->target + q->n_target; j++) {
@@ -45,12 +47,14 @@ static void store_targets(const answer_job *job, const pk_question *q, const flo
     }
 }
 
+/* largest logit and sum of exponentials of one chunk */
 static void store_sum(const answer_job *job, int32_t question, int32_t chunk, const float *logits,
                       int32_t n) {
     const size_t at = ((size_t)question * (size_t)job->n_chunks + (size_t)chunk) * 2;
     job->cpu->kernels->exp_sum(logits, n, &job->cpu->sums[at], &job->cpu->sums[at + 1]);
 }
 
+/* puts the chunk's best tokens into the list of this question and thread */
 static void store_best(const answer_job *job, int32_t question, int32_t worker, const float *logits,
                        int32_t n, int32_t first_token) {
     pk_cpu      *cpu = job->cpu;
@@ -120,6 +124,7 @@ static void answer_chunks(void *context, int32_t task, int32_t worker) {
         answer_chunk(job, chunk, worker, chunk + 1 < end);
 }
 
+/* log sum over all chunks, relative to the largest logit of all: m + log(sum_c s_c exp(m_c - m)) */
 static float merged_log_sum(const answer_job *job, int32_t question) {
     const float *sums = job->cpu->sums + (size_t)question * (size_t)job->n_chunks * 2;
     float        most = -INFINITY;
@@ -131,6 +136,7 @@ static float merged_log_sum(const answer_job *job, int32_t question) {
     return (float)((double)most + log(total));
 }
 
+/* the total order of best lists: higher score, then lower token id */
 static bool before(pk_scored a, pk_scored b) {
     return a.score > b.score || (a.score == b.score && a.token < b.token);
 }
@@ -174,6 +180,7 @@ static int32_t gather_rows(answer_job *job, int32_t room) {
     return rows;
 }
 
+/* false, and a status that sticks, when the op needs more than was reserved */
 static bool within_limits(pk_cpu *cpu, pk_tensor hidden, const pk_weight *table,
                           const pk_answering *a) {
     int32_t top_k = 0;
@@ -203,7 +210,8 @@ void pk_cpu_answer(void *self, pk_tensor hidden, const pk_weight *table, const p
     for (; job.first < a->n; job.first += job.n) {
         const int32_t rows = gather_rows(&job, pk_cpu_block_rows(cpu, hidden.cols, table->type));
         job.tiles = pk_cpu_prepare(cpu, hidden, cpu->pick, rows, table->type);
-        /* few rows wait for memory: one long run of chunks per thread; many compute: who is free */
+        /* Few rows wait for memory: each thread has one stretch of neighbouring chunks. Many rows
+         * wait for arithmetic: a task is one chunk, and a free thread takes the next. */
         job.n_tasks = rows <= FEW_ROWS || threads == 1 ? threads : job.n_chunks;
         pk_pool_dispatch(cpu->pool, answer_chunks, &job, job.n_tasks);
     }

@@ -1,7 +1,13 @@
 /* cpu_linear.c - cuts linear ops into parts for the threads.
  *
- * Work is split by panels (outputs) and by blocks of rows, never over the columns of a sum. Where
- * one thread is quick enough the others are left alone: waking them costs more than it brings. */
+ * Work is split by panels (outputs) and by blocks of rows, never over the columns of a sum:
+ *
+ *                outputs (panels of 16) ->
+ *   rows of x  [ part 0 | part 1 | part 2 ... ]   one block of rows, its parts shared by the threads
+ *       |      [ part 0 | part 1 | part 2 ... ]   then the next block
+ *
+ * A block of rows is prepared once and fits the second-level cache. Where one thread is fast
+ * enough the others are not woken: that would cost more than it brings. */
 #include "backend/cpu/cpu_state.h"
 #include "base/memory.h"
 #include "tensor/panel.h"
@@ -9,8 +15,8 @@
 enum {
     PREPARE_ALONE = 16 << 10, /* elements one thread prepares by itself */
     LINEAR_ALONE = 32 << 10,  /* products one thread computes by itself */
-    FINE_PRODUCTS = 8 << 20,  /* from here on, more parts than threads: who is free
-                                 takes the next, so a slow thread costs little */
+    FINE_PRODUCTS = 8 << 20,  /* from here on, more parts than threads: a thread that is
+                                 free takes the next, so a slow thread costs little */
 };
 
 typedef struct prepare_job {
@@ -27,6 +33,7 @@ typedef struct linear_job {
     int32_t        n_parts;
 } linear_job;
 
+/* (cols + 3) / 4 * 4: rows are filled up to whole quads, see pk_tiles */
 int32_t pk_cpu_block_rows(const pk_cpu *cpu, int32_t cols, pk_dtype type) {
     const int32_t tile = cpu->kernels->tile_rows[type];
     const size_t  element = type == PK_I8 ? 1 : sizeof(float);
@@ -63,6 +70,7 @@ static int32_t part_start(int32_t panels, int32_t part, int32_t n_parts) {
     return start < panels ? (int32_t)start : panels;
 }
 
+/* all rows of the block times some panels */
 static void linear_task(void *context, int32_t task, int32_t worker) {
     const linear_job *job = context;
     pk_linear_part    part = job->whole;
@@ -76,6 +84,7 @@ static void linear_task(void *context, int32_t task, int32_t worker) {
     if (part.n_panels > 0) job->cpu->kernels->linear(&part);
 }
 
+/* how many parts to cut a product into; at most one per pair of panels */
 static int32_t part_count(const pk_cpu *cpu, int32_t panels, int64_t products) {
     const int32_t threads = pk_pool_threads(cpu->pool);
     if (threads == 1 || products <= LINEAR_ALONE) return 1;
@@ -89,6 +98,7 @@ static pk_tensor rows_from(pk_tensor t, int32_t first, int32_t n) {
     return t;
 }
 
+/* one block of rows: prepares it, then multiplies it on all threads */
 static void linear_block(pk_cpu *cpu, pk_tensor out, pk_tensor x, const pk_weight *w,
                          const pk_after *after, pk_tensor residual) {
     const pk_tiles tiles = pk_cpu_prepare(cpu, x, NULL, x.rows, w->type);

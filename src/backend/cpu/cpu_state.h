@@ -23,12 +23,12 @@ typedef struct pk_cpu {
     /* scratch, sized by reserve() */
     void      *tiles;         /* (block rows, cols) floats */
     float     *scale;         /* (block rows) */
-    int32_t   *offset, *pick; /* (block rows) */
+    int32_t   *offset, *pick; /* (block rows) see pk_tiles; rows of hidden states to answer from */
     float     *attention;     /* (threads, pk_attend_scratch(keys)) */
     float     *logits;        /* (threads, PK_TILE_MAX + 1, PK_CHUNK) */
     pk_scored *best;          /* (threads, questions, top_k) */
     int32_t   *n_best;        /* (threads, questions) */
-    int32_t   *used;          /* (threads) */
+    int32_t   *used;          /* (threads) entries of each list that are merged already */
     float     *sums;          /* (questions, chunks, 2): largest, sum of exp */
     /* scratch of training, sized by its own reserve() */
     float  *train_scratch; /* (threads, pk_segments_scratch(longest_segment)) */
@@ -39,7 +39,7 @@ typedef struct pk_cpu {
 int32_t pk_cpu_block_rows(const pk_cpu *cpu, int32_t cols, pk_dtype type);
 /* lays x out for the kernels, with all threads if that pays; the tiles live until the next call */
 pk_tiles pk_cpu_prepare(pk_cpu *cpu, pk_tensor x, const int32_t *pick, int32_t rows, pk_dtype type);
-/* notes a failure; the first one sticks */
+/* records a failure; the first one sticks */
 void pk_cpu_fail(pk_cpu *cpu, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void pk_cpu_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,

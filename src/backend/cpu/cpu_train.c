@@ -27,6 +27,7 @@ typedef struct shared {
     int32_t   n, n_parts, unit;
 } shared;
 
+/* the first item of a part; parts begin at multiples of `unit` */
 static int32_t part_begin(const shared *s, int32_t task) {
     const int64_t units = ((int64_t)s->n + s->unit - 1) / s->unit;
     const int64_t at = units * task / s->n_parts * s->unit;
@@ -62,7 +63,7 @@ bool pk_cpu_train_ready(pk_cpu *cpu, int32_t longest_segment) {
     if (!cpu->train_scratch)
         pk_cpu_fail(cpu, "training: no scratch memory was reserved");
     else if (longest_segment > cpu->longest_segment)
-        pk_cpu_fail(cpu, "training: a run of %d is more than the %d reserved", longest_segment,
+        pk_cpu_fail(cpu, "training: a segment of %d is more than the %d reserved", longest_segment,
                     cpu->longest_segment);
     return cpu->status == PK_OK;
 }
@@ -85,6 +86,7 @@ typedef struct product_job {
     int32_t                rows, columns, across; /* of a part; parts side by side */
 } product_job;
 
+/* one part: some rows times some columns; parts are counted along the columns first */
 static void product_task(void *context, int32_t task, int32_t worker) {
     const product_job *job = context;
     pk_product_part    part = *job->whole;
@@ -100,7 +102,8 @@ static void product_task(void *context, int32_t task, int32_t worker) {
 
 static int32_t parts_of(int32_t n, int32_t each) { return n ? (n - 1) / each + 1 : 0; }
 
-/* parts as large as still gives every thread a few: a part packs all it reads */
+/* Parts are as large as possible, with a few for every thread: a part packs all that it reads, so
+ * small parts pack the same numbers often. */
 void pk_cpu_multiply(pk_cpu *cpu, const pk_product_part *whole) {
     const int32_t threads = pk_pool_threads(cpu->pool);
     product_job   job = { cpu, whole, whole->m > 0 ? whole->m : 1, PK_PRODUCT_COLUMNS, 0 };
@@ -109,7 +112,7 @@ void pk_cpu_multiply(pk_cpu *cpu, const pk_product_part *whole) {
     while ((n = (int64_t)parts_of(whole->m, job.rows) * parts_of(whole->n, job.columns)),
            threads > 1 && n < PARTS * threads) {
         if (job.rows > LEAST_ROWS)
-            job.rows = (job.rows / 2 + 11) / 12 * 12;
+            job.rows = (job.rows / 2 + 11) / 12 * 12; /* whole tiles, see PK_TILE_MAX */
         else if (job.columns > LEAST_COLUMNS)
             job.columns /= 2;
         else
@@ -121,12 +124,13 @@ void pk_cpu_multiply(pk_cpu *cpu, const pk_product_part *whole) {
 
 static pk_view view_of(pk_tensor t) { return (pk_view){ t.data, (size_t)t.stride, 1 }; }
 static pk_view weight_view(const pk_weight *w) { return (pk_view){ w->data, (size_t)w->cols, 1 }; }
-static pk_view turned(pk_view v) { return (pk_view){ v.at, v.col, v.row }; }
+static pk_view transposed(pk_view v) { return (pk_view){ v.at, v.col, v.row }; }
 
+/* out = x w^T + bias */
 static void product(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
                     const pk_weight *bias) {
     pk_cpu_multiply(self, &(pk_product_part){ .a = view_of(x),
-                                              .b = turned(weight_view(w)),
+                                              .b = transposed(weight_view(w)),
                                               .out = out.data,
                                               .out_stride = (size_t)out.stride,
                                               .m = out.rows,
@@ -135,10 +139,11 @@ static void product(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
                                               .bias = bias ? bias->data : NULL });
 }
 
+/* d_w += d_out^T x, d_bias += sums of the columns of d_out, d_x (+)= d_out w */
 static void product_back(void *self, pk_tensor d_x, bool add, float *d_w, float *d_bias,
                          pk_tensor d_out, pk_tensor x, const pk_weight *w) {
     if (d_w)
-        pk_cpu_multiply(self, &(pk_product_part){ .a = turned(view_of(d_out)),
+        pk_cpu_multiply(self, &(pk_product_part){ .a = transposed(view_of(d_out)),
                                                   .b = view_of(x),
                                                   .out = d_w,
                                                   .out_stride = (size_t)x.cols,
@@ -163,7 +168,7 @@ static void product_back(void *self, pk_tensor d_x, bool add, float *d_w, float 
 typedef struct segments_share {
     const pk_cpu   *cpu;
     pk_segments_job job;
-    void (*one)(const pk_segments_job *job, int32_t run, int32_t head, float *scratch);
+    void (*one)(const pk_segments_job *job, int32_t segment, int32_t head, float *scratch);
 } segments_share;
 
 static void segments_part(void *context, int32_t first, int32_t end, int32_t worker) {
@@ -173,6 +178,7 @@ static void segments_part(void *context, int32_t first, int32_t end, int32_t wor
         s->one(&s->job, i / heads, i % heads, pk_cpu_train_scratch(s->cpu, worker));
 }
 
+/* an item is one head of one segment */
 static void attend_all(pk_cpu *cpu, segments_share *s) {
     const pk_attention *see = s->job.see;
     if (!pk_cpu_train_ready(cpu, see->longest_segment)) return;
@@ -253,6 +259,7 @@ static void round_weights(void *self, void *weights, const float *master, size_t
     if (weights != (const void *)master) memcpy(weights, master, n * sizeof *master);
 }
 
+/* clips by the norm of the whole gradient; a gradient that is not finite takes no step */
 static void update(void *self, const pk_update *u) {
     const double length = sqrt(*u->squares) / (double)u->total, clip = (double)u->clip;
     const double shorten = clip > 0 && length > clip ? clip / length : 1;

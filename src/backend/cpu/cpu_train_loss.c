@@ -1,6 +1,6 @@
 /* cpu_train_loss.c - the loss, some questions at a time.
  *
- * The logits of as many questions as fit into LOGIT_BYTES are found by one product, turned into
+ * The logits of as many questions as fit into LOGIT_BYTES are found by one product, transposed into
  * their gradients where they are, and multiplied into the gradients of hidden states and table. How
  * many those are depends on the table alone, so no sum depends on the threads. */
 #include <string.h>
@@ -29,7 +29,7 @@ typedef struct loss_job {
     const pk_weight           *table;
     const float               *bias;
     float                     *d_table, *d_bias;
-    int32_t                    first, n; /* questions of this round */
+    int32_t                    first, n; /* questions of this group */
     pk_loss_row               *rows;     /* (n) */
     pk_tensor                  logits;   /* (n, vocab) */
     pk_tensor                  picked;   /* (n, dim) hidden states asked about */
@@ -38,7 +38,7 @@ typedef struct loss_job {
 
 static float  *row_of(pk_tensor t, int32_t row) { return t.data + (size_t)row * (size_t)t.stride; }
 static pk_view view_of(pk_tensor t) { return (pk_view){ t.data, (size_t)t.stride, 1 }; }
-static pk_view turned(pk_view v) { return (pk_view){ v.at, v.col, v.row }; }
+static pk_view transposed(pk_view v) { return (pk_view){ v.at, v.col, v.row }; }
 
 static int32_t hidden_row(const loss_job *job, int32_t i) {
     return job->q->row ? job->q->row[job->first + i] : job->first + i;
@@ -69,6 +69,7 @@ static void loss_part(void *context, int32_t first, int32_t end, int32_t worker)
     }
 }
 
+/* adds the questions of the group to the sums, in order */
 static void count(const loss_job *job, pk_loss_sums *sums, int32_t *best) {
     const double s = (double)job->q->smoothing;
     const int    none = job->q->never >= 0 && job->q->never < job->q->vocab;
@@ -83,10 +84,11 @@ static void count(const loss_job *job, pk_loss_sums *sums, int32_t *best) {
     }
 }
 
+/* logits (n, vocab) = picked table^T + bias */
 static void find_logits(const loss_job *job) {
     const pk_view table = { job->table->data, (size_t)job->table->cols, 1 };
     pk_cpu_multiply(job->cpu, &(pk_product_part){ .a = view_of(job->picked),
-                                                  .b = turned(table),
+                                                  .b = transposed(table),
                                                   .out = job->logits.data,
                                                   .out_stride = (size_t)job->logits.stride,
                                                   .m = job->n,
@@ -95,6 +97,7 @@ static void find_logits(const loss_job *job) {
                                                   .bias = job->bias });
 }
 
+/* the logits hold their gradients now: d_hidden of the rows asked about += logits table */
 static void back_to_hidden(const loss_job *job) {
     const pk_view table = { job->table->data, (size_t)job->table->cols, 1 };
     pk_cpu_multiply(job->cpu, &(pk_product_part){ .a = view_of(job->logits),
@@ -111,8 +114,9 @@ static void back_to_hidden(const loss_job *job) {
     }
 }
 
+/* d_table += logits^T picked */
 static void back_to_table(const loss_job *job) {
-    pk_cpu_multiply(job->cpu, &(pk_product_part){ .a = turned(view_of(job->logits)),
+    pk_cpu_multiply(job->cpu, &(pk_product_part){ .a = transposed(view_of(job->logits)),
                                                   .b = view_of(job->picked),
                                                   .out = job->d_table,
                                                   .out_stride = (size_t)job->table->cols,

@@ -26,13 +26,15 @@ static float *row_of(pk_tensor t, int32_t row) {
 /* the number that dropout knows a row's first element by */
 static uint64_t element(pk_tensor t, int32_t row) { return (uint64_t)row * (uint64_t)t.cols; }
 
-static void run(void *self, pk_share *part, rows_job job, pk_tensor rows) {
+/* shares the rows out over the threads */
+static void share_rows(void *self, pk_share *part, rows_job job, pk_tensor rows) {
     pk_cpu *cpu = self;
     job.kernels = cpu->kernels->train;
     pk_cpu_share(cpu, part, &job, rows.rows, (int64_t)rows.rows * rows.cols);
 }
 
-static void run_columns(void *self, pk_share *part, rows_job job, pk_tensor rows) {
+/* shares the columns out: each thread has some columns of all rows */
+static void share_columns(void *self, pk_share *part, rows_job job, pk_tensor rows) {
     pk_cpu *cpu = self;
     job.kernels = cpu->kernels->train;
     pk_cpu_share_columns(cpu, part, &job, rows.cols, (int64_t)rows.rows * rows.cols);
@@ -56,17 +58,18 @@ static void embed_part(void *context, int32_t first, int32_t end, int32_t worker
 
 void pk_cpu_embed_keep(void *self, pk_tensor out, const pk_weight *table, const int32_t *token,
                        float scale, const pk_weight *position, const int32_t *pos, pk_drop drop) {
-    run(self, embed_part,
-        (rows_job){ .out = out,
-                    .a = table,
-                    .b = position,
-                    .token = token,
-                    .pos = pos,
-                    .number = scale,
-                    .drop = drop },
-        out);
+    share_rows(self, embed_part,
+               (rows_job){ .out = out,
+                           .a = table,
+                           .b = position,
+                           .token = token,
+                           .pos = pos,
+                           .number = scale,
+                           .drop = drop },
+               out);
 }
 
+/* some columns of all rows: two rows may have the same token, so rows are not shared out */
 static void embed_back_part(void *context, int32_t first, int32_t end, int32_t worker) {
     const rows_job *job = context;
     const int32_t   n = end - first;
@@ -86,15 +89,15 @@ static void embed_back_part(void *context, int32_t first, int32_t end, int32_t w
 
 void pk_cpu_embed_back(void *self, pk_tensor d_out, float *d_table, const int32_t *token,
                        float scale, float *d_position, const int32_t *pos, pk_drop drop) {
-    run_columns(self, embed_back_part,
-                (rows_job){ .d_out = d_out,
-                            .d_a = d_table,
-                            .d_b = d_position,
-                            .token = token,
-                            .pos = pos,
-                            .number = scale,
-                            .drop = drop },
-                d_out);
+    share_columns(self, embed_back_part,
+                  (rows_job){ .d_out = d_out,
+                              .d_a = d_table,
+                              .d_b = d_position,
+                              .token = token,
+                              .pos = pos,
+                              .number = scale,
+                              .drop = drop },
+                  d_out);
 }
 
 /* ---- activate ---- */
@@ -108,7 +111,7 @@ static void activate_part(void *context, int32_t first, int32_t end, int32_t wor
 }
 
 void pk_cpu_activate(void *self, pk_tensor out, pk_tensor x, pk_act act, pk_drop drop) {
-    run(self, activate_part, (rows_job){ .out = out, .x = x, .act = act, .drop = drop }, x);
+    share_rows(self, activate_part, (rows_job){ .out = out, .x = x, .act = act, .drop = drop }, x);
 }
 
 static void activate_back_part(void *context, int32_t first, int32_t end, int32_t worker) {
@@ -121,11 +124,11 @@ static void activate_back_part(void *context, int32_t first, int32_t end, int32_
 
 void pk_cpu_activate_back(void *self, pk_tensor d_x, pk_tensor d_out, pk_tensor x, pk_act act,
                           pk_drop drop) {
-    run(self, activate_back_part,
-        (rows_job){ .d_x = d_x, .d_out = d_out, .x = x, .act = act, .drop = drop }, x);
+    share_rows(self, activate_back_part,
+               (rows_job){ .d_x = d_x, .d_out = d_out, .x = x, .act = act, .drop = drop }, x);
 }
 
-/* ---- join and norm ---- */
+/* ---- add and norm ---- */
 
 static void norm_row(const rows_job *job, pk_tensor x, int32_t i) {
     job->kernels->norm(row_of(job->out, i), row_of(x, i), x.cols, job->a->data, job->b->data,
@@ -145,17 +148,17 @@ static void add_norm_part(void *context, int32_t first, int32_t end, int32_t wor
 void pk_cpu_add_norm(void *self, pk_tensor sum, pk_tensor out, pk_tensor x, pk_tensor residual,
                      pk_drop drop, const pk_weight *gain, const pk_weight *shift, float epsilon,
                      float *moments) {
-    run(self, add_norm_part,
-        (rows_job){ .sum = sum,
-                    .out = out,
-                    .x = x,
-                    .residual = residual,
-                    .drop = drop,
-                    .a = gain,
-                    .b = shift,
-                    .number = epsilon,
-                    .moments = moments },
-        x);
+    share_rows(self, add_norm_part,
+               (rows_job){ .sum = sum,
+                           .out = out,
+                           .x = x,
+                           .residual = residual,
+                           .drop = drop,
+                           .a = gain,
+                           .b = shift,
+                           .number = epsilon,
+                           .moments = moments },
+               x);
 }
 
 static void norm_part(void *context, int32_t first, int32_t end, int32_t worker) {
@@ -166,7 +169,8 @@ static void norm_part(void *context, int32_t first, int32_t end, int32_t worker)
 
 void pk_cpu_norm_keep(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
                       const pk_weight *shift, float epsilon, float *moments) {
-    run(self, norm_part,
+    share_rows(
+        self, norm_part,
         (rows_job){
             .out = out, .x = x, .a = gain, .b = shift, .number = epsilon, .moments = moments },
         x);
@@ -207,17 +211,18 @@ void pk_cpu_add_norm_back(void *self, pk_tensor d_x, pk_tensor d_residual, bool 
                            .drop = drop,
                            .add = add };
     /* first: d_x may be d_out */
-    if (gain && (d_gain || d_shift)) run_columns(self, gains_part, job, d_out);
-    if (d_x.data || d_residual.data) run(self, add_norm_back_part, job, d_out);
+    if (gain && (d_gain || d_shift)) share_columns(self, gains_part, job, d_out);
+    if (d_x.data || d_residual.data) share_rows(self, add_norm_back_part, job, d_out);
 }
 
-/* as a join of which only the sum's gradient is wanted */
+/* as add_norm_back where only the gradient of the sum is wanted */
 void pk_cpu_norm_back(void *self, pk_tensor d_x, bool add, float *d_gain, float *d_shift,
                       pk_tensor d_out, pk_tensor x, const pk_weight *gain, const float *moments) {
     pk_cpu_add_norm_back(self, (pk_tensor){ 0 }, d_x, add, d_gain, d_shift, d_out, x, gain, moments,
                          (pk_drop){ 0, 0 });
 }
 
+/* a shift's gradient is a sum of columns */
 void pk_cpu_sum_columns(pk_cpu *cpu, float *to, pk_tensor rows) {
-    run_columns(cpu, gains_part, (rows_job){ .d_b = to, .d_out = rows }, rows);
+    share_columns(cpu, gains_part, (rows_job){ .d_b = to, .d_out = rows }, rows);
 }

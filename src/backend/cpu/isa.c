@@ -1,8 +1,8 @@
 /* isa.c - asks the processor what it can do and picks the kernels.
  *
- * avx512 means AVX-512 with VNNI; a processor that has the one without the other gains little from
- * it and uses avx2. The compiler's checks include those of the operating system (saved registers).
- */
+ * avx512 means AVX-512 with VNNI (dot products of bytes); a processor that has the one without the
+ * other gains little from it and uses avx2. The compiler's checks include those of the operating
+ * system (saved registers). */
 #include "backend/cpu/isa.h"
 
 #include <string.h>

@@ -9,8 +9,9 @@
 
 enum { PK_TILE_MAX = 12 }; /* rows of the tallest tile */
 
-/* Activations as the linear kernels want them. Rows are cut into tiles of nearly equal height h;
- * inside a tile they lie (quads, h, 4): four columns of each row, then the next four of each. */
+/* Activations in the layout of the linear kernels. Rows are cut into tiles of nearly equal
+ * height h. Inside a tile they lie (quads, h, 4): four columns of each row, then the next four
+ * of each row. For h = 2 (a, b: rows):   a0 a1 a2 a3  b0 b1 b2 b3  a4 a5 a6 a7  b4 b5 b6 b7 ... */
 typedef struct pk_tiles {
     void    *data;          /* float or int8_t (I8) */
     float   *scale;         /* (rows) I8: value = integer * scale[row] */
@@ -18,12 +19,14 @@ typedef struct pk_tiles {
     int32_t  rows, cols, n; /* n: tiles */
 } pk_tiles;
 
+/* the first row of a tile; tile n gives the number of rows */
 static inline int32_t pk_tile_first(const pk_tiles *t, int32_t tile) {
     return (int32_t)((int64_t)t->rows * tile / t->n);
 }
 static inline int32_t pk_tile_height(const pk_tiles *t, int32_t tile) {
     return pk_tile_first(t, tile + 1) - pk_tile_first(t, tile);
 }
+/* columns of a tile: filled up to whole quads */
 static inline size_t pk_tile_width(const pk_tiles *t) { return ((size_t)t->cols + 3) / 4 * 4; }
 
 /* out = act(x w^T + bias) + residual for some tiles and some panels */
@@ -33,11 +36,11 @@ typedef struct pk_linear_part {
     const float     *bias; /* (w->rows) or NULL */
     pk_act           act;
     int32_t          first_tile, n_tiles, first_panel, n_panels;
-    bool             goes_on; /* this thread takes the panels that follow, next */
-    float           *out;     /* at the first row and column of the part */
-    size_t           out_stride;
-    const float     *residual; /* as out, or NULL; may be out itself */
-    size_t           residual_stride;
+    bool         goes_on; /* this thread does the panels behind these next: fetch their weights */
+    float       *out;     /* at the first row and column of the part */
+    size_t       out_stride;
+    const float *residual; /* as out, or NULL; may be out itself */
+    size_t       residual_stride;
 } pk_linear_part;
 
 typedef struct pk_attend_job {
@@ -52,7 +55,7 @@ static inline size_t pk_attend_scratch(int32_t keys) {
     return room * (PK_ATTEND_QUERIES * PK_ATTEND_HEADS + 2 * sizeof(size_t) / sizeof(float));
 }
 
-/* best tokens so far, best first; the last of n is the one to beat */
+/* best tokens so far, best first; a new one must beat the last of n once the list is full */
 typedef struct pk_best {
     pk_scored *list;
     int32_t    n, room;

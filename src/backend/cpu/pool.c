@@ -1,9 +1,10 @@
 /* pool.c - a thread pool whose parallel regions cost a few hundred nanoseconds while it is hot.
  *
- * One 64-bit word says it all: (region : 32, tasks : 16, next task : 16). A thread claims a task by
- * raising `next`, so a worker that wakes up late finds nothing to claim and holds nobody up; the
- * caller waits for tasks to be done, never for threads. Idle workers watch the word for some time,
- * then sleep, so that an idle process uses no CPU. */
+ * A region is one call of dispatch. One 64-bit word holds its state: (region : 32, tasks : 16,
+ * next task : 16). A thread claims a task by raising `next` with compare-and-exchange. A worker
+ * that wakes up late finds nothing to claim and delays no one: the caller waits until all tasks
+ * are done, not until all threads have come. Idle workers watch the word for some time, then
+ * sleep, so that an idle process uses no CPU. */
 #include "backend/cpu/pool.h"
 
 #include <pthread.h>
@@ -15,7 +16,10 @@
 #include "base/clock.h"
 #include "base/memory.h"
 
-enum { EAGER_SPINS = 2000, LOOK_AT_CLOCK = 64 };
+enum {
+    EAGER_SPINS = 2000, /* looks at the word without giving way to other threads */
+    LOOK_AT_CLOCK = 64, /* looks between two readings of the clock */
+};
 #define IDLE_SECONDS 150e-6 /* then a worker goes to sleep */
 
 typedef struct worker {
@@ -25,7 +29,7 @@ typedef struct worker {
 } worker;
 
 struct pk_pool {
-    _Alignas(64) atomic_ullong word; /* own cache lines: everyone watches these */
+    _Alignas(64) atomic_ullong word; /* own cache lines: all threads watch these */
     _Alignas(64) atomic_int done;    /* tasks of this region that are finished */
     _Alignas(64) pk_pool_task *task; /* written before the word, read after a claim */
     void                   *context;
@@ -50,8 +54,8 @@ static uint64_t region_of(uint64_t word) { return word >> 32; }
 static int32_t  tasks_of(uint64_t word) { return (int32_t)(word >> 16 & 0xffff); }
 static int32_t  next_of(uint64_t word) { return (int32_t)(word & 0xffff); }
 
-/* Claims and does tasks until none is left. The limit is read after the word: whoever sees a region
- * also sees the limit it was started under, however late it comes. */
+/* Claims and does tasks until none is left. The limit is read after the word, so a thread that
+ * sees a region also sees the limit it was started under, however late the thread comes. */
 static void work(pk_pool *pool, int32_t number) {
     unsigned long long word = atomic_load_explicit(&pool->word, memory_order_acquire);
     while (next_of(word) < tasks_of(word) && number < atomic_load(&pool->active)) {
@@ -64,7 +68,8 @@ static void work(pk_pool *pool, int32_t number) {
     }
 }
 
-static void pass_time(pk_pool *pool, int32_t number) {
+/* a little of the idle work, or a pause of the processor */
+static void idle_once(pk_pool *pool, int32_t number) {
     pk_pool_idle *idle = atomic_load_explicit(&pool->idle, memory_order_acquire);
     if (!idle || !idle(pool->idle_context, number)) relax();
 }
@@ -75,17 +80,20 @@ static bool anything_new(pk_pool *pool, uint64_t seen) {
 
 static void sleep_until_new(pk_pool *pool, uint64_t seen) {
     pthread_mutex_lock(&pool->lock);
-    atomic_fetch_add(&pool->sleepers, 1); /* before the last look: the caller does the reverse */
+    /* It counts itself before its last look at the word. The caller sets the word before it looks
+     * at the count. So one of the two sees the other, and no wake-up is lost. */
+    atomic_fetch_add(&pool->sleepers, 1);
     while (!anything_new(pool, seen)) pthread_cond_wait(&pool->wake, &pool->lock);
     atomic_fetch_sub(&pool->sleepers, 1);
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* watches for a region other than `seen`: eagerly, then giving way to others, then asleep */
+/* Waits for a region other than `seen`: first spinning, then giving way to other threads, then
+ * asleep. */
 static void wait_for_region(pk_pool *pool, uint64_t seen, int32_t number) {
     for (int spin = 0; spin < EAGER_SPINS; spin++) {
         if (anything_new(pool, seen)) return;
-        pass_time(pool, number);
+        idle_once(pool, number);
     }
     const double start = pk_clock_now();
     while (pk_clock_now() - start < IDLE_SECONDS) {
@@ -127,7 +135,7 @@ void pk_pool_dispatch(pk_pool *pool, pk_pool_task *task, void *context, int32_t 
     task(context, 0, 0);
     work(pool, 0);
     for (int spin = 0; atomic_load_explicit(&pool->done, memory_order_acquire) < n - 1; spin++) {
-        pass_time(pool, 0);
+        idle_once(pool, 0);
         if (spin > EAGER_SPINS) sched_yield();
     }
 }

@@ -39,25 +39,25 @@ typedef struct pk_add_norm_back_row {
     uint64_t     first;
 } pk_add_norm_back_row;
 
-/* Attention over runs. Backwards also d_out and the gradients, which may lack data. */
+/* Attention over segments. Backwards also d_out and the gradients, which may lack data. */
 typedef struct pk_segments_job {
     pk_tensor           out, q, k, v, d_out, d_q, d_k, d_v;
     const pk_attention *see;
     pk_drop             drop;
     float              *sums; /* (queries, heads) written forwards, read backwards */
 } pk_segments_job;
-/* floats of scratch for one head of one run */
+/* floats of scratch for one head of one segment */
 static inline size_t pk_segments_scratch(int32_t longest_segment) {
     return PK_PRODUCT_SCRATCH + 2 * (size_t)longest_segment * (size_t)longest_segment;
 }
 
-/* One question: logits become their gradient where that is wanted. */
+/* One question: with `learn`, the logits are overwritten by their gradient. */
 typedef struct pk_loss_row {
     float  *logits; /* (vocab) */
     int32_t vocab, never, target;
     float   weight, smoothing;
     bool    learn;
-    /* given back */
+    /* set by the kernel */
     double  nll, all; /* -log p of the target; of all classes together */
     int32_t best;
 } pk_loss_row;
@@ -84,8 +84,8 @@ typedef struct pk_train_kernels {
      * and of d_shift += sum of d_out; either may be NULL */
     void (*gains)(float *d_gain, float *d_shift, pk_tensor d_out, pk_tensor x, const float *moments,
                   int32_t first, int32_t n);
-    void (*attend)(const pk_segments_job *job, int32_t run, int32_t head, float *scratch);
-    void (*attend_back)(const pk_segments_job *job, int32_t run, int32_t head, float *scratch);
+    void (*attend)(const pk_segments_job *job, int32_t segment, int32_t head, float *scratch);
+    void (*attend_back)(const pk_segments_job *job, int32_t segment, int32_t head, float *scratch);
     void (*loss)(pk_loss_row *row);
     double (*squares)(const float *x, size_t n);
     /* numbers first .. first + n - 1 of a step; scale: what the gradient is multiplied with */

@@ -1,7 +1,8 @@
 /* ref.c - the naive backend: the table, its small ops, and its state.
  *
- * The truth for tests and the documentation of each op: one thread, plain loops in the most obvious
- * order, weights read one at a time. It takes scratch memory when it needs it; nobody times it. */
+ * The truth for tests and the documentation of each op: one thread, plain loops in the most
+ * obvious order, weights read one at a time. It takes scratch memory when it needs it: speed is
+ * no aim here. */
 #include <math.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ typedef struct ref {
 
 static float *row_of(pk_tensor t, int32_t row) { return t.data + (size_t)row * (size_t)t.stride; }
 
+/* grows, never shrinks; all ops share the block, one after the other */
 float *pk_ref_scratch(void *self, size_t n) {
     ref *r = self;
     if (n <= r->room) return r->scratch;
@@ -31,6 +33,7 @@ float *pk_ref_scratch(void *self, size_t n) {
     return status == PK_OK ? r->scratch : NULL;
 }
 
+/* a table row times scale, plus the row of its position; see embed in backend.h */
 static void embed(void *self, pk_tensor out, const pk_weight *table, const int32_t *token,
                   float scale, const pk_weight *position, const int32_t *pos) {
     (void)self;
@@ -42,6 +45,8 @@ static void embed(void *self, pk_tensor out, const pk_weight *table, const int32
     }
 }
 
+/* layer normalisation (Ba et al. 2016); the variance is that of all columns, not divided by n -
+ * 1 */
 void pk_ref_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
                  const pk_weight *shift, float epsilon) {
     (void)self;
@@ -72,6 +77,7 @@ void pk_ref_scatter(void *self, pk_tensor pool, pk_tensor rows, const int32_t *s
     }
 }
 
+/* returns the first failure and clears it */
 static pk_status take_status(void *self) {
     ref            *r = self;
     const pk_status status = r->status;
@@ -79,6 +85,7 @@ static pk_status take_status(void *self) {
     return status;
 }
 
+/* nothing: scratch grows when an op needs it */
 static pk_status reserve(void *self, const pk_limits *max) {
     (void)self, (void)max;
     return PK_OK;

@@ -5,6 +5,8 @@
 
 #include "tensor/types.h"
 
+/* GELU is x times the normal distribution's integral up to x (Hendrycks and Gimpel 2016); swish
+ * is x times its sigmoid (Ramachandran et al. 2017) */
 static inline float pk_ref_activate(float x, pk_act act) {
     switch (act) {
     case PK_RELU: return x > 0 ? x : 0;
@@ -14,6 +16,7 @@ static inline float pk_ref_activate(float x, pk_act act) {
     }
 }
 
+/* the derivative at x */
 static inline double pk_ref_slope(double x, pk_act act) {
     const double sigmoid = 1 / (1 + exp(-x));
     switch (act) {

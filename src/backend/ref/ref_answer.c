@@ -8,12 +8,15 @@
 #include "backend/ref/ref_ops.h"
 #include "tensor/panel.h"
 
+/* is the token one of the n? */
 static bool listed(const int32_t *tokens, int32_t n, int32_t token) {
     for (int32_t i = 0; i < n; i++)
         if (tokens[i] == token) return true;
     return false;
 }
 
+/* log(sum(exp(logits))) without some tokens; the largest is taken out first, so that exp stays
+ * finite */
 static float log_sum(const float *logits, int32_t n, const int32_t *without, int32_t n_without) {
     double most = -INFINITY, sum = 0;
     for (int32_t t = 0; t < n; t++)
@@ -35,6 +38,7 @@ static pk_scored next_best(const float *logits, int32_t n, pk_scored last, const
     return best;
 }
 
+/* question i, from the logits (vocab) of its row */
 static void answer_one(const float *logits, int32_t vocab, const pk_answering *a, int32_t i) {
     const pk_question *q = &a->question[i];
     const int32_t     *ban = a->tokens + q->ban;

@@ -33,6 +33,7 @@ static void probabilities(float *p, const float *q, pk_tensor k, const pk_attent
     for (int32_t j = 0; j < count; j++) p[j] = (float)(exp(p[j] - most) / total);
 }
 
+/* out (columns of one head) = values weighted by the probabilities p */
 static void attend_head(float *out, float *p, const float *q, pk_tensor k, pk_tensor v,
                         const pk_attention *see, int32_t query, int32_t head) {
     const int32_t width = k.cols / see->heads, offset = head * width;
@@ -45,6 +46,7 @@ static void attend_head(float *out, float *p, const float *q, pk_tensor k, pk_te
     }
 }
 
+/* one head's share of the attention weights: their mean over the heads */
 static void add_weights(float *weights, const float *p, int32_t count, int32_t heads) {
     for (int32_t j = 0; j < count; j++) weights[j] += p[j] / (float)heads;
 }

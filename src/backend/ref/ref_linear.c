@@ -20,6 +20,7 @@ static float steps_per_unit(const float *x, int32_t n, float *scale) {
     return usable > 0 ? 127.0f / usable : 0;
 }
 
+/* output `row` from integers: exact sum, then one float product */
 static float dot_i8(const float *x, float steps, float scale, const pk_weight *w, int32_t row) {
     const int8_t *weights = w->data;
     int32_t       sum = 0;
@@ -41,6 +42,7 @@ void pk_ref_product(const float *x, const pk_weight *w, float *out) {
         out[row] = w->type == PK_I8 ? dot_i8(x, steps, scale, w, row) : dot_float(x, w, row);
 }
 
+/* bias, activation and residual of row i, in this order */
 static void finish_row(float *out, const float *y, const pk_after *after, int32_t i, int32_t n) {
     const float *residual = after->residual.data;
     if (residual) residual += (size_t)i * (size_t)after->residual.stride;
@@ -60,8 +62,8 @@ void pk_ref_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
     }
     if (after->gain) pk_ref_norm(self, out, out, after->gain, after->shift, after->epsilon);
     if (!after->pool.data) return;
-    pk_tensor placed = out;
-    placed.data += after->from;
-    placed.cols -= after->from;
-    pk_ref_scatter(self, after->pool, placed, after->slot);
+    pk_tensor stored = out; /* columns from `from` on: keys and values of a decoder layer */
+    stored.data += after->from;
+    stored.cols -= after->from;
+    pk_ref_scatter(self, after->pool, stored, after->slot);
 }

@@ -3,8 +3,7 @@
 #define PK_BACKEND_REF_OPS_H
 #include "tensor/backend.h"
 
-/* out (cols of out) = row of x (length w->cols) times w^T, no bias: the one product all ops share
- */
+/* out (w->rows) = row of x (w->cols) times w^T, no bias: the one product that all ops share */
 void pk_ref_product(const float *x, const pk_weight *w, float *out);
 void pk_ref_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
                    const pk_after *after);
@@ -15,7 +14,7 @@ void pk_ref_attend(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tenso
                    const pk_attention *see);
 void pk_ref_answer(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                    const pk_answering *a);
-/* a block of n floats for the rest of this op; NULL, and a status that sticks, when there is none
- */
+/* a block of n floats for the rest of this op; NULL, and a status that sticks, when there is
+ * none */
 float *pk_ref_scratch(void *self, size_t n);
 #endif

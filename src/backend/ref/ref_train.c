@@ -1,7 +1,7 @@
 /* ref_train.c - the table of training: embedding, product, activation, and the optimiser.
  *
  * As everywhere in ref, one number at a time and sums in double. A gradient of a weight is added
- * to; a gradient of an activation is set, or added to where the op is told so. */
+ * to; a gradient of an activation is set, or added to where `add` is true. */
 #include "backend/ref/ref_train.h"
 
 #include <math.h>
@@ -17,12 +17,13 @@ static void embed(void *self, pk_tensor out, const pk_weight *table, const int32
     for (int32_t i = 0; i < out.rows; i++) {
         for (int32_t c = 0; c < out.cols; c++) {
             const float piece = token[i] < 0 ? 0 : pk_weight_get(table, token[i], c) * scale;
-            const float place = position ? pk_weight_get(position, pos[i], c) : 0;
-            *pk_ref_at(out, i, c) = (piece + place) * pk_ref_keep(drop, out, i, c);
+            const float offset = position ? pk_weight_get(position, pos[i], c) : 0;
+            *pk_ref_at(out, i, c) = (piece + offset) * pk_ref_keep(drop, out, i, c);
         }
     }
 }
 
+/* each row adds to the table's row of its token and to the row of its position */
 static void embed_back(void *self, pk_tensor d_out, float *d_table, const int32_t *token,
                        float scale, float *d_position, const int32_t *pos, pk_drop drop) {
     const size_t cols = (size_t)d_out.cols;
@@ -36,6 +37,7 @@ static void embed_back(void *self, pk_tensor d_out, float *d_table, const int32_
     }
 }
 
+/* out = x w^T + bias */
 static void product(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
                     const pk_weight *bias) {
     (void)self;
@@ -102,6 +104,7 @@ static void activate_back(void *self, pk_tensor d_x, pk_tensor d_out, pk_tensor 
                                             pk_ref_slope(*pk_ref_at(x, i, c), act));
 }
 
+/* *sum += sum of x^2, for clipping by the norm of the gradient */
 static void squares(void *self, const float *x, size_t n, double *sum) {
     double all = 0;
     (void)self;
@@ -113,6 +116,7 @@ static void squares(void *self, const float *x, size_t n, double *sum) {
 static void step(const pk_update *u, size_t i, double scale) {
     const double g = u->grad[i] * scale, b1 = (double)u->beta1, b2 = (double)u->beta2;
     const double m = b1 * u->m[i] + (1 - b1) * g, v = b2 * u->v[i] + (1 - b2) * g * g;
+    /* corrected for the zeros that m and v began with */
     const double mean = m / (1 - pow(b1, (double)u->step));
     const double square = v / (1 - pow(b2, (double)u->step));
     const double old = u->master[i], less = (double)u->rate * u->decay * old;
@@ -127,6 +131,7 @@ static void round_weights(void *self, void *weights, const float *master, size_t
     if (weights != (const void *)master) memcpy(weights, master, n * sizeof *master);
 }
 
+/* clips, takes the step, and clears the gradient; a gradient that is not finite takes no step */
 static void update(void *self, const pk_update *u) {
     const double length = sqrt(*u->squares) / (double)u->total;
     const double clip = (double)u->clip;

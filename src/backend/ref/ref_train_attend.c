@@ -1,5 +1,5 @@
-/* ref_train_attend.c - attention over runs, forwards and backwards, one pair of query and key at a
- * time.
+/* ref_train_attend.c - attention over segments, forwards and backwards, one pair of query and
+ * key at a time.
  *
  * p(i, j) = exp(score(i, j) - sums(i)), score = q k / sqrt(width); drop() makes it p f; out(i) =
  * sum of p f v(j). Backwards, with D(i) = d_out(i) out(i), the sum of p f d_out v over its keys:
@@ -30,16 +30,19 @@ static double score(const pairs *p, int32_t query, int32_t key) {
     return dot(p, p->q, query, p->k, key) / sqrt(p->width);
 }
 
+/* is the key one of those the query sees? */
 static bool sees(const pairs *p, int32_t query, int32_t key) {
     const int32_t first = p->see->first[query];
     return key >= first && key < first + p->see->count[query];
 }
 
+/* p(i, j), found again from the log sum of the forward op */
 static double probability(const pairs *p, int32_t query, int32_t key) {
     const float log_sum = p->sums[(size_t)query * (size_t)p->see->heads + (size_t)p->head];
     return exp(score(p, query, key) - log_sum);
 }
 
+/* f: 0 or 1 / (1 - rate), the same forwards and backwards */
 static double factor(const pairs *p, int32_t query, int32_t key) {
     return pk_drop_factor(
         p->drop, pk_drop_attention(query, p->see->heads, p->head, key - p->see->first[query]));
@@ -79,12 +82,14 @@ void pk_ref_attend_segments(void *self, pk_tensor out, pk_tensor q, pk_tensor k,
             attend_query(&p, out, sums, query, weight);
 }
 
+/* the gradient of the product of a query and a key: that of the score, times its scale */
 static double d_score(const pairs *p, int32_t query, int32_t key) {
     const double d_p = factor(p, query, key) * dot(p, p->d_out, query, p->v, key);
     const double before = dot(p, p->d_out, query, p->out, query);
     return probability(p, query, key) * (d_p - before) / sqrt(p->width);
 }
 
+/* what a query's d_out is weighted with in the gradient of a value */
 static double d_value(const pairs *p, int32_t query, int32_t key) {
     return probability(p, query, key) * factor(p, query, key);
 }
@@ -101,10 +106,11 @@ static void gather_keys(const pairs *p, pk_tensor to, int32_t query, pk_tensor f
     }
 }
 
-/* to[key] = sum over the queries of its run that see it of weight times from[query] */
-static void gather_queries(const pairs *p, pk_tensor to, int32_t key, pk_tensor from, int32_t run,
-                           double (*weigh)(const pairs *, int32_t, int32_t), double *weight) {
-    const int32_t first = p->see->query_segment[run], end = p->see->query_segment[run + 1];
+/* to[key] = sum over the queries of its segment that see it of weight times from[query] */
+static void gather_queries(const pairs *p, pk_tensor to, int32_t key, pk_tensor from,
+                           int32_t segment, double (*weigh)(const pairs *, int32_t, int32_t),
+                           double *weight) {
+    const int32_t first = p->see->query_segment[segment], end = p->see->query_segment[segment + 1];
     for (int32_t i = first; i < end; i++) weight[i] = sees(p, i, key) ? weigh(p, i, key) : 0;
     for (int32_t c = p->head * p->width; c < (p->head + 1) * p->width; c++) {
         double sum = 0;
@@ -113,14 +119,15 @@ static void gather_queries(const pairs *p, pk_tensor to, int32_t key, pk_tensor 
     }
 }
 
-static void back_through_run(const pairs *p, pk_tensor d_q, pk_tensor d_k, pk_tensor d_v,
-                             int32_t run, double *weight) {
+static void back_through_segment(const pairs *p, pk_tensor d_q, pk_tensor d_k, pk_tensor d_v,
+                                 int32_t segment, double *weight) {
     const pk_attention *see = p->see;
-    for (int32_t i = see->query_segment[run]; d_q.data && i < see->query_segment[run + 1]; i++)
+    for (int32_t i = see->query_segment[segment]; d_q.data && i < see->query_segment[segment + 1];
+         i++)
         gather_keys(p, d_q, i, p->k, weight);
-    for (int32_t j = see->key_segment[run]; j < see->key_segment[run + 1]; j++) {
-        if (d_k.data) gather_queries(p, d_k, j, p->q, run, d_score, weight);
-        if (d_v.data) gather_queries(p, d_v, j, p->d_out, run, d_value, weight);
+    for (int32_t j = see->key_segment[segment]; j < see->key_segment[segment + 1]; j++) {
+        if (d_k.data) gather_queries(p, d_k, j, p->q, segment, d_score, weight);
+        if (d_v.data) gather_queries(p, d_v, j, p->d_out, segment, d_value, weight);
     }
 }
 
@@ -132,6 +139,6 @@ void pk_ref_attend_back(void *self, pk_tensor d_q, pk_tensor d_k, pk_tensor d_v,
     double       *weight = (double *)(void *)pk_ref_scratch(self, 2 * (size_t)most + 2);
     if (!weight) return;
     for (p.head = 0; p.head < see->heads; p.head++)
-        for (int32_t run = 0; run < see->n_segments; run++)
-            back_through_run(&p, d_q, d_k, d_v, run, weight);
+        for (int32_t segment = 0; segment < see->n_segments; segment++)
+            back_through_segment(&p, d_q, d_k, d_v, segment, weight);
 }

@@ -17,6 +17,7 @@ typedef struct asked { /* one question */
 
 static bool is_class(const asked *a, int32_t token) { return token != a->q->never; }
 
+/* the class with the largest logit; the lowest of equal ones */
 static int32_t best_of(const asked *a) {
     int32_t best = -1;
     for (int32_t t = 0; t < a->q->vocab; t++)
@@ -49,6 +50,7 @@ static int32_t learn(const asked *a, pk_loss_sums *sums) {
     return best;
 }
 
+/* logit (vocab) = hidden row times the table, plus bias */
 static void find_logits(const asked *a, pk_tensor hidden, const pk_weight *table,
                         const pk_weight *bias) {
     for (int32_t t = 0; t < a->q->vocab; t++) {
@@ -58,6 +60,8 @@ static void find_logits(const asked *a, pk_tensor hidden, const pk_weight *table
     }
 }
 
+/* logit holds d_logit now: d_hidden += d_logit table, d_table += d_logit^T hidden, d_bias +=
+ * d_logit */
 static void add_gradients(const asked *a, pk_tensor hidden, const pk_weight *table,
                           pk_tensor d_hidden, float *d_table, float *d_bias) {
     for (int32_t c = 0; d_hidden.data && c < hidden.cols; c++) {

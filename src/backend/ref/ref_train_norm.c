@@ -7,6 +7,7 @@
 #include "backend/ref/ref_train.h"
 #include "tensor/panel.h"
 
+/* moments (rows, 2) keeps mean and f, which the way back needs */
 void pk_ref_norm_keep(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
                       const pk_weight *shift, float epsilon, float *moments) {
     (void)self;
@@ -35,16 +36,19 @@ typedef struct norm_row {
     double           along, across; /* averages of e and of e y */
 } norm_row;
 
+/* y at column c */
 static double normal(const norm_row *r, int32_t c) {
     return (*pk_ref_at(r->x, r->row, c) - r->mean) * r->factor;
 }
 
+/* e at column c */
 static double weighed(const norm_row *r, int32_t c) {
     return (double)*pk_ref_at(r->d_out, r->row, c) * pk_weight_get(r->gain, 0, c);
 }
 
-static norm_row look_at(pk_tensor d_out, pk_tensor x, const pk_weight *gain, const float *moments,
-                        int32_t row) {
+/* the row with its averages */
+static norm_row norm_row_of(pk_tensor d_out, pk_tensor x, const pk_weight *gain,
+                            const float *moments, int32_t row) {
     norm_row r = { d_out, x, gain, row, moments[2 * row], moments[2 * row + 1], 0, 0 };
     for (int32_t c = 0; c < x.cols; c++) {
         r.along += weighed(&r, c) / x.cols;
@@ -58,6 +62,7 @@ static double through_norm(const norm_row *r, int32_t c) {
     return r->factor * (weighed(r, c) - r->along - normal(r, c) * r->across);
 }
 
+/* d_gain += sum over rows of d_out y, d_shift += sum over rows of d_out */
 static void back_to_gains(float *d_gain, float *d_shift, pk_tensor d_out, pk_tensor x,
                           const float *moments) {
     for (int32_t c = 0; c < x.cols; c++) {
@@ -77,7 +82,7 @@ void pk_ref_norm_back(void *self, pk_tensor d_x, bool add, float *d_gain, float 
     (void)self;
     back_to_gains(d_gain, d_shift, d_out, x, moments); /* first: d_x may be d_out */
     for (int32_t i = 0; d_x.data && i < x.rows; i++) {
-        const norm_row r = look_at(d_out, x, gain, moments, i);
+        const norm_row r = norm_row_of(d_out, x, gain, moments, i);
         for (int32_t c = 0; c < x.cols; c++) {
             const double before = add ? *pk_ref_at(d_x, i, c) : 0;
             *pk_ref_at(d_x, i, c) = (float)(before + through_norm(&r, c));
@@ -101,7 +106,8 @@ void pk_ref_add_norm_back(void *self, pk_tensor d_x, pk_tensor d_residual, bool 
     (void)self;
     if (gain) back_to_gains(d_gain, d_shift, d_out, sum, moments);
     for (int32_t i = 0; i < d_out.rows; i++) {
-        const norm_row r = gain ? look_at(d_out, sum, gain, moments, i) : (norm_row){ .row = i };
+        const norm_row r =
+            gain ? norm_row_of(d_out, sum, gain, moments, i) : (norm_row){ .row = i };
         for (int32_t c = 0; c < d_out.cols; c++) {
             const double d = gain ? through_norm(&r, c) : *pk_ref_at(d_out, i, c);
             if (d_residual.data) {

@@ -1,4 +1,5 @@
-/* activation.h - the activations and their slopes, sixteen at a time. */
+/* activation.h - the activations and their slopes, sixteen at a time; formulas as in
+ * ref/ref_activation.h. 0.7071 = 1 / sqrt(2), 0.3989 = 1 / sqrt(2 pi). */
 #ifndef PK_CPU_ACTIVATION_H
 #define PK_CPU_ACTIVATION_H
 #include "backend/cpu/kernels/simd.h"
@@ -24,6 +25,7 @@ INLINE vf activate(vf x, pk_act act) {
     }
 }
 
+/* the derivative at x */
 INLINE vf slope(vf x, pk_act act) {
     const vf one = vf_all(1);
     switch (act) {

@@ -1,14 +1,19 @@
 /* attend_part.c - attention of some queries and heads over the keys they see.
  *
- * Rows of keys and values are often a power of two apart, so that one head's columns of many rows
- * fall into few sets of the nearest cache. Hence the order: four keys at a time, all heads of each,
- * which reads whole rows. Up to four neighbouring queries that see the same keys are served
- * together. The numbers are those of a query served alone: a score is a sum lane by lane over the
- * head's width and then a fixed tree (vf_sum16), a softmax sum goes lane by lane over the keys, and
- * an output is a chain over the keys in order. */
+ * Rows of keys and values are often a power of two bytes apart. Then one head's columns of many
+ * rows fall into few sets of the first-level cache. Hence the order of loops: four keys at a
+ * time, all heads of each, which reads whole rows. Up to four neighbouring queries that see the
+ * same keys are computed together.
+ *
+ * Orders of sums, the same for a query alone and for one of four:
+ *   score of a query and a key   lane by lane over the head's width, then a fixed tree (vf_sum16)
+ *   sum of the softmax           lane by lane over the keys, then vf_sum
+ *   output                       one chain over the keys in order
+ *   division by the softmax sum  last, on the output */
 #include "backend/cpu/kernels/kernel_list.h"
 
-enum { MAX_Q = PK_ATTEND_QUERIES, MAX_H = PK_ATTEND_HEADS, KEYS = 4, MIX_KEYS = 8 };
+enum { MAX_Q = PK_ATTEND_QUERIES, MAX_H = PK_ATTEND_HEADS };
+enum { KEYS = 4, MIX_KEYS = 8 }; /* keys scored together; values added up together */
 
 /* one group of queries and up to MAX_H heads */
 typedef struct group {
@@ -34,7 +39,8 @@ enum kind { WIDTH_64, WIDTH_ANY, HALF = 2 };
 #define FIXED(kind) kind
 #endif
 
-INLINE bool    any_width(const enum kind kind) { return kind & WIDTH_ANY; }
+INLINE bool any_width(const enum kind kind) { return kind & WIDTH_ANY; }
+/* a constant after inlining, where the kind fixes it */
 INLINE int32_t width_of(const group *g, const enum kind kind) {
     return any_width(kind) ? g->width : 64;
 }
@@ -113,7 +119,7 @@ INLINE float softmax(float *p, int32_t count) {
 }
 
 /* Adds m weighted values, from key j on, to b vectors of output columns of one head. The first keys
- * find nothing to add to. */
+ * (j = 0) start from zero instead of the output. */
 INLINE void mix_columns(const group *g, int32_t j, int32_t head, int32_t c, const int n,
                         const int b, const int m, const enum kind kind) {
     const int32_t left = g->width - c;
@@ -149,6 +155,7 @@ INLINE void mix_block(const group *g, int32_t j, const int n, const int m, const
     }
 }
 
+/* out *= 1 / sum of the weights, for every query and head */
 INLINE void divide(const group *g, const int n, const enum kind kind) {
     const int32_t width = width_of(g, kind);
     for (int a = 0; a < n; a++)
@@ -161,6 +168,8 @@ INLINE void divide(const group *g, const int n, const enum kind kind) {
         }
 }
 
+/* n queries of a group: scores, softmax, weighted values; n and kind are constants after
+ * inlining */
 INLINE void attend_group(group *g, const int n, const enum kind kind) {
     const vf scale = vf_all(1.0f / sqrtf((float)width_of(g, kind)));
     for (int32_t j = 0; j < g->count; j += KEYS)
@@ -195,8 +204,8 @@ static int32_t sharing(const pk_attention *see, int32_t i, int32_t end) {
     return n == 3 ? 2 : n;
 }
 
-/* where the rows of the keys are, in floats; past the last key it is repeated, and its scores
- * unused */
+/* where the rows of the keys are, in elements; past the last key it is repeated, and those
+ * scores are not used */
 static void locate(size_t *at, const pk_attention *see, int32_t i, int32_t stride) {
     const int32_t count = see->count[i], first = see->first[i];
     for (int32_t j = 0; j < count; j++)
@@ -224,6 +233,7 @@ static const void *stored_at(pk_tensor t, size_t column) {
     return t.data + column;
 }
 
+/* points the group at heads head .. head + heads - 1 of queries i .. i + n - 1 */
 static void choose_heads(group *g, const pk_attend_job *job, int32_t i, int32_t n, int32_t head,
                          int32_t heads) {
     const size_t column = (size_t)head * (size_t)job->width;
@@ -249,7 +259,8 @@ static void add_weights(const pk_attention *see, const group *g, int32_t i, int3
     }
 }
 
-static void run_group(group *g, int32_t n, bool half) {
+/* calls the kernel for n queries; a group that sees no keys gets zeros */
+static void attend_by_kind(group *g, int32_t n, bool half) {
     static void (*const table[3][2][2])(group * g) = {
         { { attend_1_64, attend_1_any }, { attend_1_64h, attend_1_anyh } },
         { { attend_2_64, attend_2_any }, { attend_2_64h, attend_2_anyh } },
@@ -272,7 +283,7 @@ void PK_KERNEL(attend)(const pk_attend_job *job, int32_t first_query, int32_t n_
         begin_group(&g, job, i, scratch);
         for (int32_t head = first_head; head < last; head += MAX_H) {
             choose_heads(&g, job, i, n, head, last - head < MAX_H ? last - head : MAX_H);
-            run_group(&g, n, job->k.type == PK_F16);
+            attend_by_kind(&g, n, job->k.type == PK_F16);
             if (job->see->weights) add_weights(job->see, &g, i, n, head);
         }
     }

@@ -1,13 +1,19 @@
 /* linear_part.c - one part of a linear op: walks tiles and panels, and finishes the sums.
  *
- * A group of panels stays in the nearest cache while all tiles of the part pass over it. What is
- * done to a sum afterwards - scale, bias, activation, residual - is written once for all types, so
- * that one output is computed the same way wherever it lies. */
+ * The loops, from outside in:
+ *   groups of 1 to 8 panels of w   stays in the first-level cache while all tiles pass over it
+ *   tiles of x                     (height, cols) rows, prepared by prepare.c
+ *   tile kernel                    sums (height, panels, 16) in registers, over all columns
+ * What is done to a sum afterwards - scale, bias, activation, residual - is written once for all
+ * types, so that one output is computed the same way wherever it lies. */
 #include "backend/cpu/kernels/activation.h"
 #include "backend/cpu/kernels/kernel_list.h"
 #include "backend/cpu/kernels/tile.h"
 
-enum { MOST_SUMS = 24, FETCH_BYTES = 256 << 10 };
+enum {
+    MOST_SUMS = 24,          /* height times panels of the largest tile kernel */
+    FETCH_BYTES = 256 << 10, /* largest group that is prefetched as a whole */
+};
 
 #ifdef PK_ISA_avx512
 enum { SHIFTED = 1 }; /* tile_i8.c adds 128 to every weight */
@@ -86,8 +92,9 @@ static int32_t panels_at_once(pk_dtype type, int32_t height, int32_t left) {
     return n;
 }
 
-/* Weights of the next group of panels are on their way while this one is used. Where a group is too
- * large to wait in the second-level cache, each stream runs a little ahead instead. */
+/* How many bytes further on weights are prefetched. Usually that is the next group, while this
+ * one is used. Where a group is too large to wait in the second-level cache, it is 2 KiB further
+ * on in the same panel. */
 static size_t fetch_ahead(size_t group_bytes, bool last) {
     if (group_bytes > FETCH_BYTES) return 2048;
     return last ? 0 : group_bytes;
@@ -113,6 +120,7 @@ static void one_group(const pk_linear_part *part, int32_t panel, int32_t n, size
     }
 }
 
+/* panels at a time: as many as the tallest tile of the part has registers for */
 void PK_KERNEL(linear)(const pk_linear_part *part) {
     const size_t  stride = pk_panel_stride(part->w->cols, part->w->type);
     const int32_t end = part->first_panel + part->n_panels;

@@ -15,6 +15,7 @@ static float mean_of(const float *x, int32_t cols) {
     return vf_sum(sum) / (float)cols;
 }
 
+/* around the mean, in a second pass over the row: stable where the mean is large */
 static float variance_of(const float *x, int32_t cols, float mean) {
     vf sum = vf_all(0);
     for (int32_t c = 0; c < cols; c += 16) {
@@ -75,6 +76,7 @@ void PK_KERNEL(embed)(float *out, const pk_weight *table, int32_t token, float s
     for (int32_t c = 0; c < cols; c++) out[c] = out[c] * scale + (position ? position[c] : 0);
 }
 
+/* rounds to F16; generic rounds each number by itself, with the same bits */
 void PK_KERNEL(narrow)(uint16_t *out, const float *x, int32_t n) {
     int32_t i = 0;
 #ifndef PK_ISA_generic

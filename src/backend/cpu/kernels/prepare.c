@@ -1,12 +1,12 @@
 /* prepare.c - lays activations out for the linear kernels: tiles of rows, four columns at a time.
  *
- * For I8 weights each row is also rounded to integers of its own scale (largest magnitude = 127,
- * ties to even), so a row's integers never depend on its neighbours. The columns that fill up the
- * last quad are zero. */
+ * The layout is that of pk_tiles in kernels.h: (quads, height, 4). For I8 weights each row is also
+ * rounded to integers of its own scale (largest magnitude = 127, ties to even), so a row's integers
+ * never depend on its neighbours. The columns that fill up the last quad are zero. */
 #include "backend/cpu/kernels/kernel_list.h"
 #include "backend/cpu/kernels/simd.h"
 
-/* p[quad * height] for the quads of 16 columns starting at col */
+/* quads of up to 16 columns of one row, each 4 * height bytes after the one before it */
 INLINE void spread_bytes(int8_t *p, int32_t height, int32_t quads, const int8_t *bytes) {
     for (int32_t i = 0; i < quads; i++)
         memcpy(p + (size_t)i * (size_t)height * 4, bytes + 4 * i, 4);
@@ -41,6 +41,7 @@ static void quantise(int8_t *p, int32_t height, const float *x, int32_t cols, fl
     *offset = 128 * vi_sum(sum);
 }
 
+/* one row of floats into a tile, as quantise does for integers */
 static void interleave(float *p, int32_t height, const float *x, int32_t cols) {
     const size_t step = (size_t)height * 4;
     int32_t      c = 0;

@@ -1,14 +1,15 @@
 /* scan.c - reads logits: the best few, and the sum of their exponentials.
  *
- * Almost no logit beats the list, so sixteen at a time are compared with its last entry and only
- * survivors are looked at. The order (score falling, id rising) is total, so the list does not
- * depend on the order in which parts of the vocabulary arrive. */
+ * Almost no logit beats the list, so sixteen at a time are compared with its last entry, and
+ * only those that are not below it are looked at. The order (score falling, id rising) is total,
+ * so the list does not depend on the order in which parts of the vocabulary arrive. */
 #include "backend/cpu/kernels/kernel_list.h"
 
 static bool before(pk_scored a, pk_scored b) {
     return a.score > b.score || (a.score == b.score && a.token < b.token);
 }
 
+/* keeps the list sorted; when it is full, the last entry is dropped */
 static void insert(pk_best *best, pk_scored new) {
     if (best->n == best->room) {
         if (!before(new, best->list[best->n - 1])) return;
@@ -19,7 +20,7 @@ static void insert(pk_best *best, pk_scored new) {
     best->list[at] = new;
 }
 
-/* minus infinity (banned) and NaN never pass */
+/* inserts the logits whose bit is set; never minus infinity (banned) or NaN */
 static void offer(pk_best *best, const float *logits, uint32_t lanes, int32_t first_token) {
     for (; lanes; lanes &= lanes - 1) {
         const int lane = __builtin_ctz(lanes);
@@ -27,20 +28,21 @@ static void offer(pk_best *best, const float *logits, uint32_t lanes, int32_t fi
     }
 }
 
-static float bar_of(const pk_best *best) {
+/* what a logit must not be below to be looked at */
+static float threshold_of(const pk_best *best) {
     return best->n == best->room ? best->list[best->n - 1].score : -INFINITY;
 }
 
 void PK_KERNEL(best)(pk_best *best, const float *logits, int32_t n, int32_t first_token) {
     if (best->room == 0) return;
-    float bar = bar_of(best);
+    float threshold = threshold_of(best);
     for (int32_t i = 0; i < n; i += 16) {
         const vf       v = n - i >= 16 ? vf_load(logits + i) : vf_load_part(logits + i, n - i);
         const uint32_t in = n - i >= 16 ? 0xffff : (1u << (n - i)) - 1;
-        const uint32_t lanes = vf_at_least(v, vf_all(bar)) & in;
+        const uint32_t lanes = vf_at_least(v, vf_all(threshold)) & in;
         if (!lanes) continue;
         offer(best, logits + i, lanes, first_token + i);
-        bar = bar_of(best);
+        threshold = threshold_of(best);
     }
 }
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
-/* for loops over registers; left alone where speed is not the point, so that builds stay quick */
+/* for loops over registers; not unrolled where speed does not matter, so that builds are quick */
 #if defined PK_ISA_generic || defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define UNROLL
 #else
@@ -32,7 +32,9 @@
 #include "backend/cpu/kernels/simd_generic.h"
 #endif
 
-/* exp(x), 1-2 ulp; 0 below the smallest normal result */
+/* exp(x), error of 1 to 2 ulp; 0 below the smallest normal result. x = n ln 2 + r with |r| <= ln
+ * 2 / 2, exp(x) = 2^n p(r); ln 2 is subtracted in two parts (Cody and Waite), p is a polynomial
+ * of degree 6. */
 INLINE vf vf_exp(vf x) {
     const vf lowest = vf_all(-87.3365448f);
     const vf bounded = vf_min(vf_all(88.0f), vf_max(lowest, x)); /* this order keeps NaN */

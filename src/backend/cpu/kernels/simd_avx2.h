@@ -1,4 +1,5 @@
-/* simd_avx2.h - two ymm registers. Included by simd.h only. */
+/* simd_avx2.h - sixteen lanes as two ymm registers: lo has lanes 0 to 7, hi 8 to 15. Included by
+ * simd.h only; what each function gives is said there. */
 #ifndef PK_CPU_SIMD_AVX2_H
 #define PK_CPU_SIMD_AVX2_H
 #include <immintrin.h>
@@ -69,6 +70,7 @@ INLINE vf vf_where_less(vf a, vf b, vf yes, vf no) {
     return (vf){ _mm256_blendv_ps(no.lo, yes.lo, _mm256_cmp_ps(a.lo, b.lo, _CMP_LT_OQ)),
                  _mm256_blendv_ps(no.hi, yes.hi, _mm256_cmp_ps(a.hi, b.hi, _CMP_LT_OQ)) };
 }
+/* 2^n: n goes into the exponent bits; n of a normal number only */
 INLINE __m256 power_of_2(__m256i n) {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n, _mm256_set1_epi32(127)), 23));
 }

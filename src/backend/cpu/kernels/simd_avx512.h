@@ -1,4 +1,5 @@
-/* simd_avx512.h - one zmm register. Included by simd.h only. */
+/* simd_avx512.h - sixteen lanes as one zmm register; masks take the part of the last lanes.
+ * Included by simd.h only; what each function gives is said there. */
 #ifndef PK_CPU_SIMD_AVX512_H
 #define PK_CPU_SIMD_AVX512_H
 #include <immintrin.h>

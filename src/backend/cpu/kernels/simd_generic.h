@@ -42,7 +42,7 @@ INLINE vf vf_first(vf v, int32_t n, float fill) {
 INLINE float4 widen(const uint16_t *p) {
     const int4 bits = { p[0], p[1], p[2], p[3] }, sign = (bits & 0x8000) << 16,
                body = bits & 0x7fff;
-    /* moving the bits scales by 2^-112, exactly undone by the product; infinities are put back */
+    /* as pk_f16_to_f32 in tensor/panel.c; the last term puts infinities back */
     const float4 value = (float4)(body << 13) * 0x1p112f;
     return (float4)((int4)value | sign | ((body >= 0x7c00) & 0x7f800000));
 }
@@ -67,7 +67,7 @@ INLINE float4 fuse(float4 a, float4 b, float4 c) {
 }
 /* a b + c; fused only where the machine can */
 INLINE vf vf_fma(vf a, vf b, vf c) { EACH_PART(vf, fuse(a.part[i], b.part[i], c.part[i])); }
-/* |a| < 2^22: the sum leaves no room for a fraction */
+/* |a| < 2^22: adding 1.5 * 2^23 rounds to an integer, which is then in the low bits */
 INLINE vi       vf_nearest(vf a) { EACH_PART(vi, (int4)(a.part[i] + 12582912.0f) - 0x4b400000); }
 INLINE vf       vf_of(vi a) { EACH_PART(vf, __builtin_convertvector(a.part[i], float4)); }
 INLINE uint32_t vf_at_least(vf a, vf b) {

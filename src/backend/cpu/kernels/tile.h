@@ -1,8 +1,9 @@
-/* tile.h - which tiles each instruction set has: (height, panels) pairs that keep all the sums in
- * registers, 32 of 512 bits for avx512, 16 of 256 bits for avx2.
+/* tile.h - which tiles each instruction set has: (height, panels) pairs that keep all the sums
+ * in registers, 32 of 512 bits for avx512, 16 of 256 bits for avx2.
  *
- * TILES(X) lists every pair. The wider ones come first in a row; the narrow ones serve the last
- * panels of a matrix. */
+ * A tile is `height` rows of x times `panels` panels of 16 outputs: height * panels vectors of
+ * sums. TILES(X) lists every pair. The wider ones come first in a row; the narrow ones are for
+ * the last panels of a matrix. */
 #ifndef PK_CPU_TILE_H
 #define PK_CPU_TILE_H
 

@@ -1,13 +1,18 @@
 /* tile_float.h - the body of the F32 and F16 tile kernels; WEIGHT and LOAD_WEIGHTS say which.
  *
+ * For each column:  sums[row][panel] += x[row][column] * w[panel][column]
+ *                   (16 lanes)          (one number, in  (16 outputs)
+ *                                        all lanes)
  * Each sum is one chain of fused products over the columns in order, and a lane is an output. So
- * the sum of an output never depends on the tile, and 16-bit weights give the bits of the same
- * 32-bit ones. h rows x n panels of sums stay in registers: both are constants after inlining. */
+ * the sum of an output never depends on the tile, and 16-bit weights give the same bits as 32-bit
+ * weights of equal value. h rows x n panels of sums stay in registers: both are constants after
+ * inlining. */
 #include "backend/cpu/kernels/kernel_list.h"
 #include "backend/cpu/kernels/tile.h"
 
-/* Products of column i of a quad. The fewer of weights and inputs are held, the others loaded as
- * they are used: that keeps the tallest tiles within the registers. */
+/* Products of column i of a quad. Of weights and inputs, those that are fewer are held in
+ * registers, the others are loaded when they are used. So the tallest tiles fit the registers
+ * too. */
 INLINE void one_column(vf (*sums)[8], const int h, const int n, const WEIGHT **w, const float *x,
                        const int i) {
     vf held[8];
@@ -26,7 +31,7 @@ INLINE void one_column(vf (*sums)[8], const int h, const int n, const WEIGHT **w
     }
 }
 
-/* four columns; a line of the cache holds one of 32-bit weights, or two of 16-bit ones */
+/* four columns; a cache line (64 bytes) holds one column of 32-bit weights, or two of 16 bits */
 INLINE void one_quad(vf (*sums)[8], const int h, const int n, const WEIGHT **w, size_t ahead,
                      const float *x) {
     const int columns = 4 / (int)sizeof(WEIGHT);
@@ -37,6 +42,7 @@ INLINE void one_quad(vf (*sums)[8], const int h, const int n, const WEIGHT **w, 
     }
 }
 
+/* one tile; the up to three columns behind the last whole quad come last */
 INLINE void tile(const WEIGHT *first, size_t stride, size_t ahead, const float *x, int32_t cols,
                  float *out, const int h, const int n) {
     vf            sums[PK_TILE_MAX][8];

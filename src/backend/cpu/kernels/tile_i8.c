@@ -1,9 +1,10 @@
 /* tile_i8.c - tile kernels over 8-bit weights: exact integer sums, four columns at a time.
  *
- * The layouts meet: a quad of a weight panel is 16 outputs x 4 columns, a quad of a tile is 4
- * columns of one row, broadcast. Sums are exact, so any order would do. avx512 multiplies unsigned
- * by signed bytes, with weights shifted by 128: the epilogue takes 128 * sum(x) off again (see
- * linear_part.c). */
+ * A quad of a weight panel is 16 outputs x 4 columns; a quad of a tile is 4 columns of one row,
+ * which is copied to all 16 lanes. Lane i: sum[i] += w[i][0] x[0] + w[i][1] x[1] + w[i][2] x[2]
+ * + w[i][3] x[3]. Sums are exact, so their order does not matter. avx512 multiplies unsigned by
+ * signed bytes, so its weights are shifted by 128, and 128 * sum(x) is subtracted at the end
+ * (see linear_part.c). */
 #include "backend/cpu/kernels/kernel_list.h"
 #include "backend/cpu/kernels/tile.h"
 
@@ -27,6 +28,7 @@ typedef vi      quads;
 typedef __m256i inputs;
 INLINE quads    load_quads(const int8_t *w) { return vi_load((const int32_t *)(const void *)w); }
 
+/* |w| times x with the sign of w, since the instruction wants one unsigned factor */
 INLINE __m256i dot_quads(__m256i w, __m256i x) {
     /* |w| <= 128 and |x| <= 127: a pair of products fits 16 bits */
     const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w));
@@ -52,7 +54,8 @@ INLINE vi add_products(vi sum, quads w, inputs x) {
 }
 #endif
 
-/* Products of one quad of columns; as in tile_float.h, the fewer of weights and inputs are held. */
+/* Products of one quad of columns. As in tile_float.h, of weights and inputs those that are
+ * fewer are held in registers. */
 INLINE void one_quad(vi (*sums)[8], const int h, const int n, const int8_t **w, const int8_t *x) {
     if (n < h) {
         quads held[8];

@@ -1,11 +1,13 @@
-/* train_attend.c - one head of one run of attention, forwards and backwards.
+/* train_attend.c - one head of one segment of attention, forwards and backwards.
  *
- * A run is short, so its scores (queries, keys) fit into a cache: they are found whole by the
- * matrix product, what a query does not see becomes zero, and products with the values, keys and
- * queries follow. Backwards as in ref_train_attend.c: scores are found again. */
+ * A segment is one sentence, and short, so its scores (queries, keys) fit into a cache:
+ *   forwards    P = softmax(Q K^T / sqrt(width)), zero where a query does not see the key; O = P V
+ *   backwards   the scores are computed again; then d_P = d_O V^T, d_Q = d_S K, d_K = d_S^T Q,
+ *               d_V = P^T d_O, with d_S as in ref_train_attend.c
+ * All products are those of train_product.c. */
 #include "backend/cpu/kernels/train_list.h"
 
-typedef struct span { /* one head of one run */
+typedef struct span { /* one head of one segment */
     const pk_segments_job *job;
     int32_t                head, width;
     int32_t                query, queries, key, keys; /* first and how many */
@@ -14,11 +16,11 @@ typedef struct span { /* one head of one run */
     float                 *scratch;
 } span;
 
-static span span_of(const pk_segments_job *job, int32_t run, int32_t head, float *scratch) {
+static span span_of(const pk_segments_job *job, int32_t segment, int32_t head, float *scratch) {
     const pk_attention *see = job->see;
     span                s = { .job = job, .head = head, .width = job->q.cols / see->heads };
-    s.query = see->query_segment[run], s.queries = see->query_segment[run + 1] - s.query;
-    s.key = see->key_segment[run], s.keys = see->key_segment[run + 1] - s.key;
+    s.query = see->query_segment[segment], s.queries = see->query_segment[segment + 1] - s.query;
+    s.key = see->key_segment[segment], s.keys = see->key_segment[segment + 1] - s.key;
     s.scale = 1 / sqrtf((float)s.width);
     s.scratch = scratch;
     s.p = scratch + PK_PRODUCT_SCRATCH;
@@ -32,7 +34,7 @@ static float *head_of(const span *s, pk_tensor t, int32_t row) {
 }
 
 static pk_view rows_view(const float *at, size_t stride) { return (pk_view){ at, stride, 1 }; }
-static pk_view turned(pk_view v) { return (pk_view){ v.at, v.col, v.row }; }
+static pk_view transposed(pk_view v) { return (pk_view){ v.at, v.col, v.row }; }
 
 static pk_view queries_of(const span *s, pk_tensor t) {
     return rows_view(head_of(s, t, s->query), (size_t)t.stride);
@@ -45,7 +47,7 @@ static pk_view keys_of(const span *s, pk_tensor t) {
 static void all_pairs(const span *s, float *to, pk_tensor of_query, pk_tensor of_key) {
     const pk_product_part part = {
         .a = queries_of(s, of_query),
-        .b = turned(keys_of(s, of_key)),
+        .b = transposed(keys_of(s, of_key)),
         .out = to,
         .out_stride = (size_t)s->keys,
         .m = s->queries,
@@ -55,11 +57,12 @@ static void all_pairs(const span *s, float *to, pk_tensor of_query, pk_tensor of
     PK_KERNEL(train_product)(&part, s->scratch);
 }
 
-/* rows of queries (or of keys: the weights are turned) = weights times rows of keys (or queries) */
+/* to = weights times `from`: queries from keys, or with by_key, weights transposed, keys from
+ * queries */
 static void weigh(const span *s, pk_tensor to, const float *weights, pk_tensor from, bool by_key) {
     const pk_view   w = rows_view(weights, (size_t)s->keys);
     pk_product_part part = {
-        .a = by_key ? turned(w) : w,
+        .a = by_key ? transposed(w) : w,
         .b = by_key ? queries_of(s, from) : keys_of(s, from),
         .out = head_of(s, to, by_key ? s->key : s->query),
         .out_stride = (size_t)to.stride,
@@ -70,7 +73,7 @@ static void weigh(const span *s, pk_tensor to, const float *weights, pk_tensor f
     if (to.data) PK_KERNEL(train_product)(&part, s->scratch);
 }
 
-/* p (n) = softmax of scale p; gives back the log of the sum of exp of the scaled scores */
+/* p (n) = softmax of scale p; returns the log of the sum of exp of the scaled scores */
 static float softmax(float *p, int32_t n, float scale) {
     vf most = vf_all(-INFINITY), sum = vf_all(0);
     for (int32_t j = 0; j < n; j += 16) {
@@ -89,11 +92,13 @@ static float softmax(float *p, int32_t n, float scale) {
     return largest + logf(total);
 }
 
+/* zero for the keys of the segment that the query does not see */
 static void clear_unseen(float *row, int32_t first, int32_t count, int32_t keys) {
     memset(row, 0, (size_t)first * sizeof *row);
     memset(row + first + count, 0, (size_t)(keys - first - count) * sizeof *row);
 }
 
+/* dropout on the probabilities of one query */
 static void drop_row(float *p, int32_t n, pk_drop drop, uint64_t first) {
     float factor[BLOCK];
     for (int32_t j = 0; drop.rate > 0 && j < n; j += BLOCK) {
@@ -103,9 +108,9 @@ static void drop_row(float *p, int32_t n, pk_drop drop, uint64_t first) {
     }
 }
 
-void PK_KERNEL(train_attend)(const pk_segments_job *job, int32_t run, int32_t head,
+void PK_KERNEL(train_attend)(const pk_segments_job *job, int32_t segment, int32_t head,
                              float *scratch) {
-    const span          s = span_of(job, run, head, scratch);
+    const span          s = span_of(job, segment, head, scratch);
     const pk_attention *see = job->see;
     all_pairs(&s, s.p, job->q, job->k);
     for (int32_t i = 0; i < s.queries; i++) {
@@ -147,9 +152,9 @@ static void back_row(float *p, float *d_p, int32_t n, float scale, float log_sum
     }
 }
 
-void PK_KERNEL(train_attend_back)(const pk_segments_job *job, int32_t run, int32_t head,
+void PK_KERNEL(train_attend_back)(const pk_segments_job *job, int32_t segment, int32_t head,
                                   float *scratch) {
-    const span          s = span_of(job, run, head, scratch);
+    const span          s = span_of(job, segment, head, scratch);
     const pk_attention *see = job->see;
     all_pairs(&s, s.p, job->q, job->k);
     all_pairs(&s, s.d_p, job->d_out, job->v);

@@ -1,6 +1,7 @@
 /* train_list.h - the kernels of training of one instruction set, and what their rows share.
  *
- * Rows are walked in blocks of 64 numbers: so many factors of dropout are found at once. */
+ * Rows are walked in blocks of 64 numbers, because that many factors of dropout are found at
+ * once. */
 #ifndef PK_CPU_TRAIN_LIST_H
 #define PK_CPU_TRAIN_LIST_H
 #include "backend/cpu/kernels/simd.h"
@@ -8,26 +9,27 @@
 
 extern const pk_train_kernels PK_KERNEL(train_kernels);
 
-void PK_KERNEL(train_product)(const pk_product_part *part, float *scratch);
-void PK_KERNEL(train_embed)(float *out, const float *row, float scale, const float *position,
+void   PK_KERNEL(train_product)(const pk_product_part *part, float *scratch);
+void   PK_KERNEL(train_embed)(float *out, const float *row, float scale, const float *position,
                             int32_t cols, pk_drop drop, uint64_t first);
-void PK_KERNEL(train_add_dropped)(float *to, const float *d, float scale, int32_t n, pk_drop drop,
+void   PK_KERNEL(train_add_dropped)(float *to, const float *d, float scale, int32_t n, pk_drop drop,
                                   uint64_t first);
-void PK_KERNEL(train_activate)(float *out, const float *x, int32_t n, pk_act act, pk_drop drop,
+void   PK_KERNEL(train_activate)(float *out, const float *x, int32_t n, pk_act act, pk_drop drop,
                                uint64_t first);
-void PK_KERNEL(train_activate_back)(float *d_x, const float *d_out, const float *x, int32_t n,
+void   PK_KERNEL(train_activate_back)(float *d_x, const float *d_out, const float *x, int32_t n,
                                     pk_act act, pk_drop drop, uint64_t first);
-void PK_KERNEL(train_add_norm)(float *sum, const float *x, const float *residual, int32_t cols,
+void   PK_KERNEL(train_add_norm)(float *sum, const float *x, const float *residual, int32_t cols,
                                pk_drop drop, uint64_t first);
-void PK_KERNEL(norm_keep)(float *out, const float *x, int32_t cols, const float *gain,
+void   PK_KERNEL(norm_keep)(float *out, const float *x, int32_t cols, const float *gain,
                           const float *shift, float epsilon, float *moments);
-void PK_KERNEL(train_add_norm_back)(const pk_add_norm_back_row *row);
-void PK_KERNEL(train_gains)(float *d_gain, float *d_shift, pk_tensor d_out, pk_tensor x,
+void   PK_KERNEL(train_add_norm_back)(const pk_add_norm_back_row *row);
+void   PK_KERNEL(train_gains)(float *d_gain, float *d_shift, pk_tensor d_out, pk_tensor x,
                             const float *moments, int32_t first, int32_t n);
-void PK_KERNEL(train_attend)(const pk_segments_job *job, int32_t run, int32_t head, float *scratch);
-void PK_KERNEL(train_attend_back)(const pk_segments_job *job, int32_t run, int32_t head,
+void   PK_KERNEL(train_attend)(const pk_segments_job *job, int32_t segment, int32_t head,
+                             float *scratch);
+void   PK_KERNEL(train_attend_back)(const pk_segments_job *job, int32_t segment, int32_t head,
                                   float *scratch);
-void PK_KERNEL(train_loss)(pk_loss_row *row);
+void   PK_KERNEL(train_loss)(pk_loss_row *row);
 double PK_KERNEL(train_squares)(const float *x, size_t n);
 void   PK_KERNEL(train_update)(const pk_update *u, size_t first, size_t n, float scale);
 

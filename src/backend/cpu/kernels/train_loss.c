@@ -1,11 +1,12 @@
-/* train_loss.c - the loss of one question, and its gradient in the place of its logits.
+/* train_loss.c - the loss of one question, and its gradient, which overwrites its logits.
  *
- * Sums go lane by lane over the vocabulary. The token that is no class takes part in no sum: it
- * stands in as a second target while the logits are summed, and as minus infinity after that. */
+ * The formula is in ref_train_loss.c. Sums go lane by lane over the vocabulary. The token that
+ * is no class (`never`) must not change any sum: its logit is set to the target's while the
+ * logits are summed (and subtracted again), and to minus infinity after that. */
 #include "backend/cpu/kernels/train_list.h"
 
 /* the largest logit, and the sum of all */
-static float look(const float *x, int32_t n, float *sum) {
+static float largest_and_sum(const float *x, int32_t n, float *sum) {
     vf most = vf_all(-INFINITY), all = vf_all(0);
     for (int32_t t = 0; t < n; t += 16) {
         const vf v = load_some(x + t, n - t);
@@ -16,7 +17,7 @@ static float look(const float *x, int32_t n, float *sum) {
     return vf_most(most);
 }
 
-/* x becomes exp(x - most); gives back the sum */
+/* x becomes exp(x - most); returns the sum */
 static float exponentials(float *x, int32_t n, float most) {
     vf sum = vf_all(0);
     for (int32_t t = 0; t < n; t += 16) {
@@ -34,7 +35,7 @@ void PK_KERNEL(train_loss)(pk_loss_row *row) {
     const float   right = x[row->target];
     float         sum;
     if (without) x[row->never] = right;
-    const float most = look(x, row->vocab, &sum);
+    const float most = largest_and_sum(x, row->vocab, &sum);
     if (without) sum -= right, x[row->never] = -INFINITY;
     row->best = 0;
     while (row->best < row->vocab - 1 && !(x[row->best] >= most)) row->best++;
@@ -43,6 +44,7 @@ void PK_KERNEL(train_loss)(pk_loss_row *row) {
     row->nll = log_sum - (double)right;
     row->all = classes * log_sum - (double)sum;
     if (!row->learn) return;
+    /* d_logit = weight (p - smoothing / classes), less weight (1 - smoothing) at the target */
     const float each = row->weight / total;
     const float less = row->weight * row->smoothing / (float)classes;
     for (int32_t t = 0; t < row->vocab; t++) x[t] = x[t] * each - less;

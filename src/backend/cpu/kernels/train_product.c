@@ -1,9 +1,11 @@
-/* train_product.c - the matrix product of training: out (+)= a b, with either of them transposed.
+/* train_product.c - the matrix product of training: out (+)= a b, with either of them
+ * transposed.
  *
- * Blocks of both are packed as the tiles and panels of linear (tile_float.h) want them: b in panels
- * of 16 columns, a in tiles of a few rows with four columns side by side. A sum runs over at most
- * PK_PRODUCT_DEPTH products in order and is then added to the output, so its order depends on k
- * alone, not on where it lies in a block. */
+ * Blocks of both are packed into the layouts of the tile kernels (tile_float.h): b in panels of
+ * 16 columns, a in tiles of a few rows with four columns side by side. Loops, from outside in:
+ * blocks of columns of b, of depth (k), of rows of a (Goto and van de Geijn 2008). A sum is over
+ * at most PK_PRODUCT_DEPTH products in order and is then added to the output. So its order
+ * depends on k alone, not on where it lies in a block. */
 #include "backend/cpu/kernels/kernel_list.h"
 #include "backend/cpu/kernels/tile.h"
 #include "backend/cpu/kernels/train_list.h"
@@ -17,9 +19,8 @@ INLINE quad load_quad(const float *p) {
 }
 INLINE void store_quad(float *p, quad v) { memcpy(p, &v, sizeof v); }
 
-/* four rows of four, transposed: to[4 i + j] = from[j * step + i], rows of `to` are `apart` apart
- */
-INLINE void turn(float *to, size_t apart, const float *from, size_t step) {
+/* transposes 4 x 4 numbers: to[i * apart + j] = from[j * step + i] */
+INLINE void transpose(float *to, size_t apart, const float *from, size_t step) {
     const quad a = load_quad(from), b = load_quad(from + step);
     const quad c = load_quad(from + 2 * step), d = load_quad(from + 3 * step);
     const quad ab = __builtin_shufflevector(a, b, 0, 4, 1, 5);
@@ -40,7 +41,8 @@ static void pack_panel(float *to, pk_view b, int32_t k, int32_t width) {
     } else if (width == PK_PANEL && b.row == 1) {
         for (; p + 4 <= k; p += 4)
             for (int lane = 0; lane < PK_PANEL; lane += 4)
-                turn(to + p * PK_PANEL + lane, PK_PANEL, b.at + p + (size_t)lane * b.col, b.col);
+                transpose(to + p * PK_PANEL + lane, PK_PANEL, b.at + p + (size_t)lane * b.col,
+                          b.col);
     }
     for (; p < k; p++)
         for (int lane = 0; lane < PK_PANEL; lane++)
@@ -58,7 +60,7 @@ static void pack_tile(float *to, pk_view a, int32_t k, int32_t height) {
             for (; r < height; r++) store_quad(to + 4 * r, load_quad(from + (size_t)r * a.row));
             continue;
         }
-        for (; a.row == 1 && r + 4 <= height; r += 4) turn(to + 4 * r, 4, from + r, a.col);
+        for (; a.row == 1 && r + 4 <= height; r += 4) transpose(to + 4 * r, 4, from + r, a.col);
         for (; r < height; r++)
             for (int i = 0; i < 4; i++) to[4 * r + i] = from[(size_t)r * a.row + (size_t)i * a.col];
     }
@@ -77,6 +79,7 @@ typedef struct block {
     int32_t      m, n, k;
 } block;
 
+/* one vector of sums goes to the output: added to it, or to the bias, or alone */
 INLINE void finish(const block *b, const float *sum, int32_t row, int32_t column, int32_t lanes) {
     float *out = b->out + (size_t)row * b->stride + column;
     vf     y = vf_load(sum);
@@ -95,11 +98,14 @@ static void finish_tile(const block *b, const float *sums, int32_t row, int32_t 
             finish(b, sums, row + r, column + p * PK_PANEL, b->n - column - p * PK_PANEL);
 }
 
+/* floats of the packed tiles of so many rows; whole tiles come before the last, so this is an
+ * offset */
 static size_t tile_floats(int32_t k, int32_t height) {
     return ((size_t)k + 3) / 4 * 4 * (size_t)height;
 }
 
-/* Some panels stay in the nearest cache while all tiles pass over them. */
+/* One packed block of a times one of b. Some panels stay in the first-level cache while all
+ * tiles pass over them. */
 static void multiply(const block *b) {
     const int32_t      n_panels = (b->n + PK_PANEL - 1) / PK_PANEL;
     const size_t       panel = (size_t)b->k * PK_PANEL;

@@ -5,7 +5,7 @@
 #include "backend/cpu/kernels/activation.h"
 #include "backend/cpu/kernels/train_list.h"
 
-enum { ROWS_AT_ONCE = 64 };
+enum { ROWS_AT_ONCE = 64 }; /* rows that are summed before the sum is added to the gradient */
 
 void PK_KERNEL(train_embed)(float *out, const float *row, float scale, const float *position,
                             int32_t cols, pk_drop drop, uint64_t first) {
@@ -56,6 +56,7 @@ void PK_KERNEL(train_activate_back)(float *d_x, const float *d_out, const float 
     }
 }
 
+/* sum = residual + drop(x) */
 void PK_KERNEL(train_add_norm)(float *sum, const float *x, const float *residual, int32_t cols,
                                pk_drop drop, uint64_t first) {
     float factor[BLOCK];
@@ -81,7 +82,7 @@ static void averages(const pk_add_norm_back_row *row, float *along, float *acros
     *across = vf_sum(product) / (float)row->cols;
 }
 
-/* d (n) = the gradient of the sum, columns c .. c + n - 1 */
+/* d (n) = the gradient of the sum, columns c .. c + n - 1; the formula is in ref_train_norm.c */
 static void through_norm(float *d, const pk_add_norm_back_row *row, int32_t c, int32_t n,
                          float along, float across) {
     const float *d_out = row->d_out + c, *sum = row->sum + c, *gain = row->gain + c;
@@ -140,6 +141,8 @@ void PK_KERNEL(train_gains)(float *d_gain, float *d_shift, pk_tensor d_out, pk_t
     }
 }
 
+/* sixteen partial sums, so that the additions do not wait for each other; the order depends on n
+ * alone */
 double PK_KERNEL(train_squares)(const float *x, size_t n) {
     double lane[16] = { 0 }, sum = 0;
     size_t i = 0;
@@ -150,6 +153,8 @@ double PK_KERNEL(train_squares)(const float *x, size_t n) {
     return sum;
 }
 
+/* Adam with decoupled decay, as step() in ref_train.c. The corrections of the first steps (early1,
+ * early2) are put into the rate and into the factor of v. */
 void PK_KERNEL(train_update)(const pk_update *u, size_t first, size_t n, float scale) {
     const double early1 = 1 - pow((double)u->beta1, (double)u->step);
     const double early2 = 1 - pow((double)u->beta2, (double)u->step);
