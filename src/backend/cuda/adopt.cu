@@ -1,9 +1,11 @@
 /* adopt.cu - the device's own copy of a weight, in the layout of common.cuh.
  *
- * A model has some two hundred weights and opening must be quick: bytes cross to the device as the
- * host has them, some panels at a time into one small buffer that all weights share, and a kernel
- * brings them into shape there. What already has the right shape is copied straight to its place.
- */
+ * A model has some two hundred weights and opening must be quick:
+ *
+ *   host panels --copy--> staging buffer on the device --kernel--> tiles (or panels) of the device
+ *
+ * Some panels at a time go through the buffer, which all weights share. What already has the right
+ * layout is copied straight to its final address. */
 #include "backend/cuda/parts.cuh"
 
 extern "C" {
@@ -150,7 +152,7 @@ static void lay_out(pk_cuda *c, pk_dtype from_type, pk_dtype type, void *out, pa
 
 static const size_t usual_staging = (size_t)8 << 20;
 
-/* bytes of n panels of the host's, and where their scales begin behind them */
+/* bytes of n panels in the host's layout, and the offset of their scales behind them */
 static size_t staged_bytes(const pk_weight *host, size_t n, size_t *scales_at) {
     const size_t bytes = n * pk_panel_bytes(16, host->cols, host->type);
     *scales_at = (bytes + 255) / 256 * 256;
@@ -186,6 +188,7 @@ static pk_status put_panels(pk_cuda *c, const pk_weight *host, size_t first, siz
     return PK_OK;
 }
 
+/* all panels, in groups that fit the buffer; the stream keeps copies and kernels in order */
 static pk_status adopt_panels(pk_cuda *c, const pk_weight *host, const form *f, void *data,
                               size_t at_a_time) {
     const size_t n_panels = panels_of(host);
@@ -202,6 +205,7 @@ static pk_status adopt_panels(pk_cuda *c, const pk_weight *host, const form *f, 
 
 /* ---- whole weights ---- */
 
+/* copied as it is */
 static pk_status adopt_plain(pk_cuda *c, const pk_weight *host, size_t numbers, pk_weight *out) {
     void *data = NULL;
     PK_TRY(pk_cuda_take(c, numbers * sizeof(float), false, &data));

@@ -1,8 +1,9 @@
 /* answer.cu - best tokens, log sums and single logits of the output layer; see answer.cuh. Here:
  * the first kernel for 16-bit arithmetic, and the way in.
  *
- * Sums: k runs in tiles of 16 in 8 runs [c * tiles / 8, (c + 1) * tiles / 8), each run one chain of
- * mma from zero, the runs added in order. Weights go from memory to registers, many tiles ahead. */
+ * Order of the sum over k, as in linear.cuh: tiles of 16 columns are cut into 8 stretches,
+ * stretch c ends at tile (c + 1) * tiles / 8. Each is one chain of mma from zero; the stretches
+ * are added in order. Weights go from memory to registers, many tiles ahead. */
 #include <type_traits>
 
 #include "backend/cuda/answer.cuh"
@@ -37,9 +38,9 @@ static __device__ __forceinline__ void fetch_first(W (&flying)[SIZE], const W *w
         if (u < tiles) fetch(flying[u], weights + (size_t)u * 32);
 }
 
-/* the end of a run */
+/* the end of a stretch: its sums go to the total */
 template <int N>
-static __device__ __forceinline__ void add_run(float total[N][4], float part[N][4]) {
+static __device__ __forceinline__ void add_stretch(float total[N][4], float part[N][4]) {
 #pragma unroll
     for (int j = 0; j < N * 4; j++)
         total[j / 4][j % 4] += part[j / 4][j % 4], part[j / 4][j % 4] = 0;
@@ -52,8 +53,8 @@ static __device__ __forceinline__ void product(float    total[N][4], W (&flying)
                                                int width) {
     float    part[N][4] = {};
     unsigned b[N][2];
-    int      run = 1, end = tiles / 8;        /* where the present run ends */
-    while (end == 0) end = ++run * tiles / 8; /* runs without a tile are skipped */
+    int      stretch = 1, end = tiles / 8;        /* where the present stretch ends */
+    while (end == 0) end = ++stretch * tiles / 8; /* those without a tile are skipped */
     for (int begin = 0; begin < tiles; begin += SIZE) {
 #pragma unroll
         for (int u = 0; u < SIZE; u++) {
@@ -65,14 +66,14 @@ static __device__ __forceinline__ void product(float    total[N][4], W (&flying)
             for (int j = 0; j < N; j++) multiply(part[j], a, b[j], T());
             if (t + SIZE < tiles) fetch(flying[u], weights + (size_t)(t + SIZE) * 32);
             if (t + 1 < end) continue;
-            add_run<N>(total, part);
-            while (end <= t + 1) end = ++run * tiles / 8;
+            add_stretch<N>(total, part);
+            while (end <= t + 1) end = ++stretch * tiles / 8;
         }
     }
 }
 
-/* The same where tiles is a multiple of 32: all runs are whole fours of tiles, so four tiles go
- * without a branch. */
+/* The same where tiles is a multiple of 32: all stretches are whole fours of tiles, so four
+ * tiles go without a branch. */
 template <typename T, int N, int SIZE, typename W>
 static __device__ __forceinline__ void product_of_fours(float    total[N][4], W (&flying)[SIZE],
                                                         const W *weights, int tiles,
@@ -96,7 +97,7 @@ static __device__ __forceinline__ void product_of_fours(float    total[N][4], W 
             for (int j = 0; j < N; j++) multiply(part[j], a, b[u % AHEAD][j], T());
             if (more) fetch(flying[u], next + u * 32);
             if (u % 4 == 3 && begin + u + 1 == end) {
-                add_run<N>(total, part);
+                add_stretch<N>(total, part);
                 end += tiles / 8;
             }
         }
@@ -233,7 +234,7 @@ static bool fits(pk_cuda *c, const pk_weight *table, const pk_answering *a) {
         pk_cuda_fail(c, PK_ARGUMENT,
                      "answer: more questions, tokens or vocabulary than were reserved");
     else if (a->most_top_k > MOST_TOP_K)
-        pk_cuda_fail(c, PK_ARGUMENT, "answer: at most the %d best tokens can be told, not %d",
+        pk_cuda_fail(c, PK_ARGUMENT, "answer: at most the %d best tokens can be listed, not %d",
                      (int)MOST_TOP_K, (int)a->most_top_k);
     else if (!type)
         pk_cuda_fail(c, PK_ARGUMENT, "answer: the table is not of a type that was adopted");

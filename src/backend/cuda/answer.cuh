@@ -1,15 +1,17 @@
-/* answer.cuh - what the kernels of answer() share: what they are told, and how a warp serves one
+/* answer.cuh - what the kernels of answer() share: their arguments, and how a warp answers one
  * question from the logits of one chunk.
  *
- * Two kernels. The first (answer.cu, answer_f32.cu, answer_many.cu): a block has 128 tokens of the
- * vocabulary (a chunk) and up to 128 questions; it makes their logits in shared memory,
- * and leaves for each question the chunk's best tokens (sorted) and its part of the log sum. The
- * second (answer_merge.cu): a block a question joins what the chunks left. No (n, V) logits in
- * memory.
+ *                     tokens of the vocabulary, 128 in a chunk
+ *                     chunk 0    chunk 1    chunk 2  ...
+ *   questions      [  block      block      block       first kernel: logits in shared memory; for
+ *   (up to 128)    [                                    each question its best tokens, sorted, and
+ *                                                       its part of the log sum
+ *   one question:  <- merged by one block               second kernel (answer_merge.cu)
  *
- * The chunk is always 128 tokens, a question is always one warp's: so no number depends on how many
- * questions there are. Scores travel as keys: unsigned integers in the order of the floats, so that
- * one redux finds the best of a warp. */
+ * The first kernel is in answer.cu, answer_f32.cu and answer_many.cu. There are no (n, V) logits
+ * in memory. A chunk always has 128 tokens and a question is always done by one warp, so no
+ * number depends on how many questions there are. Scores are compared as keys: unsigned integers
+ * in the order of the floats, so that one redux instruction finds the best of a warp. */
 #ifndef PK_BACKEND_CUDA_ANSWER_CUH
 #define PK_BACKEND_CUDA_ANSWER_CUH
 #include <float.h>
@@ -29,7 +31,7 @@ enum {
     MOST_TOP_K = 512
 };
 
-/* What both kernels are told. */
+/* The arguments of both kernels. */
 struct asking {
     const pk_question *question; /* (n) */
     const int32_t     *tokens;
@@ -110,6 +112,8 @@ static __device__ __forceinline__ float sum_of_four(const float x[4], float larg
     return sum;
 }
 
+/* largest logit of the chunk and the sum of exp(logit - largest): lane, then a tree over the
+ * warp */
 static __device__ void store_sum(float2 *part, const float x[4]) {
     unsigned most = 0;
 #pragma unroll
@@ -131,8 +135,8 @@ static __device__ void apply_bans(const asking &a, const pk_question &q, const i
 }
 
 /* The n best of the chunk, best first. As soon as one chunk has found n, no other needs to list
- * what is less than the last of those: most chunks then list nothing or little. Which of them knows
- * of whom depends on chance, what the join makes of it does not. */
+ * what is less than the last of those (bound): most chunks then list little or nothing. Which
+ * chunk knows which bound depends on timing; the merged result does not. */
 static __device__ void list_best(uint2 *list, int n, const float x[4], int first, unsigned known,
                                  unsigned *bound) {
     const int      lane = threadIdx.x % 32;
@@ -160,6 +164,7 @@ static __device__ void list_best(uint2 *list, int n, const float x[4], int first
     if (bound && lane == 0 && n > 0) atomicMax(bound, last);
 }
 
+/* all that one question wants from one chunk; bans are applied to its logits in place */
 static __device__ void ask_chunk(const asking &a, const pk_question &q, const int *early,
                                  float *logits, int question, int chunk, unsigned known) {
     const int    first = chunk * CHUNK, n = min(a.vocab - first, (int)CHUNK);
@@ -174,8 +179,8 @@ static __device__ void ask_chunk(const asking &a, const pk_question &q, const in
         read_logits(x, logits, n);
     }
     if (sums && q.renormalise) store_sum(a.part + at, x);
-    /* a chunk that cannot list all that is asked for bounds nothing; for one token it would not pay
-     */
+    /* a chunk that cannot list all that is asked for gives no bound; for one token it would not
+     * pay */
     unsigned *bound = a.keep > 1 && q.top_k <= a.keep ? a.bound + question : NULL;
     list_best(a.list + at * (size_t)a.keep, min(q.top_k, a.keep), x, first, bound ? known : 0,
               bound);
@@ -195,7 +200,7 @@ struct questions {
 };
 static_assert(sizeof(questions) == 160, "a whole number of 16 bytes");
 
-/* A warp's questions on their way to shared memory. */
+/* A warp's questions, in registers on their way to shared memory. */
 template <int N> struct coming {
     int word[N]; /* lane's word of each question */
     int ban[N];  /* lane's ban, or -1 */
@@ -273,7 +278,8 @@ static void launch_answer(pk_cuda *c, void (*kernel)(Formal...), dim3 grid, size
     launch(c, "answer", kernel, grid, dim3(THREADS), shared, 0, actual...);
 }
 
-/* groups of 8 * N questions run together, so that a chunk's weights come from memory once */
+/* groups of 8 * N questions are neighbours in the grid, so that a chunk's weights are read from
+ * memory once and then from level 2 */
 template <int N> static dim3 grid_for(const asking &a) {
     return dim3((unsigned)((a.n + 8 * N - 1) / (8 * N)), (unsigned)a.chunks);
 }

@@ -6,8 +6,8 @@
  * 8 takes longer than the product. The numbers are those of the other kernels, bitwise.
  *
  * What a block lists of a chunk: a question's best tokens of this chunk, as far as they are no
- * worse than the last of its best in the block's earlier chunks (or in any chunk, as told by
- * a.bound). */
+ * worse than the last of its best in the block's earlier chunks (or in any chunk, which a.bound
+ * says). */
 #include "backend/cuda/answer.cuh"
 #include "backend/cuda/wgmma.cuh"
 
@@ -94,8 +94,8 @@ static __device__ __forceinline__ void fetch_all(many_memory *m, const T *hidden
 
 /* ---- the warps that multiply ---- */
 
-/* this lane's part of its panel's first tile; beyond the last panel: of that one, and nobody looks
- */
+/* this lane's part of its panel's first tile; beyond the last panel it is that of the last one, and
+ * the result is not used */
 template <typename P>
 static __device__ __forceinline__ const P *weights_of(const output_layer &layer, int chunk) {
     const int panel = min(chunk * WARPS + (int)threadIdx.x / 32, layer.panels - 1);
@@ -246,9 +246,9 @@ static __device__ __forceinline__ void store_four(many_memory *m, const asking &
 }
 
 /* Four questions, from `from` on and 8 apart. floors: lane j has the least key that counts for the
- * warp's jth question; place: which of them the first is. */
+ * warp's jth question; which: the number of the first of the four among the warp's questions. */
 static __device__ __forceinline__ void ask_four(many_memory *m, const asking &a, int from,
-                                                int chunk, int place, unsigned &floors) {
+                                                int chunk, int which, unsigned &floors) {
     const int lane = threadIdx.x % 32, first = chunk * CHUNK;
     unsigned  plain = 0, rest = 0, most[TOGETHER]; /* rest: bits of those that need more */
     float     x[TOGETHER][4];
@@ -256,7 +256,7 @@ static __device__ __forceinline__ void ask_four(many_memory *m, const asking &a,
 #pragma unroll
     for (int i = 0; i < TOGETHER; i++) {
         const int      in_block = from + WARPS * i;
-        const unsigned least = max(__shfl_sync(~0u, floors, place + i), NONE + 1);
+        const unsigned least = max(__shfl_sync(~0u, floors, which + i), NONE + 1);
         const int      wanted = min(m->asked[in_block].asked.top_k, a.keep);
         const bool     simple = is_plain(m->asked[in_block], m->known[in_block], first);
         const bool     counts = (most[i] >= least) & (wanted > 0);
@@ -271,8 +271,8 @@ static __device__ __forceinline__ void ask_four(many_memory *m, const asking &a,
     for (; rest; rest &= rest - 1) {
         const int      i = __ffs((int)rest) - 1;
         const unsigned least = ask_one(m, a, from + WARPS * i, chunk, plain >> i & 1,
-                                       __shfl_sync(~0u, floors, place + i));
-        if (lane == place + i) floors = least;
+                                       __shfl_sync(~0u, floors, which + i));
+        if (lane == which + i) floors = least;
     }
 }
 
@@ -335,8 +335,8 @@ static int32_t shares_of(const pk_cuda *c, int32_t groups, int32_t chunks) {
     int32_t best = 1;
     int64_t least = INT64_MAX;
     for (int32_t shares = 1; shares <= chunks && shares <= c->processors; shares++) {
-        const int64_t rounds = ((int64_t)groups * shares + c->processors - 1) / c->processors;
-        const int64_t time = rounds * ((chunks + shares - 1) / shares + 1);
+        const int64_t waves = ((int64_t)groups * shares + c->processors - 1) / c->processors;
+        const int64_t time = waves * ((chunks + shares - 1) / shares + 1);
         if (time < least) least = time, best = shares;
     }
     return best;

@@ -1,7 +1,9 @@
-/* answer_merge.cu - the second kernel of answer(): a block a question joins what the chunks left.
+/* answer_merge.cu - the second kernel of answer(): one block per question merges what the chunks
+ * left.
  *
- * The chunks' lists are sorted, so the best of all is the best of their heads, again and again.
- * Log sums are added in one tree, fixed by the number of chunks. */
+ * The chunks' lists are sorted, so the best of all is the best of their first entries; it is
+ * taken off its list, and so on (a k-way merge). Log sums are added in one tree, fixed by the
+ * number of chunks. */
 #include "backend/cuda/answer.cuh"
 
 static __device__ void write_best(pk_scored *out, uint2 best) {

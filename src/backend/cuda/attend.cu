@@ -1,18 +1,30 @@
 /* attend.cu - softmax(q k^T / sqrt(head width)) v over the keys that each query sees.
  *
- * Head widths 32, 64 and 128: a lane has 8 columns, so a warp looks at several keys at a time;
- * eight rounds of keys and their values (a chunk) are in flight at once, before the softmax is
- * known. Chunks are dealt to four streams, each with a running softmax of its own (Milakov and
- * Gimelshein 2018), merged in order at the end. Few queries: a warp for each stream. Many: a warp
- * for all streams. Both round alike, so which of them runs does not show. Other widths: one key at
- * a time, any width.
+ * Head widths 32, 64 and 128: a lane has 8 columns, so LANES = width / 8 lanes share a key and a
+ * warp reads 32 / LANES keys at a time. Eight times that many keys and values (a chunk) are
+ * loaded at once, before the softmax is known:
  *
- * Every order of sums is fixed by the width, the place of a key in its list and the list's length.
- * Products are fused by hand (fmaf), so that no two kernels can be compiled to round differently.
- */
+ *   list of keys:   chunk 0   chunk 1   chunk 2   chunk 3   chunk 4   chunk 5 ...
+ *   stream:            0         1         2         3         0         1    ...
+ *
+ * Each of the four streams has a running softmax of its own (Milakov and Gimelshein 2018); they
+ * are merged in order at the end. Few queries: a warp for each stream. Many: a warp for all
+ * streams. Both round alike, so the choice between them does not change a bit. Other widths: one
+ * key at a time.
+ *
+ * Every order of sums is fixed by the width, the position of a key in its list and the list's
+ * length. Products are fused by hand (fmaf), so that no two kernels can be compiled to round
+ * differently. */
 #include "backend/cuda/common.cuh"
 
-enum { ROUNDS = 8, STREAMS = 4, LANE_COLS = 8, MANY_WARPS = 8, GENERAL_COLS = 8, WEIGHT_WARPS = 8 };
+enum {
+    IN_FLIGHT = 8, /* keys of a lane that are loaded at once */
+    STREAMS = 4,
+    LANE_COLS = 8,
+    MANY_WARPS = 8,   /* of a block, when a warp has all streams */
+    GENERAL_COLS = 8, /* of a lane, at other widths */
+    WEIGHT_WARPS = 8  /* of a block that computes attention weights */
+};
 
 template <typename T> struct attend_job {
     T             *out;
@@ -29,8 +41,8 @@ static __device__ __forceinline__ float power_of_two(float x) {
     return y;
 }
 
-/* Loads at this place. The compiler would rather wait for the count before it asks for the first
- * key, which costs a trip to memory. */
+/* A load that the compiler may not move. It would otherwise wait for the count before it loads the
+ * first key, which costs one more access to memory. */
 static __device__ __forceinline__ int load_now(const int32_t *from) {
     int x;
     asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(from) : "memory");
@@ -116,7 +128,7 @@ template <bool VECTOR, typename T> __device__ __forceinline__ void store(T *to, 
 /* ---- the running softmax ---- */
 
 /* Of the keys seen so far: the largest score, the sum of powers, the values weighed by the powers.
- * While a stream runs, total and out are of this lane's keys alone; then of the stream's. */
+ * Within a stream, total and out are of this lane's keys alone; at its end, of the whole stream. */
 struct running {
     float most, total, out[LANE_COLS];
 };
@@ -156,23 +168,24 @@ __device__ __forceinline__ void see_chunk(running &r, const float *q, const atte
                                           int first, int count, int start, int column) {
     constexpr int GROUPS = 32 / LANES;
     const int     mine = start + (int)(threadIdx.x % 32) / LANES;
-    int           row[ROUNDS];
-    eight<T>      key[ROUNDS], value[ROUNDS];
-    float         score[ROUNDS], x[LANE_COLS], most = r.most;
+    int           row[IN_FLIGHT];
+    eight<T>      key[IN_FLIGHT], value[IN_FLIGHT];
+    float         score[IN_FLIGHT], x[LANE_COLS], most = r.most;
     /* past the end of the list the last key is fetched again: no branches between the loads */
 #pragma unroll
-    for (int i = 0; i < ROUNDS; i++) row[i] = first + min(mine + i * GROUPS, count - 1);
+    for (int i = 0; i < IN_FLIGHT; i++) row[i] = first + min(mine + i * GROUPS, count - 1);
     if (job.index) {
 #pragma unroll
-        for (int i = 0; i < ROUNDS; i++) row[i] = job.index[row[i]];
+        for (int i = 0; i < IN_FLIGHT; i++) row[i] = job.index[row[i]];
     }
 #pragma unroll
-    for (int i = 0; i < ROUNDS; i++) key[i] = fetch<VECTOR>(job.k + row[i] * job.k_stride + column);
+    for (int i = 0; i < IN_FLIGHT; i++)
+        key[i] = fetch<VECTOR>(job.k + row[i] * job.k_stride + column);
 #pragma unroll
-    for (int i = 0; i < ROUNDS; i++)
+    for (int i = 0; i < IN_FLIGHT; i++)
         value[i] = fetch<VECTOR>(job.v + row[i] * job.v_stride + column);
 #pragma unroll
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < IN_FLIGHT; i++) {
         widen(x, key[i]);
         score[i] = dot<LANES>(q, x);
         if (mine + i * GROUPS >= count) score[i] = -INFINITY;
@@ -187,7 +200,7 @@ __device__ __forceinline__ void see_chunk(running &r, const float *q, const atte
 #pragma unroll
     for (int d = 0; d < LANE_COLS; d++) r.out[d] = __fmul_rn(r.out[d], keep);
 #pragma unroll
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < IN_FLIGHT; i++) {
         const float power = power_of_two(score[i] - most); /* 0 past the end */
         widen(x, value[i]);
         r.total += power;
@@ -200,7 +213,7 @@ __device__ __forceinline__ void see_chunk(running &r, const float *q, const atte
 template <int LANES, bool VECTOR, typename T>
 __device__ __forceinline__ running see_stream(const float *q, const attend_job<T> &job, int first,
                                               int count, int stream, int column) {
-    constexpr int CHUNK = 32 / LANES * ROUNDS;
+    constexpr int CHUNK = 32 / LANES * IN_FLIGHT;
     running       r = no_keys();
 #pragma unroll 1
     for (int start = stream * CHUNK; start < count; start += STREAMS * CHUNK)
@@ -219,7 +232,7 @@ __device__ __forceinline__ running see_stream(const float *q, const attend_job<T
 template <typename T, int LANES, bool VECTOR, bool SPLIT>
 __global__ void __launch_bounds__(32 * (SPLIT ? STREAMS : MANY_WARPS))
     attend_lists(attend_job<T> job) {
-    constexpr int      CHUNK = 32 / LANES * ROUNDS;
+    constexpr int      CHUNK = 32 / LANES * IN_FLIGHT;
     __shared__ running left[SPLIT ? STREAMS : 1][LANES];
     const int          warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     const int          query = SPLIT ? (int)blockIdx.x : (int)blockIdx.x * MANY_WARPS + warp;

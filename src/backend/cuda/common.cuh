@@ -1,14 +1,17 @@
-/* common.cuh - what the ops of the cuda backend share: the state, launching, number types, layouts.
+/* common.cuh - what the ops of the cuda backend share: the state, launching, number types,
+ * layouts.
  *
- * Activations are float, __half or __nv_bfloat16 (the backend's arithmetic); sums are always float.
- * Every kernel begins with wait_for_previous() before it touches what other kernels write, and
- * calls let_next_start() as early as it can: the next kernel may then start, fetch its weights, and
- * wait.
+ * Activations are float, __half or __nv_bfloat16 (the backend's arithmetic); sums are always
+ * float. Kernels overlap: a kernel may start before the one before it has ended (programmatic
+ * dependent launch). So every kernel calls wait_for_previous() before it touches what other
+ * kernels write, and let_next_start() as early as it can: the next kernel may then start, fetch
+ * its weights, and wait.
  *
  * How matrices lie on the device (adopt.cu makes it so):
  *
- *   16-bit: (ceil(rows / 16), ceil(cols / 16), 32 lanes, 8): tiles of 16 x 16, inside a tile as the
- *           first operand of mma.m16n8k16 wants them: 16 bytes a lane, one load. Zero past the end.
+ *   16-bit: (ceil(rows / 16), ceil(cols / 16), 32 lanes, 8): tiles of 16 x 16. Inside a tile the
+ *           order is that of the first operand of mma.m16n8k16: 16 bytes per lane, one load. Lane
+ *           4 r + c has rows r and r + 8, columns 2c, 2c + 1, 2c + 8, 2c + 9. Zero past the end.
  *
  *   I8:     the same with 8 bytes a lane; value = integer * scale[row].
  *
@@ -35,16 +38,16 @@ struct pk_cuda {
     int             device, processors; /* multiprocessors */
     size_t          shared_limit;       /* bytes of shared memory a block may have */
     bool            hopper;             /* clusters, early starts */
-    bool            wgmma;      /* this build has the kernels of wgmma.cuh, and they run here */
-    pk_dtype        arithmetic; /* of activations */
+    bool            wgmma;              /* build and device both have the kernels of wgmma.cuh */
+    pk_dtype        arithmetic;         /* of activations */
     pk_limits       max;
     pk_status       status; /* first failure since it was last asked for */
     char            message[256];
     pk_cuda_graphs *graphs;
     pk_cuda_memory *memory;
     size_t          device_bytes; /* taken so far */
-    size_t          pinned_bytes; /* counted so far, by a stand-in */
-    bool            counting;     /* this is one: memory is counted, not taken */
+    size_t          pinned_bytes; /* counted so far, by a dry run */
+    bool            counting;     /* this is a dry run: memory is counted, not taken */
     /* scratch of answer.cu, sized by reserve() */
     void  *answer_scratch;
     size_t answer_bytes;
@@ -55,17 +58,17 @@ struct pk_cuda {
     pk_cuda_products *products;
     /* the other ranks' GPUs, where there are any; nccl.cu */
     pk_cuda_link *link;
-    /* places in the stream that the host may wait for, once they were marked; train.cu */
+    /* events in the stream that the host may wait for, made when first recorded; train.cu */
     cudaEvent_t events[4];
 };
 
-/* notes a failure; the first one sticks */
+/* records a failure; the first one sticks */
 void pk_cuda_fail(pk_cuda *c, pk_status why, const char *format, ...);
-/* notes a failed call of the runtime; true when all is well */
+/* records a failed call of the runtime; true when nothing has failed so far */
 bool pk_cuda_good(pk_cuda *c, cudaError_t code, const char *what);
 /* bytes that answer() needs for these limits */
 size_t pk_cuda_answer_bytes(const pk_limits *max);
-/* whether the device at hand runs kernels with wgmma; linear_wgmma.cu */
+/* whether kernels with wgmma can be launched on this device; linear_wgmma.cu */
 bool pk_cuda_wgmma_there(void);
 /* fills *out with the device's own form of a matrix; adopt.cu */
 pk_status pk_cuda_adopt(pk_cuda *c, const pk_weight *host, pk_weight *out);
@@ -200,6 +203,7 @@ static __device__ __forceinline__ moments merged(moments a, moments b) {
                     a.squares + b.squares + apart * apart * (a.n * b.n / n) };
 }
 
+/* one number of a row after its norm */
 static __device__ __forceinline__ float normalised(float x, moments m, float gain, float shift,
                                                    float epsilon) {
     return (x - m.mean) * rsqrtf(m.squares / m.n + epsilon) * gain + shift;

@@ -1,8 +1,8 @@
 /* cuda.cu - opening and closing the cuda backend, its failures, and its row of the table.
  *
- * One backend is one stream of one GPU; ops are launched on it in order and nobody waits but
- * status(). The runtime is linked statically and finds the driver when it is first called, so the
- * same binary runs where there is no GPU, and says so when one is asked for. */
+ * One backend is one stream of one GPU. Ops are launched on it in order; only status() waits.
+ * The runtime is linked statically and finds the driver when it is first called. So the same
+ * binary works on machines without a GPU, and reports that none is there when one is asked for. */
 #include <cstdarg>
 #include <cstdio>
 #include <new>
@@ -59,8 +59,9 @@ static pk_status reserve(void *self, const pk_limits *max) {
 
 static void limit(void *self, int32_t threads) { (void)self, (void)threads; }
 
-/* Few shapes, so that few recordings serve all passes. One, two and four rows are shapes of their
- * own: a sentence alone is what people wait for, and rows that ask for nothing cost time there. */
+/* Rows that a pass is filled up to: few shapes, so that a few recorded graphs serve all passes.
+ * One, two and four rows are shapes of their own: a single sentence is what a user waits for,
+ * and unused rows cost time there. */
 static int32_t padded_rows(void *self, int32_t rows) {
     const int32_t step = rows <= 2      ? 1
                          : rows <= 4    ? 4
@@ -124,7 +125,8 @@ static void close(void *self) {
 
 static pk_backend table_of(pk_cuda *c);
 
-/* counts on from what its model has, but has nothing of the device itself: not even a stream */
+/* starts with the byte counts of the real backend, but holds nothing of the device: not even a
+ * stream */
 static pk_status dry_run(void *self, pk_backend *out) {
     const pk_cuda *model = (const pk_cuda *)self;
     void          *block;
@@ -179,7 +181,7 @@ static pk_status open_parts(pk_cuda *c) {
 static pk_backend table_of(pk_cuda *c) {
     pk_backend b = {};
     b.name = "cuda", b.self = c, b.activations = c->arithmetic, b.remote = true, b.follow = 16;
-    b.encode = 8192; /* a GPU is not busy with fewer */
+    b.encode = 8192; /* with fewer tokens a GPU is not busy */
     b.close = close, b.status = take_status, b.reserve = reserve, b.limit = limit;
     b.padded_rows = padded_rows, b.take = take, b.mirror = mirror, b.give = give;
     b.put = put, b.get = get, b.adopt = adopt;

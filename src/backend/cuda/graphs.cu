@@ -1,8 +1,10 @@
-/* graphs.cu - ops recorded once and replayed: a pass becomes one launch, a run of steps too.
+/* graphs.cu - ops recorded once and replayed: a pass becomes one launch, a sequence of steps
+ * too.
  *
- * A shape is first run as it is, and recorded when it comes again: what comes once is not worth the
- * recording. Steps that follow one another are a loop on the device, which looks at `live` after
- * each and goes on while it is not 0; the host looks once, at the end. */
+ * The first pass of a shape is launched op by op; the second is recorded: a shape that comes
+ * once is not worth the recording. Steps that follow one another are a loop on the device (a
+ * conditional node), which reads `live` after each step and goes on while it is not 0. The host
+ * waits once, at the end. */
 #include <cassert>
 
 #include "backend/cuda/parts.cuh"
@@ -19,13 +21,14 @@ struct pk_cuda_graphs { /* one recorded shape; the list is short and the last us
     cudaGraphExec_t exec; /* NULL: seen once, not yet recorded */
 };
 
+/* the last kernel of a step: sets the condition of the loop */
 static __global__ void go_on_while(cudaGraphConditionalHandle handle, const int32_t *live) {
     wait_for_previous();
     cudaGraphSetConditional(handle, *live > 0);
 }
 
-/* Finds the shape and moves it to the front; NULL: it is new. A key that stands for other ops would
- * replay the wrong ones. */
+/* Finds the shape and moves it to the front; NULL: it is new. The assertion finds a key that is
+ * used for two different passes: it would replay the wrong ops. */
 static pk_cuda_graphs *find(pk_cuda *c, uint64_t key, const int32_t *live,
                             void (*body)(void *context)) {
     for (pk_cuda_graphs **at = &c->graphs; *at; at = &(*at)->next) {
@@ -39,6 +42,7 @@ static pk_cuda_graphs *find(pk_cuda *c, uint64_t key, const int32_t *live,
     return NULL;
 }
 
+/* a shape seen for the first time */
 static void remember(pk_cuda *c, uint64_t key, const int32_t *live, void (*body)(void *context)) {
     void *block;
     if (pk_memory_take(1, sizeof(pk_cuda_graphs), &block) != PK_OK)
@@ -57,7 +61,7 @@ static bool record_once(pk_cuda *c, cudaGraph_t *out, void (*body)(void *), void
     return pk_cuda_good(c, cudaStreamEndCapture(c->stream, out), "recording");
 }
 
-/* the body's ops inside a loop that runs while *live is not 0 */
+/* the body's ops inside a loop that goes on while *live is not 0 */
 static bool record_loop(pk_cuda *c, cudaGraph_t *out, const int32_t *live, void (*body)(void *),
                         void *context) {
     cudaGraphConditionalHandle handle;
@@ -95,9 +99,9 @@ static void record(pk_cuda *c, pk_cuda_graphs *g, const int32_t *live, void (*bo
     if (graph) cudaGraphDestroy(graph);
 }
 
-/* as it is: the host looks at *live after every step */
-static void run_plainly(pk_cuda *c, int32_t steps, const int32_t *live, void (*body)(void *),
-                        void *context) {
+/* without a graph: the host reads *live after every step */
+static void launch_ops(pk_cuda *c, int32_t steps, const int32_t *live, void (*body)(void *),
+                       void *context) {
     int32_t left = 1;
     for (int32_t i = 0; left > 0 && i < steps && c->status == PK_OK; i++) {
         body(context);
@@ -117,7 +121,7 @@ void pk_cuda_repeat(void *self, uint64_t key, int32_t steps, const int32_t *live
     pk_cuda_graphs *g = find(c, key, live, body);
     if (!g) {
         remember(c, key, live, body);
-        run_plainly(c, live ? steps : 1, live, body, context);
+        launch_ops(c, live ? steps : 1, live, body, context);
         return;
     }
     if (!g->exec) record(c, g, live, body, context);

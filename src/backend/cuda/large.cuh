@@ -1,13 +1,14 @@
-/* large.cuh - the arithmetic of (128 rows, 64 outputs) at a time, two such blocks a multiprocessor:
- * one computes while the other begins or ends.
+/* large.cuh - the arithmetic of (128 rows, 64 outputs) at a time, two such blocks a
+ * multiprocessor: one computes while the other begins or ends.
  *
  * For matrices whose columns are a multiple of 512 and x whose rows lie on 16 bytes: then every
  * chunk of the sum (see linear.cuh) is a whole number of slices of 64 columns, no copy needs a
  * test, and addresses only ever move on. 8 warps, each (32 rows, 32 outputs); slices of x and w
- * travel through shared memory, STAGES - 1 of them ahead. The sums are those of the other kernels,
- * bitwise.
+ * travel through shared memory, STAGES - 1 of them ahead. The sums are those of the other
+ * kernels, bitwise.
  *
- * Use: large_begin() before wait_for_previous(), rows told to large_rows(), then large_sums(). */
+ * Use: large_begin() before wait_for_previous(), then large_rows() with the rows, then
+ * large_sums(). */
 #ifndef PK_BACKEND_CUDA_LARGE_CUH
 #define PK_BACKEND_CUDA_LARGE_CUH
 #include "backend/cuda/linear.cuh"
@@ -33,7 +34,8 @@ template <typename W> struct large_shape {
     static constexpr int W_PIECES = LARGE_PANELS * SLICE / 16 / LARGE_THREADS;
     static constexpr int STAGE = LARGE_X_BYTES + LARGE_PANELS * SLICE;
     static constexpr int BYTES = LARGE_STAGES * STAGE; /* of shared memory; the sums fit in */
-    static_assert(LARGE_ROWS * LARGE_STRIDE * 4 <= BYTES, "the sums take the place of the stages");
+    static_assert(LARGE_ROWS * LARGE_STRIDE * 4 <= BYTES,
+                  "the sums reuse the memory of the stages");
 };
 
 /* where a thread's copies come from; they move on slice by slice */
@@ -43,7 +45,7 @@ template <typename W> struct large_source {
 
 typedef float large_part[LARGE_WARP_PANELS][LARGE_WARP_TILES][4];
 
-/* Panels beyond the last are computed on the last one; nobody keeps what comes of it. */
+/* Panels beyond the last are computed on the last one, and their sums are not stored. */
 template <typename W>
 __device__ __forceinline__ void large_panels(large_source<W> &s, const void *w, int panels,
                                              int k_tiles, int first_panel) {

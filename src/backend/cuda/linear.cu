@@ -28,7 +28,7 @@ linear_job pk_cuda_linear_job(pk_tensor out, pk_tensor x, const pk_weight *w,
     if (after->gain) j.gain = (const float *)after->gain->data;
     if (after->gain && after->shift) j.shift = (const float *)after->shift->data;
     j.act = after->act, j.epsilon = after->epsilon;
-    if (!after->gain) j.pool = after->pool.data; /* else the row is placed as the norm leaves it */
+    if (!after->gain) j.pool = after->pool.data; /* else the row is stored after the norm */
     j.pool_stride = after->pool.stride, j.pool_type = after->pool.type;
     j.slot = after->slot, j.from = after->from;
     j.x_aligned = is_aligned(x.data, x.stride, element, 16);
@@ -51,7 +51,7 @@ static int norm_panels(int outputs) {
     return 0;
 }
 
-/* The shape of the blocks: the largest, which read least, that still keep enough multiprocessors
+/* The shape of the blocks: the largest (they read least) that still keep enough multiprocessors
  * busy. panels of 16 outputs, tiles of 8 rows; panels 0: the large kernel, WHOLE_GROUPS: wgmma. */
 struct block_shape {
     int panels, tiles;

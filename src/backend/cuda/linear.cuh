@@ -1,11 +1,11 @@
 /* linear.cuh - what the kernels of linear share: the job, copies, fragments, and what follows a
  * sum.
  *
- * The order of the sum over cols, the same in every kernel: the columns are cut into tiles of 16
- * and the tiles into 8 chunks, see chunk_start(); a chunk is one chain of additions from zero in
- * the order of its columns; then total = 0 and the 8 chunks are added to it in order. An empty
- * chunk adds +0 and may be left out. What follows, see finished(), is written with the intrinsics
- * that the compiler never joins into others, so that all kernels round alike. */
+ * The order of the sum over cols is the same in every kernel. The columns are cut into tiles of
+ * 16 and the tiles into 8 chunks, see chunk_start(). A chunk is one chain of additions from zero
+ * in the order of its columns. Then total = 0, and the 8 chunks are added to it in order. An
+ * empty chunk adds +0 and may be left out. What follows, see finished(), is written with
+ * intrinsics that the compiler never fuses with others, so that all kernels round alike. */
 #ifndef PK_BACKEND_CUDA_LINEAR_CUH
 #define PK_BACKEND_CUDA_LINEAR_CUH
 #include "backend/cuda/activation.cuh"
@@ -46,7 +46,7 @@ static __host__ __device__ __forceinline__ int chunk_start(int k_tiles, int chun
     return chunk * k_tiles / CHUNKS;
 }
 
-/* ---- copies that run beside the arithmetic ---- */
+/* ---- copies that overlap with the arithmetic ---- */
 
 static __device__ __forceinline__ uint32_t shared_address(const void *p) {
     return (uint32_t)__cvta_generic_to_shared(p);
@@ -198,6 +198,7 @@ __device__ __forceinline__ void load_x(uint32_t (&b)[TILES][2], uint32_t at, int
 template <typename W> struct is_scaled { static constexpr bool value = false; };
 template <> struct is_scaled<int8_t> { static constexpr bool value = true; };
 
+/* scale, bias, activation and residual of one sum, in this order */
 template <typename T, typename W>
 __device__ __forceinline__ T finished(float sum, float scale, float bias, pk_act act,
                                       float residual) {
@@ -215,6 +216,7 @@ static __device__ __forceinline__ int slot_at(const linear_job &j, int row) {
     return j.pool && row < j.rows ? j.slot[row] : 0;
 }
 
+/* also into the pool of keys and values, where there is one */
 template <typename T>
 __device__ __forceinline__ void scatter(const linear_job &j, int slot, int col, T value) {
     if (!j.pool || col < j.from) return;
@@ -263,7 +265,7 @@ __device__ __forceinline__ void keep(const linear_job &j, int row, int col, int 
     scatter(j, slot, col, value);
 }
 
-/* ---- add_norm_job chunks that were summed side by side ---- */
+/* ---- merging chunks that were summed side by side ---- */
 
 /* Each chunk leaves its sums in a region of its own: (rows, outputs), rows this many floats apart,
  * so that neither the lanes that write fragments nor those that read rows meet in a bank. */
@@ -271,7 +273,7 @@ template <int PANELS> struct partial {
     static constexpr int OUTPUTS = 16 * PANELS, STRIDE = OUTPUTS + 4;
 };
 
-/* the order of the law */
+/* the sum of all chunks, in the order given at the top of this file */
 static __device__ __forceinline__ float chunks_merged(const char *memory, int region, int index) {
     float total = 0;
 #pragma unroll

@@ -1,5 +1,8 @@
 /* linear_chunked.cu - linear for few and for some rows: the 8 chunks of the sum side by side.
  *
+ *   columns of x and w:   chunk 0 | chunk 1 | ... | chunk 7
+ *   warps of a block:     warp 0    warp 1          warp 7      then all 8 sums are added, in order
+ *
  * A block computes (8 * TILES rows, 16 * PANELS outputs) with 8 warps; warp c sums chunk c. Weights
  * go from memory straight into registers, DEPTH tiles ahead, the first of them before the kernel
  * waits for the one before it; x goes through shared memory of the warp's own, so that no warp
@@ -22,7 +25,7 @@ static __device__ __forceinline__ void cluster_wait() {
 #endif
 }
 
-/* writes to the same place of shared memory in another block of the cluster */
+/* writes to the same address of shared memory in another block of the cluster */
 template <typename T> __device__ __forceinline__ void send(T *to, unsigned block, T value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     uint32_t at;
@@ -39,11 +42,11 @@ template <typename T> __device__ __forceinline__ void send(T *to, unsigned block
 /* ---- the shape of a block and its shared memory ---- */
 
 template <typename T, int PANELS, int TILES, int DEPTH> struct chunked_shape {
-    static constexpr int  ROWS = 8 * TILES;
-    static constexpr int  OUTPUTS = 16 * PANELS;
-    static constexpr int  GROUP = TILES < 4 ? TILES : 4; /* tiles of rows merged at a time */
-    static constexpr int  ROW_STEP = CHUNKED_THREADS / OUTPUTS;
-    static constexpr int  EACH = (8 * GROUP + ROW_STEP - 1) / ROW_STEP; /* outputs a thread joins */
+    static constexpr int ROWS = 8 * TILES;
+    static constexpr int OUTPUTS = 16 * PANELS;
+    static constexpr int GROUP = TILES < 4 ? TILES : 4; /* tiles of rows merged at a time */
+    static constexpr int ROW_STEP = CHUNKED_THREADS / OUTPUTS;
+    static constexpr int EACH = (8 * GROUP + ROW_STEP - 1) / ROW_STEP; /* outputs a thread merges */
     static constexpr bool EARLY = EACH <= 4; /* few enough to fetch their residuals beforehand */
 };
 
@@ -103,7 +106,7 @@ __device__ __forceinline__ void leave_sums(float *to, const float (&sum)[PANELS]
 }
 
 /* One warp normalises one row, (64 * segments) columns in shared memory. All segments are computed,
- * those beyond the row on zeros, so that their chains of shuffles run side by side. */
+ * those beyond the row on zeros, so that their chains of shuffles overlap. */
 template <typename T, int MOST>
 __device__ __forceinline__ void normalise_row(const linear_job &j, const T *row, const float *gain,
                                               const float *shift, int to_row, int lane) {
@@ -176,7 +179,7 @@ __global__ void __launch_bounds__(CHUNKED_THREADS, PANELS == 1 && TILES <= 2 ? 2
     ending<shape::EACH> end;
     ending_constants(end, j, col);
     if constexpr (NORM) {
-        cluster_arrive(); /* whoever sends to another block must know that it has started */
+        cluster_arrive(); /* a block may send to another only after that one has started */
         for (int i = threadIdx.x; i < j.outputs; i += CHUNKED_THREADS) {
             gain[i] = j.gain[i];
             gain[j.outputs + i] = j.shift ? j.shift[i] : 0;

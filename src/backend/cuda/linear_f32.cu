@@ -44,7 +44,7 @@ template <int R, int SLICE> struct side_shape {
     static constexpr int BUFFER = W_FLOATS + ROWS * X_STRIDE; /* floats: w, then x */
     static constexpr int REGION = 2 * BUFFER * 4;             /* bytes of a chunk */
     static constexpr int STRIDE = partial<1>::STRIDE;
-    static_assert(ROWS * STRIDE <= 2 * BUFFER, "the sums take the place of the slices");
+    static_assert(ROWS * STRIDE <= 2 * BUFFER, "the sums reuse the memory of the slices");
 };
 
 template <int SLICE>

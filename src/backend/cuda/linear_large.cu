@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(THREADS, 1) large_kernel(linear_job j) {
     }
 
     copies_wait<0>();
-    __syncthreads(); /* the stages are free: the totals take their place */
+    __syncthreads(); /* the stages are free: the totals reuse their memory */
     leave_totals((float *)memory, total, warp_row, warp_panel * 16, lane);
     __syncthreads();
     finish_block<T, W, OUTPUTS, TOTAL_STRIDE>(j, (const float *)memory, first_row,

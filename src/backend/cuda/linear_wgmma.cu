@@ -15,7 +15,7 @@ enum {
     SHARED = STAGES * STAGE_BYTES,
     PIECES = WGMMA_ROWS * 16 / LARGE_THREADS /* of 16 bytes, a thread's of a stage */
 };
-static_assert(WGMMA_ROWS * WGMMA_STRIDE * 4 <= SHARED, "the sums take the place of the stages");
+static_assert(WGMMA_ROWS * WGMMA_STRIDE * 4 <= SHARED, "the sums reuse the memory of the stages");
 static_assert((int)WGMMA_ROWS == (int)LARGE_ROWS && 32 * WGMMA_PANELS == (int)LARGE_THREADS,
               "finish_block() has the rows and threads of the other large kernel");
 

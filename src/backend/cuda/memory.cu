@@ -1,8 +1,8 @@
 /* memory.cu - memory of the GPU and pinned memory of the host, in large blocks.
  *
- * Everything is taken while a model is opened and lives until it is closed: a block is filled from
- * the front and nothing is given back singly. Who knows beforehand how much it will take says so
- * (expect), and gets one block for all of it. */
+ * Everything is taken while a model is opened and lives until it is closed. A block is filled
+ * from the front, and parts of it are never given back. A caller that knows beforehand how much
+ * it will take says so (expect), and gets one block for all of it. */
 #include "backend/cuda/parts.cuh"
 
 extern "C" {
@@ -12,7 +12,7 @@ extern "C" {
 enum { ALIGNMENT = 256 };
 static const size_t usual_block = (size_t)32 << 20;
 
-enum kind { DEVICE, PINNED, ORDINARY /* what a stand-in has for pinned memory */ };
+enum kind { DEVICE, PINNED, ORDINARY /* instead of pinned memory, in a dry run */ };
 
 struct pk_cuda_memory { /* one block; the newest of its kind is filled first */
     pk_cuda_memory *next;
@@ -23,7 +23,7 @@ struct pk_cuda_memory { /* one block; the newest of its kind is filled first */
 
 static pk_status no_memory(pk_cuda *c, size_t bytes, kind is, cudaError_t code) {
     size_t left = 0, all = 0;
-    cudaGetLastError(); /* it is told; later calls start afresh */
+    cudaGetLastError(); /* clears the error: it is reported here, later calls must not see it */
     if (is == PINNED)
         return pk_fail_with(PK_NO_MEMORY, "%zu bytes of pinned memory could not be had: %s", bytes,
                             cudaGetErrorString(code));
@@ -77,8 +77,8 @@ static pk_status add_block(pk_cuda *c, size_t bytes, kind is) {
 
 static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
-/* An address that nobody reads is enough for what would lie on the device; what the host writes
- * to gets memory of its own. */
+/* A dry run takes nothing of the device: an address that is never read is enough. What the host
+ * writes to gets ordinary memory. */
 static pk_status count(pk_cuda *c, size_t bytes, bool host, void **out) {
     (host ? c->pinned_bytes : c->device_bytes) += bytes;
     *out = (void *)ALIGNMENT;
@@ -88,6 +88,7 @@ static pk_status count(pk_cuda *c, size_t bytes, bool host, void **out) {
     return PK_OK;
 }
 
+/* from a block that has room, or from a new one */
 pk_status pk_cuda_take(pk_cuda *c, size_t bytes, bool host, void **out) {
     const size_t    need = aligned(bytes);
     const kind      is = host ? PINNED : DEVICE;

@@ -1,8 +1,8 @@
 /* nccl.cu - GPUs that sum gradients among themselves, one rank each, through NCCL.
  *
- * The library is found when ranks link, and needed only then. Sums run on a stream of their own,
- * beside the ops of the backward pass: each waits for what the ops have written by now, and what
- * comes after join waits for all sums. */
+ * The library is found when ranks link, and needed only then. Sums have a stream of their own,
+ * beside the ops of the backward pass: each waits for what the ops have written by then, and ops
+ * after wait_linked wait for all sums. */
 #include <dlfcn.h>
 #include <string.h>
 

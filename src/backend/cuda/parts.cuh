@@ -3,10 +3,10 @@
 #define PK_BACKEND_CUDA_PARTS_CUH
 #include "backend/cuda/common.cuh"
 
-/* makes this thread speak to the backend's GPU */
+/* makes the backend's GPU the current one of this thread */
 void pk_cuda_use(const pk_cuda *c);
 
-/* memory.cu: from large blocks, all given back at once; host: pinned memory of ours */
+/* memory.cu: from large blocks, all given back at once; host: pinned memory of the host */
 pk_status pk_cuda_take(pk_cuda *c, size_t bytes, bool host, void **out);
 /* so much in one piece, for all that is taken from now on */
 pk_status pk_cuda_expect(pk_cuda *c, size_t device_bytes, size_t pinned_bytes);

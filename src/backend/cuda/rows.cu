@@ -1,8 +1,8 @@
-/* rows.cu - ops that go over rows: embed, norm, place; and advance, the step of rows that follow
+/* rows.cu - ops that go over rows: embed, norm, scatter; and advance, the step of rows that follow
  * their own best tokens.
  *
- * All of them are small: what counts is how often they wait for memory, so loads that do not depend
- * on each other are asked for together. The norm adds up in the order of common.cuh. */
+ * All of them are small. Their time is that of waiting for memory, so loads that do not depend on
+ * each other are issued together. The norm adds up in the order of common.cuh. */
 #include "backend/cuda/common.cuh"
 
 enum { EMBED_THREADS = 256, SCATTER_THREADS = 256, NORM_WARPS = 16, ADVANCE_THREADS = 256 };
@@ -188,7 +188,7 @@ void pk_cuda_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
     });
 }
 
-/* ---- place ---- */
+/* ---- scatter ---- */
 
 /* a block for a row */
 template <typename To, typename T>

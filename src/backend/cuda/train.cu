@@ -8,21 +8,21 @@ static void clear(void *self, void *memory, size_t bytes) {
     if (bytes) pk_cuda_good(c, cudaMemsetAsync(memory, 0, bytes, c->stream), "clearing memory");
 }
 
-static_assert(sizeof(pk_cuda::events) / sizeof(cudaEvent_t) == PK_EVENTS, "a place for each mark");
+static_assert(sizeof(pk_cuda::events) / sizeof(cudaEvent_t) == PK_EVENTS, "one handle per event");
 
 static void record_event(void *self, int32_t which) {
     pk_cuda     *c = static_cast<pk_cuda *>(self);
     cudaEvent_t *at = &c->events[which];
     if (!*at &&
-        !pk_cuda_good(c, cudaEventCreateWithFlags(at, cudaEventDisableTiming), "making a mark"))
+        !pk_cuda_good(c, cudaEventCreateWithFlags(at, cudaEventDisableTiming), "making an event"))
         return;
-    pk_cuda_good(c, cudaEventRecord(*at, c->stream), "marking");
+    pk_cuda_good(c, cudaEventRecord(*at, c->stream), "recording an event");
 }
 
 static void wait_event(void *self, int32_t which) {
     pk_cuda *c = static_cast<pk_cuda *>(self);
     if (c->events[which])
-        pk_cuda_good(c, cudaEventSynchronize(c->events[which]), "waiting for a mark");
+        pk_cuda_good(c, cudaEventSynchronize(c->events[which]), "waiting for an event");
 }
 
 /* Only the products need memory of their own: all other ops work in place. */

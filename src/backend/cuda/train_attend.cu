@@ -1,6 +1,6 @@
-/* train_attend.cu - attention over runs, forwards.
+/* train_attend.cu - attention over segments, forwards.
  *
- * The usual case: a block has one head of one run and a tile of its queries, a warp has 16 of
+ * The usual case: a block has one head of one segment and a tile of its queries, a warp has 16 of
  * them; keys go by in tiles, with a running largest score and sum (Milakov and Gimelshein 2018).
  * What is not bfloat16, or of another width, or not aligned goes to train_attend_any.cu. */
 #include "backend/cuda/train_attend.cuh"
@@ -77,7 +77,7 @@ __device__ __forceinline__ void add_values(float (&sum)[W / 8][4], const float (
 #pragma unroll
         for (int n = 0; n < W / 16; n++) {
             uint32_t right[4];
-            load_b_turned(right, values, W + 8, 16 * k, 16 * n, lane);
+            load_b_transposed(right, values, W + 8, 16 * k, 16 * n, lane);
             add_product(sum[2 * n], sum[2 * n + 1], left, right);
         }
     }
@@ -111,17 +111,19 @@ __global__ void __launch_bounds__(2 * TILE, 256 / TILE) attend_tiles(attending<h
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     let_next_start();
     wait_for_previous();
-    const run_rows run = rows_of_segment(a);
-    const int      query = run.query + (int)blockIdx.y * TILE, n = run.query_end - query;
-    const int      own = query + 16 * warp; /* the warp's first */
+    const segment_rows segment = rows_of_segment(a);
+    const int query = segment.query + (int)blockIdx.y * TILE, n = segment.query_end - query;
+    const int own = query + 16 * warp; /* the warp's first */
     if (n <= 0) return;
-    fetch_rows<W, TILE>(query_rows, a.q + query * a.q_stride + run.head * W, a.q_stride, n);
-    query_pair p = queries_of(a, run.head, own + lane / 4, run.query_end);
+    fetch_rows<W, TILE>(query_rows, a.q + query * a.q_stride + segment.head * W, a.q_stride, n);
+    query_pair p = queries_of(a, segment.head, own + lane / 4, segment.query_end);
     float      sum[W / 8][4] = {};
-    for (int key = run.key; key < run.key_end; key += TILE) {
-        const int n_keys = run.key_end - key;
-        fetch_rows<W, TILE>(key_rows, a.k + key * a.k_stride + run.head * W, a.k_stride, n_keys);
-        fetch_rows<W, TILE>(value_rows, a.v + key * a.v_stride + run.head * W, a.v_stride, n_keys);
+    for (int key = segment.key; key < segment.key_end; key += TILE) {
+        const int n_keys = segment.key_end - key;
+        fetch_rows<W, TILE>(key_rows, a.k + key * a.k_stride + segment.head * W, a.k_stride,
+                            n_keys);
+        fetch_rows<W, TILE>(value_rows, a.v + key * a.v_stride + segment.head * W, a.v_stride,
+                            n_keys);
         copies_commit();
         copies_wait<0>();
         __syncthreads();
@@ -135,9 +137,9 @@ __global__ void __launch_bounds__(2 * TILE, 256 / TILE) attend_tiles(attending<h
                     sum[i][3] *= scale[1];
             add_values<W, TILE>(sum, score, value_rows, n_keys, lane);
         }
-        __syncthreads(); /* the next keys take the place of these */
+        __syncthreads(); /* the next keys overwrite these */
     }
-    copies_commit(); /* a run without keys has not waited for its queries yet */
+    copies_commit(); /* a segment without keys has not waited for its queries yet */
     copies_wait<0>();
     __syncthreads();
 #pragma unroll
@@ -145,18 +147,18 @@ __global__ void __launch_bounds__(2 * TILE, 256 / TILE) attend_tiles(attending<h
         p.sum[h] += __shfl_xor_sync(~0u, p.sum[h], 1);
         p.sum[h] += __shfl_xor_sync(~0u, p.sum[h], 2);
         const int at = own + lane / 4 + 8 * h;
-        if (lane % 4 == 0 && at < run.query_end)
-            a.sums[(int64_t)at * a.heads + run.head] =
+        if (lane % 4 == 0 && at < segment.query_end)
+            a.sums[(int64_t)at * a.heads + segment.head] =
                 p.sum[h] != 0 ? p.most[h] * ln_2 + logf(p.sum[h]) : 0;
     }
-    put_rows<W>(a.out + own * a.out_stride + run.head * W, a.out_stride,
-                query_rows + 16 * warp * (W + 8), run.query_end - own, sum,
+    put_rows<W>(a.out + own * a.out_stride + segment.head * W, a.out_stride,
+                query_rows + 16 * warp * (W + 8), segment.query_end - own, sum,
                 p.sum[0] != 0 ? 1 / p.sum[0] : 0, p.sum[1] != 0 ? 1 / p.sum[1] : 0);
 }
 
 template <int W, int TILE>
-static void launch_tiles(pk_cuda *c, const attending<half_t> &a, int runs, int longest) {
-    const dim3 grid((unsigned)(runs * a.heads), (unsigned)((longest + TILE - 1) / TILE));
+static void launch_tiles(pk_cuda *c, const attending<half_t> &a, int segments, int longest) {
+    const dim3 grid((unsigned)(segments * a.heads), (unsigned)((longest + TILE - 1) / TILE));
     launch(c, "attend", attend_tiles<W, TILE>, grid, 2 * TILE, 0, 0, a);
 }
 
@@ -187,19 +189,20 @@ static attending<T> attending_of(pk_tensor out, pk_tensor q, pk_tensor k, pk_ten
 void pk_cuda_train_attend(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
                           const pk_attention *see, pk_drop drop, float *sums) {
     pk_cuda  *c = static_cast<pk_cuda *>(self);
-    const int width = q.cols / see->heads, runs = see->n_segments, longest = see->longest_segment;
+    const int width = q.cols / see->heads, segments = see->n_segments,
+              longest = see->longest_segment;
     const pk_tensor all[] = { out, q, k, v };
-    if (runs == 0 || longest == 0) return;
+    if (segments == 0 || longest == 0) return;
     if (c->arithmetic != PK_BF16)
-        return pk_cuda_attend_any(c, attending_of<float>(out, q, k, v, see, drop, sums), runs);
+        return pk_cuda_attend_any(c, attending_of<float>(out, q, k, v, see, drop, sums), segments);
     const attending<half_t> a = attending_of<half_t>(out, q, k, v, see, drop, sums);
-    if (!in_tiles(all, 4, width)) return pk_cuda_attend_any(c, a, runs);
+    if (!in_tiles(all, 4, width)) return pk_cuda_attend_any(c, a, segments);
     if (width == 64)
-        longest <= 32 ? launch_tiles<64, 32>(c, a, runs, longest)
-                      : launch_tiles<64, 64>(c, a, runs, longest);
+        longest <= 32 ? launch_tiles<64, 32>(c, a, segments, longest)
+                      : launch_tiles<64, 64>(c, a, segments, longest);
     else
-        longest <= 32 ? launch_tiles<32, 32>(c, a, runs, longest)
-                      : launch_tiles<32, 64>(c, a, runs, longest);
+        longest <= 32 ? launch_tiles<32, 32>(c, a, segments, longest)
+                      : launch_tiles<32, 64>(c, a, segments, longest);
 }
 
 template <typename T>
@@ -216,19 +219,19 @@ void pk_cuda_attend_back(void *self, pk_tensor d_q, pk_tensor d_k, pk_tensor d_v
                          pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
                          const pk_attention *see, pk_drop drop, const float *sums) {
     pk_cuda        *c = static_cast<pk_cuda *>(self);
-    const int       width = q.cols / see->heads, runs = see->n_segments;
+    const int       width = q.cols / see->heads, segments = see->n_segments;
     const pk_tensor all[] = { d_q, d_k, d_v, d_out, out, q, k, v };
-    if (runs == 0 || see->longest_segment == 0) return;
+    if (segments == 0 || see->longest_segment == 0) return;
     if (c->arithmetic != PK_BF16)
         return pk_cuda_attend_back_any(
             c,
             with_gradients(attending_of<float>(out, q, k, v, see, drop, sums), d_q, d_k, d_v,
                            d_out),
-            runs);
+            segments);
     const attending<half_t> a =
         with_gradients(attending_of<half_t>(out, q, k, v, see, drop, sums), d_q, d_k, d_v, d_out);
     if (in_tiles(all, 8, width))
-        pk_cuda_attend_back_tiles(c, a, runs, see->longest_segment);
+        pk_cuda_attend_back_tiles(c, a, segments, see->longest_segment);
     else
-        pk_cuda_attend_back_any(c, a, runs);
+        pk_cuda_attend_back_any(c, a, segments);
 }

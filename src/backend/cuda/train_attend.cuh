@@ -1,9 +1,9 @@
-/* train_attend.cuh - what the kernels of attention over runs share: the job, tiles in shared
+/* train_attend.cuh - what the kernels of attention over segments share: the job, tiles in shared
  * memory, the tensor cores' operands, dropout of probabilities.
  *
  * p(i, j) = exp(q(i) k(j) scale - sums(i)); drop() makes it p f; out(i) = sum of p f v(j).
  * Backwards, with D(i) = d_out(i) out(i): d_score = p (f d_out v - D). A block has one head of one
- * run and a tile of its queries or keys; nothing of size (queries, keys) is kept.
+ * segment and a tile of its queries or keys; nothing of size (queries, keys) is kept.
  * Operands of mma.m16n8k16: in a sum a lane holds rows lane / 4 and 8 more, and columns
  * lane % 4 * 2 and the next. */
 #ifndef PK_BACKEND_CUDA_TRAIN_ATTEND_CUH
@@ -26,25 +26,26 @@ template <typename T> struct attending { /* (rows, heads * width) each; backward
 };
 
 /* train_attend_any.cu: any width and alignment, slowly */
-void pk_cuda_attend_any(pk_cuda *c, const attending<float> &a, int runs);
-void pk_cuda_attend_any(pk_cuda *c, const attending<__nv_bfloat16> &a, int runs);
-void pk_cuda_attend_back_any(pk_cuda *c, const attending<float> &a, int runs);
-void pk_cuda_attend_back_any(pk_cuda *c, const attending<__nv_bfloat16> &a, int runs);
+void pk_cuda_attend_any(pk_cuda *c, const attending<float> &a, int segments);
+void pk_cuda_attend_any(pk_cuda *c, const attending<__nv_bfloat16> &a, int segments);
+void pk_cuda_attend_back_any(pk_cuda *c, const attending<float> &a, int segments);
+void pk_cuda_attend_back_any(pk_cuda *c, const attending<__nv_bfloat16> &a, int segments);
 /* train_attend_back.cu; the rows of everything start on 16 bytes, width 32 or 64 */
-void pk_cuda_attend_back_tiles(pk_cuda *c, const attending<__nv_bfloat16> &a, int runs,
+void pk_cuda_attend_back_tiles(pk_cuda *c, const attending<__nv_bfloat16> &a, int segments,
                                int longest);
 
 static constexpr float log2_e = 1.44269504088896341f, ln_2 = 0.69314718055994531f;
 
-/* the rows of one run that a block works on */
-struct run_rows {
+/* the rows of one segment that a block works on */
+struct segment_rows {
     int head, query, query_end, key, key_end;
 };
 
-template <typename T> __device__ __forceinline__ run_rows rows_of_segment(const attending<T> &a) {
-    const int run = (int)blockIdx.x / a.heads, head = (int)blockIdx.x % a.heads;
-    return run_rows{ head, a.query_segment[run], a.query_segment[run + 1], a.key_segment[run],
-                     a.key_segment[run + 1] };
+template <typename T>
+__device__ __forceinline__ segment_rows rows_of_segment(const attending<T> &a) {
+    const int segment = (int)blockIdx.x / a.heads, head = (int)blockIdx.x % a.heads;
+    return segment_rows{ head, a.query_segment[segment], a.query_segment[segment + 1],
+                         a.key_segment[segment], a.key_segment[segment + 1] };
 }
 
 /* ---- dropout ---- */
@@ -125,7 +126,7 @@ static __device__ __forceinline__ void load_four(uint32_t (&r)[4], const half_t 
                  : "r"(shared_address(at))
                  : "memory");
 }
-static __device__ __forceinline__ void load_four_turned(uint32_t (&r)[4], const half_t *at) {
+static __device__ __forceinline__ void load_four_transposed(uint32_t (&r)[4], const half_t *at) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                  : "r"(shared_address(at))
@@ -138,9 +139,9 @@ static __device__ __forceinline__ void load_a(uint32_t (&a)[4], const half_t *ti
     load_four(a, tile + (m + lane % 16) * stride + k + lane / 16 * 8);
 }
 /* a (16 m, 16 k) from rows k */
-static __device__ __forceinline__ void load_a_turned(uint32_t (&a)[4], const half_t *tile,
-                                                     int stride, int m, int k, int lane) {
-    load_four_turned(a, tile + (k + lane / 16 * 8 + lane % 8) * stride + m + lane / 8 % 2 * 8);
+static __device__ __forceinline__ void load_a_transposed(uint32_t (&a)[4], const half_t *tile,
+                                                         int stride, int m, int k, int lane) {
+    load_four_transposed(a, tile + (k + lane / 16 * 8 + lane % 8) * stride + m + lane / 8 % 2 * 8);
 }
 /* b (16 k, 16 n) from rows n: the first 8 n in b[0] and b[1], the others in b[2] and b[3] */
 static __device__ __forceinline__ void load_b(uint32_t (&b)[4], const half_t *tile, int stride,
@@ -148,9 +149,9 @@ static __device__ __forceinline__ void load_b(uint32_t (&b)[4], const half_t *ti
     load_four(b, tile + (n + lane / 16 * 8 + lane % 8) * stride + k + lane / 8 % 2 * 8);
 }
 /* b (16 k, 16 n) from rows k */
-static __device__ __forceinline__ void load_b_turned(uint32_t (&b)[4], const half_t *tile,
-                                                     int stride, int k, int n, int lane) {
-    load_four_turned(b, tile + (k + lane % 16) * stride + n + lane / 16 * 8);
+static __device__ __forceinline__ void load_b_transposed(uint32_t (&b)[4], const half_t *tile,
+                                                         int stride, int k, int n, int lane) {
+    load_four_transposed(b, tile + (k + lane % 16) * stride + n + lane / 16 * 8);
 }
 
 /* sum (16 m, 16 n) += a b */

@@ -1,8 +1,8 @@
-/* train_attend_any.cu - attention over runs for any type, width and alignment.
+/* train_attend_any.cu - attention over segments for any type, width and alignment.
  *
- * Simple rather than quick: a block has one head of one run, a warp a query (or, for d_k and d_v, a
- * key). Its lanes first have a key (a query) each and find the pair's numbers, then they have
- * columns and add up. */
+ * Simple rather than fast. A block has one head of one segment, a warp has a query (or, for d_k
+ * and d_v, a key). First each lane has a key (a query) and finds the numbers of that pair; then
+ * each lane has columns and adds up over the pairs. */
 #include "backend/cuda/train_attend.cuh"
 
 enum { ANY_WARPS = 8, ANY_THREADS = 32 * ANY_WARPS, MOST = 8 /* columns of a lane */ };
@@ -71,9 +71,10 @@ template <typename T> __device__ void attend_one(const attending<T> &a, int head
 template <typename T> __global__ void __launch_bounds__(ANY_THREADS) attend_any(attending<T> a) {
     let_next_start();
     wait_for_previous();
-    const run_rows run = rows_of_segment(a);
-    for (int query = run.query + (int)threadIdx.x / 32; query < run.query_end; query += ANY_WARPS)
-        attend_one(a, run.head, query);
+    const segment_rows segment = rows_of_segment(a);
+    for (int query = segment.query + (int)threadIdx.x / 32; query < segment.query_end;
+         query += ANY_WARPS)
+        attend_one(a, segment.head, query);
 }
 
 /* ---- backwards ---- */
@@ -116,17 +117,17 @@ template <typename T> __device__ void back_to_query(const attending<T> &a, int h
 }
 
 template <typename T>
-__device__ void back_to_key(const attending<T> &a, const run_rows &run, int key) {
-    const int lane = (int)threadIdx.x % 32, at = run.head * a.width;
+__device__ void back_to_key(const attending<T> &a, const segment_rows &segment, int key) {
+    const int lane = (int)threadIdx.x % 32, at = segment.head * a.width;
     float     d_k[MOST] = {}, d_v[MOST] = {};
-    for (int start = run.query; start < run.query_end; start += 32) {
+    for (int start = segment.query; start < segment.query_end; start += 32) {
         const int    query = start + lane;
-        const int    number = query < run.query_end ? key - a.first[query] : -1;
+        const int    number = query < segment.query_end ? key - a.first[query] : -1;
         pair_numbers pair = { 0, 0 };
         if (number >= 0 && number < a.count[query])
-            pair = pair_of(a, run.head, query, number, along_of(a, run.head, query));
+            pair = pair_of(a, segment.head, query, number, along_of(a, segment.head, query));
         __syncwarp();
-        for (int j = 0; j < 32 && start + j < run.query_end; j++) {
+        for (int j = 0; j < 32 && start + j < segment.query_end; j++) {
             add_row(d_v, __shfl_sync(~0u, pair.live, j),
                     a.d_out + (start + j) * a.d_out_stride + at, a.width);
             add_row(d_k, __shfl_sync(~0u, pair.d_score, j), a.q + (start + j) * a.q_stride + at,
@@ -142,31 +143,33 @@ __global__ void __launch_bounds__(ANY_THREADS) attend_back_any(attending<T> a) {
     const int warp = (int)threadIdx.x / 32;
     let_next_start();
     wait_for_previous();
-    const run_rows run = rows_of_segment(a);
-    for (int query = run.query + warp; a.d_q && query < run.query_end; query += ANY_WARPS)
-        back_to_query(a, run.head, query);
+    const segment_rows segment = rows_of_segment(a);
+    for (int query = segment.query + warp; a.d_q && query < segment.query_end; query += ANY_WARPS)
+        back_to_query(a, segment.head, query);
     if (!a.d_k && !a.d_v) return;
-    for (int key = run.key + warp; key < run.key_end; key += ANY_WARPS) back_to_key(a, run, key);
+    for (int key = segment.key + warp; key < segment.key_end; key += ANY_WARPS)
+        back_to_key(a, segment, key);
 }
 
 template <typename T>
-static void launch_any(pk_cuda *c, void (*kernel)(attending<T>), const attending<T> &a, int runs) {
+static void launch_any(pk_cuda *c, void (*kernel)(attending<T>), const attending<T> &a,
+                       int segments) {
     if (a.width > 32 * MOST)
         return pk_cuda_fail(c, PK_UNSUPPORTED,
                             "training on a GPU takes heads of at most %d columns, not %d",
                             32 * MOST, a.width);
-    launch(c, "attend", kernel, (unsigned)(runs * a.heads), ANY_THREADS, 0, 0, a);
+    launch(c, "attend", kernel, (unsigned)(segments * a.heads), ANY_THREADS, 0, 0, a);
 }
 
-void pk_cuda_attend_any(pk_cuda *c, const attending<float> &a, int runs) {
-    launch_any(c, attend_any<float>, a, runs);
+void pk_cuda_attend_any(pk_cuda *c, const attending<float> &a, int segments) {
+    launch_any(c, attend_any<float>, a, segments);
 }
-void pk_cuda_attend_any(pk_cuda *c, const attending<__nv_bfloat16> &a, int runs) {
-    launch_any(c, attend_any<__nv_bfloat16>, a, runs);
+void pk_cuda_attend_any(pk_cuda *c, const attending<__nv_bfloat16> &a, int segments) {
+    launch_any(c, attend_any<__nv_bfloat16>, a, segments);
 }
-void pk_cuda_attend_back_any(pk_cuda *c, const attending<float> &a, int runs) {
-    launch_any(c, attend_back_any<float>, a, runs);
+void pk_cuda_attend_back_any(pk_cuda *c, const attending<float> &a, int segments) {
+    launch_any(c, attend_back_any<float>, a, segments);
 }
-void pk_cuda_attend_back_any(pk_cuda *c, const attending<__nv_bfloat16> &a, int runs) {
-    launch_any(c, attend_back_any<__nv_bfloat16>, a, runs);
+void pk_cuda_attend_back_any(pk_cuda *c, const attending<__nv_bfloat16> &a, int segments) {
+    launch_any(c, attend_back_any<__nv_bfloat16>, a, segments);
 }

@@ -1,9 +1,12 @@
-/* train_attend_back.cu - attention over runs, backwards, on the tensor cores.
+/* train_attend_back.cu - attention over segments, backwards, on the tensor cores.
  *
- * back_keys(): a block has a tile of a run's keys; queries go by in tiles, d_k and d_v stay in
- * registers. First a warp has 16 queries and leaves their p f and d_score in shared memory, then it
- * has 16 keys and adds up over the queries. A run that is one tile of keys gets its d_q there too;
- * the queries of longer runs are done by back_queries(), which finds the scores again. So every
+ *                 queries, in tiles ->
+ *   tile of keys  [ p f, d_score (queries, keys) in shared memory ]   d_k and d_v stay in registers
+ *
+ * back_keys(): a block has a tile of a segment's keys and loops over tiles of queries. First a
+ * warp has 16 queries and leaves their p f and d_score in shared memory, then it has 16 keys and
+ * adds up over the queries. A segment that is one tile of keys gets its d_q there too. The
+ * queries of longer segments are done by back_queries(), which finds the scores again. So every
  * gradient is written once, by one warp, without atomics. */
 #include "backend/cuda/train_attend.cuh"
 
@@ -100,13 +103,13 @@ __device__ __forceinline__ void add_queries(const tiles<W, TILE> &t, float (&d_k
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     for (int k = 0; k < TILE && k < n; k += 16) {
         uint32_t p[4], d_score[4], right[4];
-        load_a_turned(p, t.p, TILE + 8, 16 * warp, k, lane);
-        load_a_turned(d_score, t.d_score, TILE + 8, 16 * warp, k, lane);
+        load_a_transposed(p, t.p, TILE + 8, 16 * warp, k, lane);
+        load_a_transposed(d_score, t.d_score, TILE + 8, 16 * warp, k, lane);
 #pragma unroll
         for (int i = 0; i < W / 16; i++) {
-            load_b_turned(right, t.d_out, W + 8, k, 16 * i, lane);
+            load_b_transposed(right, t.d_out, W + 8, k, 16 * i, lane);
             add_product(d_v[2 * i], d_v[2 * i + 1], p, right);
-            load_b_turned(right, t.query, W + 8, k, 16 * i, lane);
+            load_b_transposed(right, t.query, W + 8, k, 16 * i, lane);
             add_product(d_k[2 * i], d_k[2 * i + 1], d_score, right);
         }
     }
@@ -120,7 +123,7 @@ __device__ __forceinline__ void add_keys(const tiles<W, TILE> &t, float (&low)[4
     for (int k = 0; k < TILE && k < n_keys; k += 16) {
         uint32_t d_score[4], right[4];
         load_a(d_score, t.d_score, TILE + 8, 16 * warp, k, lane);
-        load_b_turned(right, t.key, W + 8, k, column, lane);
+        load_b_transposed(right, t.key, W + 8, k, column, lane);
         add_product(low, high, d_score, right);
     }
 }
@@ -155,40 +158,40 @@ __global__ void __launch_bounds__(2 * TILE, 256 / TILE) back_keys(attending<half
     const int                                     warp = (int)threadIdx.x / 32;
     let_next_start();
     wait_for_previous();
-    const run_rows run = rows_of_segment(a);
-    const int      key = run.key + (int)blockIdx.y * TILE, n_keys = run.key_end - key;
-    const int      own = 16 * warp * (W + 8); /* the warp's 16 rows of a tile */
-    const bool     whole = run.key_end - run.key <= TILE;
+    const segment_rows segment = rows_of_segment(a);
+    const int          key = segment.key + (int)blockIdx.y * TILE, n_keys = segment.key_end - key;
+    const int          own = 16 * warp * (W + 8); /* the warp's 16 rows of a tile */
+    const bool         whole = segment.key_end - segment.key <= TILE;
     if (blockIdx.y > 0 && n_keys <= 0) return; /* the first also serves queries that see nothing */
     float d_k[W / 8][4] = {}, d_v[W / 8][4] = {};
-    fetch_keys(a, t, run.head, key, n_keys);
-    for (int query = run.query; query < run.query_end; query += TILE) {
-        const int n = run.query_end - query;
+    fetch_keys(a, t, segment.head, key, n_keys);
+    for (int query = segment.query; query < segment.query_end; query += TILE) {
+        const int n = segment.query_end - query;
         __syncthreads(); /* everyone is done with the queries before */
-        fetch_queries(a, t, run.head, query, n);
+        fetch_queries(a, t, segment.head, query, n);
         copies_wait<0>();
         __syncthreads();
-        if (16 * warp < n) find_pairs(a, t, run.head, query, key, n_keys);
+        if (16 * warp < n) find_pairs(a, t, segment.head, query, key, n_keys);
         __syncthreads();
         if (16 * warp < n_keys) add_queries(t, d_k, d_v, n);
         if (!whole || !a.d_q) continue;
-        __syncthreads(); /* the queries' place is free to write through */
+        __syncthreads(); /* the memory of the queries is free now: the gradients are staged there */
         if (16 * warp < n)
-            put_query_gradients(t, a.d_q + (query + 16 * warp) * a.d_q_stride + run.head * W,
+            put_query_gradients(t, a.d_q + (query + 16 * warp) * a.d_q_stride + segment.head * W,
                                 a.d_q_stride, n - 16 * warp, n_keys);
     }
-    copies_wait<0>(); /* a run without queries has not waited for its keys yet */
+    copies_wait<0>(); /* a segment without queries has not waited for its keys yet */
     __syncthreads();
     const int row = key + 16 * warp, left = n_keys - 16 * warp;
     if (a.d_k)
-        put_rows<W>(a.d_k + row * a.d_k_stride + run.head * W, a.d_k_stride, t.key + own, left, d_k,
-                    1, 1);
+        put_rows<W>(a.d_k + row * a.d_k_stride + segment.head * W, a.d_k_stride, t.key + own, left,
+                    d_k, 1, 1);
     if (a.d_v)
-        put_rows<W>(a.d_v + row * a.d_v_stride + run.head * W, a.d_v_stride, t.value + own, left,
-                    d_v, 1, 1);
+        put_rows<W>(a.d_v + row * a.d_v_stride + segment.head * W, a.d_v_stride, t.value + own,
+                    left, d_v, 1, 1);
 }
 
-/* d_q of runs that have more than one tile of keys */
+/* d_q of segments that have more than one tile of keys */
 template <int W, int TILE>
 __global__ void __launch_bounds__(2 * TILE) back_queries(attending<half_t> a) {
     extern __shared__ __align__(16) unsigned char memory[];
@@ -196,31 +199,31 @@ __global__ void __launch_bounds__(2 * TILE) back_queries(attending<half_t> a) {
     const int                                     warp = (int)threadIdx.x / 32;
     let_next_start();
     wait_for_previous();
-    const run_rows run = rows_of_segment(a);
-    const int      query = run.query + (int)blockIdx.y * TILE, n = run.query_end - query;
-    if (n <= 0 || run.key_end - run.key <= TILE) return;
+    const segment_rows segment = rows_of_segment(a);
+    const int query = segment.query + (int)blockIdx.y * TILE, n = segment.query_end - query;
+    if (n <= 0 || segment.key_end - segment.key <= TILE) return;
     float d_q[W / 8][4] = {};
-    fetch_queries(a, t, run.head, query, n);
-    for (int key = run.key; key < run.key_end; key += TILE) {
-        const int n_keys = run.key_end - key;
-        fetch_keys(a, t, run.head, key, n_keys);
+    fetch_queries(a, t, segment.head, query, n);
+    for (int key = segment.key; key < segment.key_end; key += TILE) {
+        const int n_keys = segment.key_end - key;
+        fetch_keys(a, t, segment.head, key, n_keys);
         copies_wait<0>();
         __syncthreads();
         if (16 * warp < n) {
-            find_pairs(a, t, run.head, query, key, n_keys);
+            find_pairs(a, t, segment.head, query, key, n_keys);
             __syncwarp(); /* only its own rows are read */
 #pragma unroll
             for (int i = 0; i < W / 8; i += 2) add_keys(t, d_q[i], d_q[i + 1], 8 * i, n_keys);
         }
-        __syncthreads(); /* the next keys take the place of these */
+        __syncthreads(); /* the next keys overwrite these */
     }
-    put_rows<W>(a.d_q + (query + 16 * warp) * a.d_q_stride + run.head * W, a.d_q_stride,
+    put_rows<W>(a.d_q + (query + 16 * warp) * a.d_q_stride + segment.head * W, a.d_q_stride,
                 t.query + 16 * warp * (W + 8), n - 16 * warp, d_q, 1, 1);
 }
 
 template <int W, int TILE>
-static void launch_back(pk_cuda *c, const attending<half_t> &a, int runs, int longest) {
-    const dim3   grid((unsigned)(runs * a.heads), (unsigned)((longest + TILE - 1) / TILE));
+static void launch_back(pk_cuda *c, const attending<half_t> &a, int segments, int longest) {
+    const dim3   grid((unsigned)(segments * a.heads), (unsigned)((longest + TILE - 1) / TILE));
     const size_t bytes = sizeof(tiles<W, TILE>);
     if (bytes > 48 << 10) allow_shared(c, back_keys<W, TILE>);
     launch(c, "attend backwards", back_keys<W, TILE>, grid, 2 * TILE, bytes, 0, a);
@@ -229,11 +232,11 @@ static void launch_back(pk_cuda *c, const attending<half_t> &a, int runs, int lo
     launch(c, "attend backwards", back_queries<W, TILE>, grid, 2 * TILE, bytes, 0, a);
 }
 
-void pk_cuda_attend_back_tiles(pk_cuda *c, const attending<half_t> &a, int runs, int longest) {
+void pk_cuda_attend_back_tiles(pk_cuda *c, const attending<half_t> &a, int segments, int longest) {
     if (a.width == 64)
-        longest <= 32 ? launch_back<64, 32>(c, a, runs, longest)
-                      : launch_back<64, 64>(c, a, runs, longest);
+        longest <= 32 ? launch_back<64, 32>(c, a, segments, longest)
+                      : launch_back<64, 64>(c, a, segments, longest);
     else
-        longest <= 32 ? launch_back<32, 32>(c, a, runs, longest)
-                      : launch_back<32, 64>(c, a, runs, longest);
+        longest <= 32 ? launch_back<32, 32>(c, a, segments, longest)
+                      : launch_back<32, 64>(c, a, segments, longest);
 }

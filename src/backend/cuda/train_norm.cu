@@ -154,10 +154,10 @@ static void add_norm_or_norm(pk_cuda *c, pk_tensor sum, pk_tensor out, pk_tensor
                           aligned_16(residual, each) && aligned_16(gain) && aligned_16(shift) &&
                           aligned_16(moments);
         const bool done = even && on_width(x.cols, [&](auto width) {
-                              launch(c, "join", add_norm_rows<T, decltype(width)::value>, blocks,
-                                     32 * NORM_WARPS, 0, 0, j);
+                              launch(c, "add_norm", add_norm_rows<T, decltype(width)::value>,
+                                     blocks, 32 * NORM_WARPS, 0, 0, j);
                           });
-        if (!done) launch(c, "join", add_norm_any<T>, blocks, 32 * NORM_WARPS, 0, 0, j);
+        if (!done) launch(c, "add_norm", add_norm_any<T>, blocks, 32 * NORM_WARPS, 0, 0, j);
     });
 }
 
@@ -178,8 +178,8 @@ void pk_cuda_train_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight 
 
 /* hands on the gradient of the sum, d, for V columns */
 template <typename T, int V>
-__device__ __forceinline__ void hand_on(const add_norm_back_job<T> &j, int64_t row, int col,
-                                        some<V> d) {
+__device__ __forceinline__ void store_gradients(const add_norm_back_job<T> &j, int64_t row, int col,
+                                                some<V> d) {
     if (j.d_residual) {
         T      *to = j.d_residual + row * j.d_residual_stride + col;
         some<V> sum = d;
@@ -257,7 +257,7 @@ __global__ void __launch_bounds__(32 * WARPS) add_norm_back_rows(add_norm_back_j
 #pragma unroll
             for (int i = 0; i < V; i++)
                 e[p].at[i] = moment.y * (e[p].at[i] - along - y[p].at[i] * across);
-            hand_on<T, V>(j, row, (32 * p + lane) * V, e[p]);
+            store_gradients<T, V>(j, row, (32 * p + lane) * V, e[p]);
         }
     }
     if (!j.d_gain && !j.d_shift) return;
@@ -267,7 +267,7 @@ __global__ void __launch_bounds__(32 * WARPS) add_norm_back_rows(add_norm_back_j
 }
 
 /* Any width; the gains are for gains_any(). d_x or d_residual may be d_out: a lane writes a number
- * after its last look at it. */
+ * after it has read it for the last time. */
 template <typename T>
 __global__ void __launch_bounds__(32 * NORM_WARPS) add_norm_back_any(add_norm_back_job<T> j) {
     const int     lane = (int)threadIdx.x % 32;
@@ -287,7 +287,7 @@ __global__ void __launch_bounds__(32 * NORM_WARPS) add_norm_back_any(add_norm_ba
     for (int col = lane; col < j.cols; col += 32) {
         const float e = to_float(d_out[col]) * to_float(j.gain[col]);
         const float y = (to_float(sum[col]) - mean) * f;
-        hand_on<T, 1>(j, row, col, some<1>{ { f * (e - along - y * across) } });
+        store_gradients<T, 1>(j, row, col, some<1>{ { f * (e - along - y * across) } });
     }
 }
 
@@ -312,20 +312,20 @@ __global__ void __launch_bounds__(GAIN_THREADS) gains_any(add_norm_back_job<T> j
 
 /* without a norm: the gradient of the sum is d_out itself */
 template <typename T, int V>
-__global__ void __launch_bounds__(256) hand_on_numbers(add_norm_back_job<T> j) {
+__global__ void __launch_bounds__(256) copy_gradients(add_norm_back_job<T> j) {
     const uint32_t per_row = (uint32_t)(j.cols / V), i = blockIdx.x * 256u + threadIdx.x;
     const uint32_t row = i / per_row;
     const int      col = (int)(i - row * per_row) * V;
     let_next_start();
     wait_for_previous();
     if (row >= (uint32_t)j.rows) return;
-    hand_on<T, V>(j, row, col, load<V>(j.d_out + row * j.d_out_stride + col));
+    store_gradients<T, V>(j, row, col, load<V>(j.d_out + row * j.d_out_stride + col));
 }
 
-template <typename T, int V> static void launch_hand_on(pk_cuda *c, const add_norm_back_job<T> &j) {
+template <typename T, int V> static void launch_copy(pk_cuda *c, const add_norm_back_job<T> &j) {
     const int64_t threads = (int64_t)j.rows * (j.cols / V);
-    launch(c, "join backwards", hand_on_numbers<T, V>, (unsigned)((threads + 255) / 256), 256, 0, 0,
-           j);
+    launch(c, "add_norm backwards", copy_gradients<T, V>, (unsigned)((threads + 255) / 256), 256, 0,
+           0, j);
 }
 
 template <typename T> static void launch_back_any(pk_cuda *c, const add_norm_back_job<T> &j) {
@@ -340,7 +340,7 @@ template <typename T> static void launch_back_any(pk_cuda *c, const add_norm_bac
 
 template <typename T, int COLS> static void launch_back(pk_cuda *c, const add_norm_back_job<T> &j) {
     constexpr int WARPS = COLS <= 512 ? 16 : 8; /* by the registers that a row takes */
-    /* as many as run at once: each adds to all gains when it ends */
+    /* as many blocks as fit the GPU at once: each adds to all gains when it ends */
     const int need = (j.rows + WARPS - 1) / WARPS, most = (COLS <= 256 ? 2 : 1) * c->processors;
     launch(c, "norm backwards", add_norm_back_rows<T, COLS, WARPS>,
            (unsigned)(need < most ? need : most), 32 * WARPS, 0, 0, j);
@@ -372,8 +372,8 @@ void pk_cuda_add_norm_back(void *self, pk_tensor d_x, pk_tensor d_residual, bool
         const size_t               each = sizeof(T);
         const bool                 even = aligned_16(d_x, each) && aligned_16(d_residual, each) &&
                           aligned_16(d_out, each) && aligned_16(gain) && aligned_16(moments);
-        if (!gain && even && d_out.cols % lot<T> == 0) return launch_hand_on<T, lot<T>>(c, j);
-        if (!gain) return launch_hand_on<T, 1>(c, j);
+        if (!gain && even && d_out.cols % lot<T> == 0) return launch_copy<T, lot<T>>(c, j);
+        if (!gain) return launch_copy<T, 1>(c, j);
         const bool done = even && aligned_16(sum, each) && on_width(d_out.cols, [&](auto width) {
                               launch_back<T, decltype(width)::value>(c, j);
                           });

@@ -247,7 +247,7 @@ static const choice *choice_of(pk_cuda_products *p, shape s) {
 
 /* ---- one product ---- */
 
-static bool run(pk_cuda *c, const product_job &j, const cublasLtMatmulAlgo_t &algorithm) {
+static bool call_matmul(pk_cuda *c, const product_job &j, const cublasLtMatmulAlgo_t &algorithm) {
     pk_cuda_products            *p = c->products;
     const float                  one = 1, before = j.add ? 1 : 0;
     const cublasLtMatrixLayout_t out = j.of.kind == WEIGHTS ? p->sums : p->out;
@@ -271,9 +271,9 @@ static bool multiply(pk_cuda *c, const product_job &j) {
     cublasLtMatmulAlgo_t exact;
     if (!suits(c, j)) return false;
     const choice *known = choice_of(c->products, j.of);
-    if (known->good && run(c, j, known->algorithm)) return true;
-    /* that was for a rounded number of rows */
-    return ask(c->products, j.of, j.of.rows, &exact) && run(c, j, exact);
+    if (known->good && call_matmul(c, j, known->algorithm)) return true;
+    /* that was chosen for rows rounded up to ROWS_STEP */
+    return ask(c->products, j.of, j.of.rows, &exact) && call_matmul(c, j, exact);
 }
 
 static bool ready(pk_cuda *c) {

@@ -1,7 +1,7 @@
-/* train_rows.cu - ops that look at each number alone: embed and activate, forwards and backwards.
+/* train_rows.cu - ops that treat each number by itself: embed and activate, forwards and backwards.
  *
  * A thread has V neighbours of one row: 16 bytes where rows allow it, else a single number. What
- * dropout does to a number depends on its place alone (tensor/drop.h). */
+ * dropout does to a number depends on its position alone (tensor/drop.h). */
 #include "backend/cuda/activation.cuh"
 #include "backend/cuda/train.cuh"
 
@@ -47,9 +47,9 @@ __global__ void __launch_bounds__(ROW_THREADS) embed_numbers(embedding<T> e) {
 #pragma unroll
     for (int i = 0; i < V; i++) x.at[i] *= e.scale;
     if (e.position) {
-        const some<V> place = load<V>(e.position + (int64_t)e.pos[at.row] * e.cols + at.col);
+        const some<V> offset = load<V>(e.position + (int64_t)e.pos[at.row] * e.cols + at.col);
 #pragma unroll
-        for (int i = 0; i < V; i++) x.at[i] += place.at[i];
+        for (int i = 0; i < V; i++) x.at[i] += offset.at[i];
     }
     drop_some(x, e.drop, (uint64_t)at.row * (uint64_t)e.cols + (uint64_t)at.col);
     store<V>(e.out + at.row * e.stride + at.col, x);

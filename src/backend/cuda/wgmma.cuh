@@ -8,7 +8,7 @@
  * kernels, bitwise.
  *
  * Only a build for sm_90a has the instruction. Elsewhere kernels that use it are empty, and
- * pk_cuda.wgmma is false: nobody launches them. */
+ * pk_cuda.wgmma is false: they are not launched. */
 #ifndef PK_BACKEND_CUDA_WGMMA_CUH
 #define PK_BACKEND_CUDA_WGMMA_CUH
 #include "backend/cuda/linear.cuh"
@@ -79,7 +79,7 @@ static __device__ __forceinline__ void wgmma_step(wgmma_part &sum, uint4 a, uint
 }
 
 /* Until the sums are there. The weights are named so that their registers stay theirs until then:
- * the instruction reads them while it runs. */
+ * the instruction reads them until it is done. */
 static __device__ __forceinline__ void wgmma_wait(wgmma_part &sum, const uint4 (&a)[WGMMA_SLICE]) {
     asm volatile("wgmma.wait_group.sync.aligned 0;"
                  : PK_ALL_SUMS(sum)
@@ -89,7 +89,7 @@ static __device__ __forceinline__ void wgmma_wait(wgmma_part &sum, const uint4 (
                  : "memory");
 }
 
-/* One slice, waited for: while this warpgroup waits and adds, the other's steps run. P: a lane's
+/* One slice, waited for: while this warpgroup waits and adds, the other one computes. P: a lane's
  * piece of a tile. */
 template <typename T, typename P>
 __device__ __forceinline__ void wgmma_slice(wgmma_part &sum, const P (&w)[WGMMA_SLICE], uint64_t x,
