@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* reads one number of the list and moves *at behind it */
 static pk_status add_gpu(pk_devices *d, const char **at, const char *text) {
     char      *end;
     const long n = strtol(*at, &end, 10);

@@ -5,7 +5,8 @@
 
 #include "text/utf8.h"
 
-/* what the model expects around a sentence's own tokens */
+/* what the model expects before a sentence's own tokens: languages; end_job adds what comes
+ * behind */
 static pk_status begin_job(pk_job *job, const pk_reader *r) {
     const bool tag = r->language.source_token >= 0;
     if (tag) PK_TRY(pk_ids_add(&job->source, r->language.source_token));
@@ -95,6 +96,7 @@ static pk_status add_sentence(pk_document *d, const pk_reader *r, pk_piece p, pk
     return PK_OK;
 }
 
+/* every sentence piece fits the model afterwards */
 static pk_status cut_long_sentences(pk_document *d, const pk_reader *r) {
     pk_pieces cut = { 0 };
     pk_status status = PK_OK;
@@ -141,7 +143,7 @@ pk_status pk_document_read(pk_document *d, const pk_reader *r, pk_text text) {
     return make_jobs(d, r);
 }
 
-/* ---- What goes beside a text: the beginning of its translation, or a guess at it ---- */
+/* ---- texts given with a text: the beginning of its translation, or a draft of it ---- */
 
 typedef struct beside {
     pk_buffer text; /* repaired */
@@ -156,7 +158,7 @@ static size_t count_sentences(const pk_pieces *p) {
     return n;
 }
 
-/* in the target language, so by its rules */
+/* the given text is in the target language, so it is split by that language's rules */
 static pk_status read_beside(const pk_reader *r, pk_text text, beside *out) {
     pk_splitter *splitter = r->target_splitter ? r->target_splitter : r->splitter;
     pk_utf8_repair(text.data, text.size, &out->text);
@@ -186,6 +188,8 @@ static pk_status add_prefix(pk_job *job, const pk_reader *r, const char *text, s
     return PK_OK;
 }
 
+/* sentence i of the prefix goes to sentence i of the text; parts of a cut sentence get none but the
+ * first */
 static pk_status match_prefix(pk_document *d, const pk_reader *r, const beside *b) {
     const size_t n = count_sentences(&d->pieces);
     size_t       job = 0, at = 0;

@@ -1,8 +1,8 @@
 /* document.h - a text as jobs, and finished jobs as a text again.
  *
- * The text is split into pieces: sentences become jobs, what stands between them is copied. A
- * sentence too long for the model becomes several jobs, cut at the best boundary; nothing is ever
- * left out, unless the reader says so. */
+ * The text is split into pieces: sentences become jobs, the white space between them is copied. A
+ * sentence too long for the model becomes several jobs, cut at the best boundary. Nothing is left
+ * out, except texts with such a sentence where skip_long is set. */
 #ifndef PK_ENGINE_DOCUMENT_H
 #define PK_ENGINE_DOCUMENT_H
 #include "engine/job.h"

@@ -26,6 +26,7 @@ static int32_t most_attended(const float *attention, int32_t n_source) {
     return best;
 }
 
+/* copies one hypothesis; of the attention only the most attended token is kept */
 static pk_status keep(pk_job_hypothesis *h, const pk_hypothesis *found, int32_t n_source) {
     const size_t n = (size_t)found->n;
     PK_TRY(PK_TAKE(&h->token, n));
@@ -57,6 +58,7 @@ static void turn_scores(float *x, size_t n) {
     }
 }
 
+/* into reading order: all but the language in front and the end symbol behind */
 static void turn(pk_job_hypothesis *h, const pk_config *c, int32_t n_free_prefix) {
     if (!c->right_to_left || h->n <= n_free_prefix) return;
     const bool   ended = h->token[h->n - 1] == c->eos;

@@ -19,15 +19,15 @@ typedef struct pk_job {
     pk_ids             prefix;         /* what the output must begin with */
     pk_ids             forced;         /* the whole output, when it is to be scored */
     pk_ids             draft;          /* a guess at the output */
-    int32_t            n_free_prefix;
-    pk_job_hypothesis *hypothesis; /* best first */
+    int32_t            n_free_prefix;  /* tokens of the prefix that are no text (a language) */
+    pk_job_hypothesis *hypothesis;     /* best first */
     int32_t            n_hypotheses;
 } pk_job;
 
 void pk_job_free(pk_job *job);
 /* Copies what a strategy found, best first, in reading order: a model that writes from right to
- * left has its tokens turned round, language and end symbol staying where they are. */
+ * left has its tokens reversed; language and end symbol keep their positions. */
 pk_status pk_job_finish(pk_job *job, const pk_hypothesis *found, int32_t n, const pk_config *c);
-/* a target in the order in which the model writes it */
+/* reverses a target where the model writes from right to left */
 void pk_job_turn(const pk_config *c, int32_t *token, size_t n);
 #endif

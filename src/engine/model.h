@@ -1,5 +1,5 @@
-/* model.h - an open model: what the file holds, and its vocabulary. Read-only, shared by threads.
- */
+/* model.h - an open model: what the file holds, and its vocabulary. Read-only, shared by
+ * threads. */
 #ifndef PK_ENGINE_MODEL_H
 #define PK_ENGINE_MODEL_H
 #include "model/ensemble.h"

@@ -8,6 +8,7 @@
 
 #include "engine/model.h"
 
+/* ">>de<<" */
 static bool is_tag(const char *name) {
     const size_t n = strlen(name);
     return n > 4 && strncmp(name, ">>", 2) == 0 && strcmp(name + n - 2, "<<") == 0;
@@ -31,6 +32,7 @@ static void list_languages(const pk_vocab *v, bool tags, pk_buffer *out) {
     }
 }
 
+/* an error that lists the languages there are */
 static pk_status refuse(const pk_model *m, bool tags, const char *why, const char *language) {
     pk_buffer known = { 0 };
     list_languages(m->vocab, tags, &known);

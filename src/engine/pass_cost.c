@@ -4,8 +4,9 @@
 /* Until widths have varied, an extra ask is taken to cost this part of a pass of one. */
 #define PRESUMED 0.1
 #define MEMORY   0.98 /* of the last pass's weight: about fifty passes count */
-#define OUTLIER  3.0  /* times the expected: somebody else had the core */
+#define OUTLIER  3.0  /* times the expected: another program had the core; not counted */
 
+/* one pass, into all sums that a least-squares line needs */
 static void add(pk_pass_cost *c, double asks, double seconds, double weight) {
     c->weight += weight;
     c->asks += weight * asks;
@@ -14,7 +15,7 @@ static void add(pk_pass_cost *c, double asks, double seconds, double weight) {
     c->asks_seconds += weight * asks * seconds;
 }
 
-/* seconds = *fixed + *each * asks */
+/* the line: seconds = *fixed + *each * asks; neither is negative */
 static void line(const pk_pass_cost *c, double *fixed, double *each) {
     const double spread = c->weight * c->asks_squared - c->asks * c->asks;
     *each = spread > 0 ? (c->weight * c->asks_seconds - c->asks * c->seconds) / spread : 0;

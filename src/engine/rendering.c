@@ -5,7 +5,7 @@
 #include "engine/document.h"
 #include "engine/unknowns.h"
 
-#define WORD_MARK "\xE2\x96\x81" /* U+2581 begins a word in SentencePiece's pieces */
+#define WORD_SYMBOL "\xE2\x96\x81" /* U+2581 begins a word in SentencePiece's pieces */
 
 /* mBART-50's list begins with <s> <pad> </s> and ends with 52 languages and <mask> */
 enum { MBART_HEAD = 3, MBART_TAIL = 53 };
@@ -16,7 +16,7 @@ static bool is_special(const pk_config *c, int32_t token) {
     return c->family == PK_MBART && (token < MBART_HEAD || token >= c->target_vocab - MBART_TAIL);
 }
 
-/* the hypothesis that stands for this rank: the last one when there are fewer */
+/* the hypothesis of this rank; the last one when there are fewer */
 static const pk_job_hypothesis *at_rank(const pk_job *job, int32_t rank) {
     if (job->n_hypotheses == 0) return NULL;
     return &job->hypothesis[rank < job->n_hypotheses ? rank : job->n_hypotheses - 1];
@@ -42,6 +42,7 @@ static pk_status add_text(const pk_model *m, const pk_job *job, const pk_job_hyp
     return status;
 }
 
+/* tokens and their log-probabilities, special ones too */
 static pk_status add_tokens(const pk_job_hypothesis *h, int32_t unk, pk_rendering *out) {
     const size_t had = out->token.n;
     for (int32_t i = 0; i < h->n; i++) {
@@ -60,7 +61,7 @@ typedef struct words {
 } words; /* words before this sentence */
 
 static bool begins_word(const char *piece, bool first) {
-    return first || strncmp(piece, WORD_MARK, strlen(WORD_MARK)) == 0;
+    return first || strncmp(piece, WORD_SYMBOL, strlen(WORD_SYMBOL)) == 0;
 }
 
 /* word[i] of each of a job's source tokens, counted from 0; -1 for language and end symbol */
@@ -77,7 +78,8 @@ static int32_t count_source_words(const pk_model *m, const pk_job *job, int32_t 
     return n;
 }
 
-/* a link is written once, however many pieces of the two words say it */
+/* Links "source-target" of words (Pharaoh format), from the most attended source token of each
+ * target token. A link is written once, however many pieces of the two words give it. */
 static void add_links(const pk_model *m, const pk_job *job, const pk_job_hypothesis *h,
                       const int32_t *word, words *at, pk_buffer *out) {
     const pk_config *c = &m->data.network.config;

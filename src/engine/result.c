@@ -25,7 +25,7 @@ pk_status pk_result_open(size_t n, pk_result **out) {
     return status;
 }
 
-/* ranks a text has: as many as its sentence with most */
+/* hypotheses of a text: as many as its sentence with the most hypotheses has */
 static int32_t ranks(const pk_document *d, int32_t n_best) {
     int32_t n = 1;
     for (size_t i = 0; i < d->n_jobs; i++)

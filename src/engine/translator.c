@@ -1,7 +1,7 @@
 /* translator.c - text in, text out. Read this first:
  *
- *   read   each text becomes a document: sentences to decode, and what stands between them
- *   sort   the longest sentences first, so that those which share a pass are alike
+ *   read   each text becomes a document: sentences to decode, and what is between them
+ *   sort   the longest sentences first, so that sentences of one pass have similar lengths
  *   decode workers take sentences from one queue (worker.c)
  *   render each document becomes a text again, in the order of the call */
 #include <stdlib.h>
@@ -79,8 +79,9 @@ static pk_status open_drafter(pk_translator *t, const pk_model *drafter) {
 
 enum { MOST_WORKERS = 8, JOBS_EACH = 4 };
 
-/* A worker per thread wastes least when there are many sentences; all threads on one sentence give
- * the lowest latency. Unless told otherwise we are ready for both, and choose call by call. */
+/* A worker per thread wastes least when there are many sentences. All threads on one sentence give
+ * the lowest latency. Unless the user sets the number of workers, both are possible, and each call
+ * chooses (share_threads). */
 static void choose_workers(pk_translator *t, int32_t asked, int32_t threads, int32_t batch) {
     t->lends_threads = asked == 0;
     t->n_workers = asked ? asked : batch == 1 ? 1 : threads < MOST_WORKERS ? threads : MOST_WORKERS;
@@ -89,8 +90,8 @@ static void choose_workers(pk_translator *t, int32_t asked, int32_t threads, int
     t->threads = threads;
 }
 
-/* GPUs compute, and the host thinks between two passes: with two workers a GPU serves one while the
- * other thinks */
+/* Between two passes the host needs time for the strategy. With two workers per GPU, the GPU
+ * computes a pass of one while the host works for the other. */
 static void choose_gpu_workers(pk_translator *t, int32_t asked, int32_t n_gpus, int32_t batch) {
     t->lends_threads = false;
     t->n_workers = (asked ? asked : batch > 1 ? 2 : 1) * n_gpus;
@@ -148,8 +149,9 @@ static pk_status open_workers(pk_translator *t, const pk_translator_options *o) 
     return PK_OK;
 }
 
-/* Weights are used where they are mapped. Asked before a call, it saves the work; asked behind, it
- * keeps what was computed from a file that changed meanwhile from being taken for a translation. */
+/* Weights are used where they are mapped, so the file must not change. Checked before a call, it
+ * saves the work. Checked behind it, it refuses what was computed from a file that changed
+ * meanwhile. */
 static pk_status check_files(const pk_translator *t) {
     for (size_t i = 0; i < t->n_members; i++) PK_TRY(pk_model_check_file(t->member[i]));
     return PK_OK;
@@ -215,7 +217,7 @@ typedef struct call {
     double          reported; /* when reading was last reported, by the clock */
 } call;
 
-/* a sign of life while texts are read; one that is read at once needs none */
+/* calls progress while texts are read, ten times a second at most */
 static pk_status report_reading(void *user) {
     call        *k = user;
     const double now = pk_clock_now(), every = 0.1;
@@ -271,7 +273,7 @@ static pk_status read_all(call *k, const pk_text *text, const pk_text *target) {
     return PK_OK;
 }
 
-/* longest first; equal lengths in the order of the call, so that every run is the same */
+/* longest first; equal lengths in the order of the call, so that the order is always the same */
 static int by_length(const void *a, const void *b) {
     const pk_job *x = *(pk_job *const *)a, *y = *(pk_job *const *)b;
     const size_t  nx = x->source.n + x->forced.n, ny = y->source.n + y->forced.n;
@@ -302,8 +304,8 @@ static void *help(void *arg) {
     return NULL;
 }
 
-/* the calling thread is worker 0; the others run beside it. One that cannot start is done without.
- */
+/* The calling thread is worker 0; the others have threads of their own. If one cannot be
+ * started, the rest do its work. */
 static pk_status decode_all(call *k, const pk_plan *plan) {
     const pk_call_options *o = &k->o;
     pk_translator         *t = k->t;
@@ -340,6 +342,7 @@ static pk_status render_all(call *k, const pk_plan *plan, pk_result **out) {
     return PK_OK;
 }
 
+/* one call, from texts to result; target: score these instead of translating */
 static pk_status serve(pk_translator *t, const pk_text *text, const pk_text *target, size_t n,
                        const pk_call_options *opt, pk_result **out) {
     call           k = { .t = t, .n = n };

@@ -1,8 +1,8 @@
-/* unknowns.c - which bytes of the source stand for an unknown token.
+/* unknowns.c - which bytes of the source replace an unknown token.
  *
- * The source is segmented again, only where there is an unknown: jobs do not keep where their
- * pieces begin. A piece is taken as it is written, with the space before it, so that a word stays a
- * word. A piece that is only a space belongs to what follows it. */
+ * The source is segmented again, but only where there is an unknown token: jobs do not keep the
+ * positions of their pieces. A piece is taken as it is written, with the space before it, so that a
+ * word stays a word. A piece that is only a space belongs to the piece behind it. */
 #include "engine/unknowns.h"
 
 #include <string.h>
@@ -11,13 +11,14 @@
 
 #define SPACE "\xE2\x96\x81" /* U+2581, as in pieces */
 
+/* the pieces of the source sentence and where they begin; once */
 static pk_status segment(pk_unknowns *u) {
     if (u->piece.n) return PK_OK;
     return pk_vocab_encode_source(u->model->vocab, u->sentence.data, u->sentence.size, &u->piece,
                                   &u->begin);
 }
 
-/* the bytes of piece k, without the space before it, which is told in *spaced */
+/* the bytes of piece k without the space before it; *spaced: whether there was one */
 static pk_text text_of(const pk_unknowns *u, size_t k, bool *spaced) {
     size_t       at = (size_t)u->begin.id[k];
     const size_t end = k + 1 < u->begin.n ? (size_t)u->begin.id[k + 1] : u->sentence.size;
@@ -36,8 +37,8 @@ static pk_text text_of(const pk_unknowns *u, size_t k, bool *spaced) {
 static bool ends_in_space(const pk_unknowns *u, const pk_job_hypothesis *h, int32_t i) {
     if (i == 0) return false;
     const char  *before = pk_vocab_target_token(u->model->vocab, h->token[i - 1]);
-    const size_t size = strlen(before), mark = strlen(SPACE);
-    return size >= mark && strcmp(before + size - mark, SPACE) == 0;
+    const size_t size = strlen(before), space = strlen(SPACE);
+    return size >= space && strcmp(before + size - space, SPACE) == 0;
 }
 
 /* the piece looked at; what the model put before the sentence (a language) is none */

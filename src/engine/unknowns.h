@@ -1,7 +1,7 @@
 /* unknowns.h - the source's own words in place of unknown tokens, for one hypothesis.
  *
- * A token that is unknown says nothing; the piece of the source that the model looked at most while
- * writing it says more, above all where it is a name, a number or a sign. */
+ * An unknown token carries no text. The piece of the source with the most attention is put there
+ * instead: mostly it is a name, a number or a sign, which is right as it is. */
 #ifndef PK_ENGINE_UNKNOWNS_H
 #define PK_ENGINE_UNKNOWNS_H
 #include "engine/job.h"
@@ -17,7 +17,7 @@ typedef struct pk_unknowns {
     pk_buffer       names;    /* texts, a NUL byte behind each */
 } pk_unknowns;
 
-/* adds token i of the hypothesis; it must know what it looked at */
+/* adds token i of the hypothesis, which must have its attention (looks_at) */
 pk_status pk_unknowns_add(pk_unknowns *u, const pk_job_hypothesis *h, int32_t i);
 void      pk_unknowns_free(pk_unknowns *u);
 #endif

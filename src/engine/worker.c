@@ -1,4 +1,8 @@
-/* worker.c - the loop at the heart of translation: refill, propose, run, absorb, commit. */
+/* worker.c - the main loop of translation: refill, propose, decode, absorb, commit.
+ *
+ * refill encodes jobs until the batch is full. Then each step: every live sentence proposes its
+ * asks, as many sentences as fit share one pass, each absorbs its answers, and its verdict is
+ * committed. A finished sentence leaves at once, and refill takes the next. */
 #include "engine/worker.h"
 
 #include <assert.h>
@@ -17,7 +21,7 @@ struct pk_live { /* one sentence being decoded */
     void      *state;    /* the strategy's */
     pk_pass    pass;
     pk_verdict verdict;
-    bool       ready; /* its pass is proposed, not yet run */
+    bool       ready; /* its pass is proposed, but not yet decoded */
 };
 
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
@@ -210,8 +214,8 @@ static pk_status finish(pk_worker *w, pk_queue *q, int32_t i) {
 
 /* ---- one pass ---- */
 
-/* Steps that the device may take before we look again. Alone, a sentence may run to its end; among
- * others, those that are done should soon make room. Who looks on wants to see every pass. */
+/* Steps that the device may take by itself. A sentence alone may go on to its end. Among others,
+ * finished sentences should soon make room for new ones. A caller that traces wants every pass. */
 static int32_t steps_at_once(const pk_worker *w, const pk_queue *q) {
     if (q->trace) return 0;
     return w->opt.batch == 1 && w->on.follow ? w->config.max_target : w->on.follow;
@@ -283,7 +287,7 @@ static void put_back_youngest(pk_worker *w) {
     remove_live(w, w->n_live - 1);
 }
 
-/* tells a pass of one sentence to whoever looks on */
+/* gives a pass of one sentence to the caller's trace */
 static void trace(pk_worker *w, pk_queue *q, const pk_live *l) {
     for (int32_t i = 1; i <= l->pass.n; i++) {
         const pk_ask    *a = &l->pass.ask[i];

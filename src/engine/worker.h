@@ -1,6 +1,6 @@
 /* worker.h - one session at work: takes jobs from a queue, decodes many at a time, refills as they
- * finish. A job's result never depends on its neighbours, so a worker may also put one back when
- * memory runs short and decode it again later. */
+ * finish. A job's result never depends on its neighbours. So a worker may also put a job back when
+ * memory is short, and decode it again later, with the same result. */
 #ifndef PK_ENGINE_WORKER_H
 #define PK_ENGINE_WORKER_H
 #include <pthread.h>
@@ -18,7 +18,7 @@ typedef struct pk_queue {
     atomic_size_t next, done;
     atomic_int    stop; /* set by the first failure or by the caller */
     void (*trace)(void *user, const pk_trace_pass *pass);
-    pthread_mutex_t tracing; /* one pass is told at a time */
+    pthread_mutex_t tracing; /* one pass is traced at a time */
     int (*progress)(void *user, size_t done, size_t all);
     void *user;
 } pk_queue;
@@ -69,7 +69,7 @@ typedef struct pk_worker {
     pk_ask           *asks;
     pk_answer        *answers;
     int32_t          *tips;
-    pk_trace_ask     *traced; /* asks of one pass, as told */
+    pk_trace_ask     *traced; /* asks of one pass, as the caller's trace gets them */
     pk_stats          stats;
     bool              reports; /* calls progress */
     pk_status         status;

@@ -99,8 +99,8 @@ static float log_sums(const pk_session *s, int32_t q) {
     return sum;
 }
 
-/* Scores are sums over members, so their mean is a share; of one member it is the score itself, and
- * dividing by one would take most of the time here. */
+/* Scores are sums over members; divided by their number they are means. With one member there is no
+ * division: it would take most of the time here. */
 static void shift_all(pk_candidate *out, const pk_scored *raw, int32_t k, float shift, float n) {
     if (n == 1)
         for (int32_t i = 0; i < k; i++)
@@ -130,8 +130,8 @@ static pk_answer answer_of_steps(pk_session *s, int32_t g) {
     return (pk_answer){ .found = s->followed + at, .n_found = n };
 }
 
-/* Damaged weights make logits that are no numbers; no best token is found then, or the sums spoil
- * every score. Where all tokens are banned there is rightly none. */
+/* Damaged weights make logits that are not numbers. Then no best token is found, or the log sum
+ * makes every score not a number. Where all tokens are banned it is right that there is none. */
 static bool is_finite(const pk_session *s, const pk_ask *a, const pk_answer *x) {
     if (a->n_ban + s->config.n_suppressed >= s->config.target_vocab) return true;
     for (int32_t i = 0; i < x->n_found; i++)

@@ -1,8 +1,12 @@
 /* lowering.c - from asks and parents to lists of visible slots.
  *
- * Both rules of visibility end here: an ask sees the path to itself, and the asks of a block see
- * the path to the last of them, in one list that they share. The attention kernel knows lists only;
- * no mask exists. */
+ * Two rules of visibility. An ask sees the path to itself. The asks of a block see the path to the
+ * last of them, in one list that they share. For a history 7 3 and two chained asks in slots 5, 8:
+ *
+ *   no block:   ask 1 sees 7 3 5      ask 2 sees 7 3 5 8
+ *   one block:  both see 7 3 5 8
+ *
+ * The attention kernel knows lists only; there is no mask. */
 #include "session/session_parts.h"
 
 /* the slot an ask follows */
@@ -57,6 +61,7 @@ static int32_t last_of_block(const pk_pass *p, int32_t i) {
     return i;
 }
 
+/* one list of slots for each block, or for each ask that is in none */
 static pk_status list_visible(pk_session *s, const session_sentence *e, const pk_pass *p) {
     for (int32_t i = 1; i <= p->n;) {
         const int32_t last = last_of_block(p, i), slot = s->slot[e->first_ask + last - 1];
@@ -92,7 +97,7 @@ static bool wants_attention(const pk_pass *p) {
     return false;
 }
 
-/* asks must be known to be in range before anything is counted on them */
+/* all asks are checked before anything relies on them */
 static pk_status check_all(const pk_session *s, const pk_request *request, int32_t n,
                            int32_t *asks) {
     int64_t listed = 0;

@@ -30,6 +30,7 @@ typedef struct decoding { /* what the ops of one pass are called with */
     bool        any_attention;
 } decoding;
 
+/* self attention: each row sees the slots in its list */
 static pk_attention sees_own_past(const pk_session *s, int32_t heads) {
     return (pk_attention){ .heads = heads,
                            .first = pk_mirror_device(&s->up, s->first),
@@ -37,6 +38,7 @@ static pk_attention sees_own_past(const pk_session *s, int32_t heads) {
                            .index = pk_mirror_device(&s->up, s->list) };
 }
 
+/* cross attention: each row sees the source tokens of its sentence */
 static pk_attention sees_source(const pk_session *s, int32_t heads) {
     return (pk_attention){ .heads = heads,
                            .first = pk_mirror_device(&s->up, s->cross_first),
@@ -44,7 +46,7 @@ static pk_attention sees_source(const pk_session *s, int32_t heads) {
                            .index = pk_mirror_device(&s->source, s->source_index) };
 }
 
-/* (rows, D) states of one member; the first tells where it looked */
+/* (rows, D) states of one member; attention is returned from the first member only */
 static pk_tensor decode_member(decoding *d, const session_member *m, bool any_attention) {
     pk_session        *s = d->s;
     const int32_t      heads = m->net.config.decoder_heads;
@@ -63,8 +65,8 @@ static pk_tensor decode_member(decoding *d, const session_member *m, bool any_at
     return pk_decode(&d->r, &m->net, &target);
 }
 
-/* Every member's states side by side, (rows, sum of D). What else a member has to say is its log
- * sums: they are taken while its states are there. */
+/* Every member's states side by side, (rows, sum of D). A member's log sums are computed here too,
+ * while its own states are at hand. */
 static pk_tensor decode_together(decoding *d) {
     pk_session     *s = d->s;
     const pk_tensor all = pk_scratch(&d->r, s->rows, s->output.cols);
@@ -101,7 +103,7 @@ static void decode_rows(void *context) {
     if (s->steps) pk_advance(&d->r, &following);
 }
 
-/* all that decides which ops run on which memory */
+/* all that decides which ops are called on which memory */
 static uint64_t key_of(const pk_session *s, bool any_attention) {
     const uint32_t what = PK_KEY_DECODE | (any_attention ? PK_KEY_ATTENTION : 0u) |
                           (s->any_log_sum ? PK_KEY_SUMS : 0u) | (s->steps ? PK_KEY_STEPS : 0u) |
@@ -113,6 +115,7 @@ static void fetch(pk_session *s, const session_mirror *t, void *here, size_t byt
     if (bytes) s->on->get(s->on->self, here, pk_mirror_device(t, here), bytes);
 }
 
+/* downloads only what was asked for; the best tokens and the log sums lie next to each other */
 static void fetch_answers(pk_session *s, bool any_attention) {
     const size_t weighted = (size_t)s->n_asks * (size_t)s->max.source_length * sizeof *s->attention;
     const size_t row = (size_t)s->max.path * sizeof *s->found;
@@ -152,6 +155,7 @@ static int32_t tip_slot(const pk_session *s, const session_sentence *e, int32_t 
     return tip == 0 ? PK_NO_SLOT : e->tip[-1 - tip];
 }
 
+/* New rows are held before old ones are dropped: a slot that both lead to is never free between. */
 static void keep(pk_session *s, session_sentence *e, const pk_verdict *verdict) {
     assert(verdict->n_rows >= 0 && verdict->n_rows <= s->max.rows);
     for (int32_t i = 0; i < verdict->n_rows; i++) {
