@@ -4,7 +4,7 @@
 # usage: bench/align_speed.sh [PAIRS ...]      default: 20000 100000
 # PAIRS: so many pairs of parliament+tatoeba.train in $PRONK_SHARED (default ../shared), forward; `all`: the whole
 # million. PRONK: the program. THREADS: default 2. On a busy machine look at the seconds of CPU: wall time is that
-# divided by the threads where nobody else wants the cores.
+# divided by the threads when no other program needs the cores.
 PRONK=${PRONK:-build/pronk} THREADS=${THREADS:-2}
 text=${PRONK_SHARED:-../shared}/corpora/en-de/parliament+tatoeba.train
 dir=$(mktemp -d) || exit 1

@@ -1,19 +1,19 @@
-"""Pronk beside CTranslate2: same weights, same sentences, same threads, same run.
+"""Pronk beside CTranslate2: same weights, same sentences, same threads, one after the other.
 
 usage: compare_ct2.py [--quick | --lines N | --all] [--chunk N] [--lock FILE] [--output FILE] [--model DIR] ...
        compare_ct2.py --scaling ...          Pronk alone: two threads beside one, at batch 1
-       compare_ct2.py --table FILE           the tables again, from what earlier runs wrote
+       compare_ct2.py --table FILE           the tables again, from what was measured before
 needs: ctranslate2, transformers, torch, sentencepiece (to convert and feed the peer); a C compiler
 
 Every cell of {batch 1, batch 32} x {greedy, beam 4} x {f32, i8} x {1, 2 threads} is measured chunk by chunk
 of the lines: on each chunk Pronk and CTranslate2 take a turn, each in a fresh process, so that both see the
-same machine; seconds and tokens are summed over the chunks. Where turns are repeated, the best run of each
+same machine; seconds and tokens are summed over the chunks. Where turns are repeated, the best measurement of each
 side on each chunk counts. At two threads CTranslate2 gets the better of its two settings (one worker with two
 threads, two workers with one; at batch 1 the two workers get all lines in one call, and translate them one by
 one): the first chunk is translated with both, the others with the one that was faster there. Target tokens
 are output tokens without the end symbol, for both.
 
-Each turn is appended to --output as one JSON line when it is done. The same command takes up a run that was
+Each turn is appended to --output as one JSON line when it is done. The same command continues a benchmark that was
 ended early: turns that are in the file, with the same program, are not measured again.
 
 How far Pronk is from the machine's bound: at batch 1 the weights that its passes read, over the
@@ -117,9 +117,9 @@ def run_pronk(cell, options, chunk):
         command += ["--workers", str(options.workers)]
     out = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()[0])
     # Pronk counts end symbols too, one a line
-    run = {key: out[key] for key in ("seconds", "load_seconds", "peak_memory_bytes", "passes_per_sentence",
+    one = {key: out[key] for key in ("seconds", "load_seconds", "peak_memory_bytes", "passes_per_sentence",
                                      "bandwidth_fraction", "machine_bytes_per_second", "latency_seconds")}
-    return dict(run, tokens=out["target_tokens"] - out["lines"], end_symbols=out["lines"])
+    return dict(one, tokens=out["target_tokens"] - out["lines"], end_symbols=out["lines"])
 
 
 # ---- preparing: both sides' models, the chunks, the machine's bounds ----
@@ -206,8 +206,8 @@ class Turnstile:
             time.sleep(0.5)
 
 
-def rate(run):
-    return run["tokens"] / run["seconds"]
+def rate(one):
+    return one["tokens"] / one["seconds"]
 
 
 def settings_of(cell, turns):
@@ -216,7 +216,7 @@ def settings_of(cell, turns):
     then, but it is the better figure."""
     n = cell["threads"]
     both = [(1, n, False), (n, 1, True)] if n > 1 else [(1, 1, False)]
-    tried = [run for turn in turns if turn["begin"] == 0 for run in turn["peer"]]
+    tried = [one for turn in turns if turn["begin"] == 0 for one in turn["peer"]]
     if not tried:
         return both
     best = max(tried, key=rate)
@@ -291,22 +291,22 @@ def best_peaks(records, threads):
     return {key: max(peak[key] for peak in machines) for key in ("bytes_per_second", "float_macs", "int8_macs")}
 
 
-def add_up(runs):
-    """The best run of each chunk, summed. `runs`: (chunk, run) pairs."""
+def add_up(measurements):
+    """The best measurement of each chunk, summed. `measurements`: (chunk, measurement) pairs."""
     best = {}
-    for chunk, run in runs:
-        if chunk not in best or rate(run) > rate(best[chunk]):
-            best[chunk] = run
+    for chunk, one in measurements:
+        if chunk not in best or rate(one) > rate(best[chunk]):
+            best[chunk] = one
     kept = best.values()
-    total = {key: sum(run.get(key, 0) for run in kept) for key in ("seconds", "tokens", "references", "as_reference")}
-    return dict(total, peak=max(run["peak_memory_bytes"] for run in kept), n=len(best), runs=list(kept),
-                load=statistics.median(run["load_seconds"] for run in kept))
+    total = {key: sum(one.get(key, 0) for one in kept) for key in ("seconds", "tokens", "references", "as_reference")}
+    return dict(total, peak=max(one["peak_memory_bytes"] for one in kept), n=len(best), measured=list(kept),
+                load=statistics.median(one["load_seconds"] for one in kept))
 
 
 def bound_of(cell, turns, ours, peaks):
     """Part of what the machine could do at most: of its bandwidth at batch 1, of its arithmetic at 32."""
     if cell["batch"] == 1:
-        used = sum(run["bandwidth_fraction"] * run["seconds"] for run in ours["runs"])
+        used = sum(one["bandwidth_fraction"] * one["seconds"] for one in ours["measured"])
         return "%.0f %% of bandwidth" % (100 * used / ours["seconds"])
     work = sum({turn["begin"]: turn["multiply_adds"] for turn in turns}.values())
     most = peaks["int8_macs"] if cell["type"] == "i8" and peaks["int8_macs"] else peaks["float_macs"]
@@ -318,10 +318,10 @@ HEAD = ("| batch | decode | type | threads | Pronk tok/s | CT2 tok/s (workers x 
 
 
 def table_line(cell, turns, records):
-    _, inter, intra = max((rate(run), run["inter"], run["intra"]) for turn in turns if turn["begin"] == 0
-                          for run in turn["peer"])
-    theirs = add_up([(turn["begin"], run) for turn in turns for run in turn["peer"]
-                     if (run["inter"], run["intra"]) == (inter, intra)])
+    _, inter, intra = max((rate(one), one["inter"], one["intra"]) for turn in turns if turn["begin"] == 0
+                          for one in turn["peer"])
+    theirs = add_up([(turn["begin"], one) for turn in turns for one in turn["peer"]
+                     if (one["inter"], one["intra"]) == (inter, intra)])
     ours = [(turn["begin"], turn["pronk"]) for turn in turns if "pronk" in turn]
     name = "| %d | %s | %s | %d |" % (cell["batch"], "greedy" if cell["beam"] == 1 else "beam %d" % cell["beam"],
                                       cell["type"], cell["threads"])
@@ -330,7 +330,7 @@ def table_line(cell, turns, records):
         return "%s - | %s | - | - | - | - / %.0f | - / %.0f |" % (name, peer, theirs["peak"] / 1e6,
                                                                    theirs["load"] * 1e3)
     ours = add_up(ours)
-    ratios = [rate(a) / rate(b) for a, b in zip(ours["runs"], theirs["runs"])]
+    ratios = [rate(a) / rate(b) for a, b in zip(ours["measured"], theirs["measured"])]
     return "%s %.0f | %s | %.2f | %s | %s | %.0f / %.0f | %.1f / %.0f |" % (
         name, rate(ours), peer, rate(ours) / rate(theirs),
         "%.2f to %.2f" % (min(ratios), max(ratios)) if len(ratios) > 1 else "-",
@@ -377,10 +377,10 @@ def print_table(options, records):
 def print_references(options, records):
     """Whether the peer does the same work: its own tokens against the reference's, in f32."""
     for beam in sorted({cell["beam"] for cell in cells_of(options)}):
-        runs = [turn["peer"][0] for turn in of_kind(records, "turn") if turn["beam"] == beam and turn["type"] == "f32"
+        first = [turn["peer"][0] for turn in of_kind(records, "turn") if turn["beam"] == beam and turn["type"] == "f32"
                 and turn["end"] <= options.lines and turn["peer"][0].get("references")]
-        if runs:
-            same, of = (sum(run[key] for run in runs) for key in ("as_reference", "references"))
+        if first:
+            same, of = (sum(one[key] for one in first) for key in ("as_reference", "references"))
             print("CTranslate2 f32, beam %d: %.1f %% of its lines have the reference's tokens." %
                   (beam, 100 * same / of))
 
@@ -400,7 +400,7 @@ def print_scaling(options, records):
             sweeps[0] / 1e9, sweeps[1] / 1e9, sweeps[1] / sweeps[0]))
 
 
-# ---- options, the run ----
+# ---- options, the whole benchmark ----
 
 def make_parser():
     shared = os.environ.get("PRONK_SHARED", os.path.join(ROOT, "..", "shared"))

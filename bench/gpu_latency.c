@@ -3,10 +3,10 @@
  *   gpu_latency BACKEND TYPE [--quick] [--shape 12-1] [--strategy greedy] [--batch 256]
  *               [--workers 2]
  *
- * BACKEND: cuda, cpu; TYPE: f16, bf16, i8, f32; several workers share a batch and one GPU.
- * Width 512, feed-forward 2048, 8 heads, 32,000 tokens; the end symbol is never output, so all
- * outputs have exactly 28 tokens and all runs do the same work. Each case is one JSON object on one
- * line, and one line to read that begins with "#". Times are medians after warm-up. */
+ * BACKEND: cuda, cpu; TYPE: f16, bf16, i8, f32; several workers share a batch and one GPU. Width
+ * 512, feed-forward 2048, 8 heads, 32,000 tokens; the end symbol is never output, so all outputs
+ * have exactly 28 tokens and all repetitions do the same work. Each case is one JSON object on
+ * one line, and one line to read that begins with "#". Times are medians after warm-up. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ enum {
     FFN = 2048,
     HEADS = 8,
     EOS = 0,
-    MOST_RUNS = 64,
+    MOST_REPETITIONS = 64,
     MOST_WORKERS = 8
 };
 
@@ -235,9 +235,14 @@ static void open_worker(pk_worker *w, const settings *s, const pk_network *net,
 
 static void decoding(const settings *s, const char *shape, const pk_network *net,
                      const char *strategy, int32_t batch) {
-    const int runs = s->quick ? 2 : batch == 1 ? 30 : 8, warm = s->quick ? 1 : batch == 1 ? 5 : 3;
-    uint64_t  seed = 11;
-    double    took[MOST_RUNS];
+    const int repetitions = s->quick     ? 2
+                            : batch == 1 ? 30
+                                         : 8,
+              warm = s->quick     ? 1
+                     : batch == 1 ? 5
+                                  : 3;
+    uint64_t      seed = 11;
+    double        took[MOST_REPETITIONS];
     const int32_t workers = batch > 1 && s->workers ? s->workers : 1;
     pk_worker     w[MOST_WORKERS];
     void         *state[MOST_WORKERS];
@@ -249,22 +254,22 @@ static void decoding(const settings *s, const char *shape, const pk_network *net
     for (int i = 1; i < warm; i++) decode_once(w, workers, &seed);
     const uint64_t passes = w[0].stats.passes;
     const double   thinking = w[0].stats.seconds[PK_MODULE_STRATEGY];
-    for (int i = 0; i < runs; i++) took[i] = decode_once(w, workers, &seed);
-    const double per_run = (double)(w[0].stats.passes - passes) / runs;
-    const double thought = (w[0].stats.seconds[PK_MODULE_STRATEGY] - thinking) / runs;
-    const double middle = median(took, runs), tokens = (double)batch * LENGTH / middle;
+    for (int i = 0; i < repetitions; i++) took[i] = decode_once(w, workers, &seed);
+    const double per_repetition = (double)(w[0].stats.passes - passes) / repetitions;
+    const double thought = (w[0].stats.seconds[PK_MODULE_STRATEGY] - thinking) / repetitions;
+    const double middle = median(took, repetitions), tokens = (double)batch * LENGTH / middle;
     printf("{\"case\":\"decode\",\"shape\":\"%s\",\"backend\":\"%s\",\"type\":\"%s\",\"strategy\":"
            "\"%s\","
            "\"batch\":%d,\"runs\":%d,\"median_ms\":%.6f,\"least_ms\":%.6f,\"most_ms\":%.6f,"
            "\"target_tokens_per_s\":%.1f,\"passes\":%.2f,\"open_ms\":%.3f,\"first_ms\":%.3f,"
            "\"strategy_ms\":%.4f,\"workers\":%d}\n",
-           shape, s->backend, s->type_name, strategy, batch, runs, middle * 1e3, took[0] * 1e3,
-           took[runs - 1] * 1e3, tokens, per_run, (opened - since) * 1e3, first * 1e3,
-           thought * 1e3, workers);
+           shape, s->backend, s->type_name, strategy, batch, repetitions, middle * 1e3,
+           took[0] * 1e3, took[repetitions - 1] * 1e3, tokens, per_repetition,
+           (opened - since) * 1e3, first * 1e3, thought * 1e3, workers);
     printf("# %-5s %s %-4s %-11s batch %3d: %9.4f ms (%.4f to %.4f), %9.0f tokens/s, %.2f passes, "
            "%.3f ms on strategy\n",
            shape, s->backend, s->type_name, strategy, batch, middle * 1e3, took[0] * 1e3,
-           took[runs - 1] * 1e3, tokens, per_run, thought * 1e3);
+           took[repetitions - 1] * 1e3, tokens, per_repetition, thought * 1e3);
     fflush(stdout);
     for (int32_t i = 0; i < workers; i++) {
         pk_worker_close(&w[i]);
@@ -273,19 +278,19 @@ static void decoding(const settings *s, const char *shape, const pk_network *net
 }
 
 static void print_single(const settings *s, const char *what, const char *shape, double *took,
-                         int runs) {
-    const double middle = median(took, runs);
+                         int repetitions) {
+    const double middle = median(took, repetitions);
     printf("{\"case\":\"%s\",\"shape\":\"%s\",\"backend\":\"%s\",\"type\":\"%s\",\"runs\":%d,"
            "\"median_us\":%.3f,\"least_us\":%.3f,\"most_us\":%.3f}\n",
-           what, shape, s->backend, s->type_name, runs, middle * 1e6, took[0] * 1e6,
-           took[runs - 1] * 1e6);
+           what, shape, s->backend, s->type_name, repetitions, middle * 1e6, took[0] * 1e6,
+           took[repetitions - 1] * 1e6);
     printf("# %-5s %s %-4s %s of %d tokens: %.2f us (%.2f to %.2f)\n", shape, s->backend,
-           s->type_name, what, LENGTH, middle * 1e6, took[0] * 1e6, took[runs - 1] * 1e6);
+           s->type_name, what, LENGTH, middle * 1e6, took[0] * 1e6, took[repetitions - 1] * 1e6);
     fflush(stdout);
 }
 
 /* one pass in which all asks see each other */
-static void run_both_ways(pk_session *session, int32_t sentence, uint64_t *seed) {
+static void pass_both_ways(pk_session *session, int32_t sentence, uint64_t *seed) {
     pk_ask    ask[LENGTH + 1] = { 0 };
     pk_answer answer[LENGTH + 1];
     pk_pass   pass = { .room = LENGTH, .ask = ask, .answer = answer };
@@ -298,9 +303,9 @@ static void run_both_ways(pk_session *session, int32_t sentence, uint64_t *seed)
 
 /* the encoder alone, and the decoder's bidirectional pass alone */
 static void singles(const settings *s, const char *shape, const pk_network *net) {
-    const int  runs = s->quick ? 2 : 30, warm = s->quick ? 1 : 5;
+    const int  repetitions = s->quick ? 2 : 30, warm = s->quick ? 1 : 5;
     uint64_t   seed = 13;
-    double     encoding[MOST_RUNS], passing[MOST_RUNS];
+    double     encoding[MOST_REPETITIONS], passing[MOST_REPETITIONS];
     int32_t    tip[1], sentence;
     pk_verdict none = { .n_rows = 1, .room = 1, .tip = tip };
     pk_worker  w;
@@ -308,22 +313,22 @@ static void singles(const settings *s, const char *shape, const pk_network *net)
     void      *state;
     tip[0] = 0; /* the history stays empty */
     open_worker(&w, s, net, "greedy", 1, &state);
-    for (int i = -warm; i < runs; i++) {
+    for (int i = -warm; i < repetitions; i++) {
         const int at = i < 0 ? 0 : i;
         OR_STOP(make_job(&job, &seed));
         const pk_sentence_tokens source = { job.source.id, LENGTH };
         const double             since = pk_clock_now();
         OR_STOP(pk_session_encode(w.session, &source, 1, &sentence));
         const double encoded = pk_clock_now();
-        run_both_ways(w.session, sentence, &seed);
+        pass_both_ways(w.session, sentence, &seed);
         passing[at] = pk_clock_now() - encoded;
         encoding[at] = encoded - since;
         pk_session_commit(w.session, sentence, &none);
         pk_session_forget(w.session, sentence);
         pk_job_free(&job);
     }
-    print_single(s, "encode", shape, encoding, runs);
-    print_single(s, "pass_both_ways", shape, passing, runs);
+    print_single(s, "encode", shape, encoding, repetitions);
+    print_single(s, "pass_both_ways", shape, passing, repetitions);
     pk_worker_close(&w);
     pk_memory_give(state);
 }

@@ -4,7 +4,7 @@
  *
  * linear and answer at the sizes of transformer-base: 7,168 rows are 256 sentences in the encoder,
  * 1,024 those in the decoder with a beam of 4, 256 without. One line per op: microseconds (calls
- * enqueued together, best of several rounds) and TFLOP/s. */
+ * enqueued together, best of several repetitions) and TFLOP/s. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "on_device.h"
 #include "tensor/panel.h"
 
-enum { CALLS = 40, ROUNDS = 6, MOST_ROWS = 7168, MOST_COLS = 2048, VOCAB = 32000, TOP = 8 };
+enum { CALLS = 40, REPETITIONS = 6, MOST_ROWS = 7168, MOST_COLS = 2048, VOCAB = 32000, TOP = 8 };
 
 typedef struct bench {
     pk_backend   on;
@@ -104,7 +104,7 @@ static pk_answering take_questions(bench *b, int32_t n, int32_t top_k) {
 static double seconds_of(bench *b) {
     const pk_after after = { .bias = &b->bias };
     double         best = 1e9;
-    for (int round = 0; round < ROUNDS; round++) { /* the first one warms up */
+    for (int repetition = 0; repetition < REPETITIONS; repetition++) { /* the first one warms up */
         const double start = pk_clock_now();
         for (int i = 0; i < CALLS; i++)
             if (b->answers)
@@ -113,7 +113,7 @@ static double seconds_of(bench *b) {
                 b->on.linear(b->on.self, b->out, b->x, &b->w, &after);
         or_stop(b->on.status(b->on.self));
         const double each = (pk_clock_now() - start) / CALLS;
-        if (round && each < best) best = each;
+        if (repetition && each < best) best = each;
     }
     return best;
 }

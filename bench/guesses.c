@@ -1,6 +1,6 @@
-/* guesses.c - how many passes a strategy takes, without a model: the greedy outputs are known, so
- * an ask on the right path can be answered, and one on a wrong path is answered with a token that
- * helps nobody (a real model often says something useful there, so real counts are a little
+/* guesses.c - how many passes a strategy takes, without a model: the greedy outputs are known,
+ * so an ask on the right path can be answered, and one on a wrong path is answered with a
+ * useless token (a real model often predicts something useful there, so real counts are a little
  * better).
  *
  *   make build/bench/guesses

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "tensor/panel.h"
 
-#define RUN_SECONDS 300e-6
+#define REPETITION_SECONDS 300e-6
 enum { COLD_BYTES = 80 << 20, MOST_M = 256 };
 static const int32_t shapes[][2] = {
     { 512, 512 }, { 1536, 512 }, { 2048, 512 }, { 512, 2048 }, { 16001, 512 }
@@ -35,7 +35,7 @@ static void *zeroed(size_t n, size_t each) { /* aligned as the library's own blo
 
 static double clock_hertz(void) {
     double best = 0;
-    for (int round = 0; round < 50; round++) {
+    for (int repetition = 0; repetition < 50; repetition++) {
         const double start = pk_clock_now();
         uint64_t     x = 1;
         for (int i = 0; i < 50000; i++) /* eight additions, each waiting for the one before */
@@ -67,7 +67,8 @@ static void release(pk_weight *list, int32_t n) {
     }
 }
 
-/* seconds of one linear op: the best of many short runs, so that other programs disturb little */
+/* seconds of one linear op: the best of many short repetitions, so that other programs disturb
+ * little */
 static double time_linear(pk_backend *b, pk_tensor out, pk_tensor x, const pk_weight *list,
                           int32_t n, double seconds) {
     const pk_weight bias = { x.data, NULL, 1, out.cols, PK_F32, true };
@@ -77,7 +78,7 @@ static double time_linear(pk_backend *b, pk_tensor out, pk_tensor x, const pk_we
     while (now - begin < seconds || next < 3) {
         const double start = now;
         int32_t      calls = 0;
-        for (; now - start < RUN_SECONDS; calls++) {
+        for (; now - start < REPETITION_SECONDS; calls++) {
             b->linear(b->self, out, x, &list[next++ % n], &(pk_after){ .bias = &bias });
             now = pk_clock_now();
         }
@@ -123,7 +124,7 @@ static void region(int32_t threads, double hertz) {
     pk_pool *pool;
     double   best = 1e9;
     if (pk_pool_open(threads, &pool) != PK_OK) return;
-    for (int round = 0; round < 2000; round++) {
+    for (int repetition = 0; repetition < 2000; repetition++) {
         const double start = pk_clock_now();
         for (int i = 0; i < 20; i++) pk_pool_dispatch(pool, busy, NULL, threads);
         const double t = (pk_clock_now() - start) / 20;
@@ -148,7 +149,7 @@ static void attention(pk_backend *b, int32_t threads, int32_t queries, int32_t k
     v.data += queries * keys * cols;
     pk_attention see = { 8, first, count, shared ? NULL : index, NULL, 0 };
     double       best = 1e9;
-    for (int round = 0; round < 50; round++) {
+    for (int repetition = 0; repetition < 50; repetition++) {
         const int    calls = 1 + 200 / queries;
         const double start = pk_clock_now();
         for (int i = 0; i < calls; i++) b->attend(b->self, out, q, k, v, &see);
@@ -182,9 +183,9 @@ static void answer(pk_backend *b, int32_t threads, int32_t m, int32_t top_k, boo
                        .top = top,
                        .log_sum = sums };
     double       best = 1e9;
-    for (int round = 0; round < 30; round++) {
+    for (int repetition = 0; repetition < 30; repetition++) {
         const double start = pk_clock_now();
-        b->answer(b->self, (pk_tensor){ hidden, m, 512, 512 }, &list[round % n], &bias, &a);
+        b->answer(b->self, (pk_tensor){ hidden, m, 512, 512 }, &list[repetition % n], &bias, &a);
         const double t = pk_clock_now() - start;
         if (t < best) best = t;
     }
@@ -214,15 +215,15 @@ static void sweep(pk_backend *b, int32_t threads) {
     pk_answering a = {
         .n = 1, .most_top_k = 1, .question = &question, .top_stride = 1, .top = top
     };
-    for (int round = 0; round < 600; round++) {
+    for (int repetition = 0; repetition < 600; repetition++) {
         const double start = pk_clock_now();
         for (int l = 0; l < 6; l++)
             for (int i = 0; i < 6; i++) {
-                const pk_weight *m = &w[round % 2][l][i];
+                const pk_weight *m = &w[repetition % 2][l][i];
                 b->linear(b->self, (pk_tensor){ out, 1, m->rows, m->rows },
                           (pk_tensor){ x, 1, m->cols, m->cols }, m, &(pk_after){ .act = PK_RELU });
             }
-        b->answer(b->self, (pk_tensor){ x, 1, 512, 512 }, &table[round % 2], NULL, &a);
+        b->answer(b->self, (pk_tensor){ x, 1, 512, 512 }, &table[repetition % 2], NULL, &a);
         const double t = pk_clock_now() - start;
         if (t < best) best = t;
     }

@@ -3,7 +3,7 @@
 usage: parallel_decoding.py [--quick] [--plan NAME ...] [--pronk build/pronk] [--shared ../shared] [--report]
 needs: Python 3 alone; a model (converted here unless --f32 and --i8 name .pronk files) and the test sets
 
-All cases of a run are open in one process and get each line (batch 32: each 256 lines) in turn
+All cases of a setting are open in one process and get each line (batch 32: each 256 lines) in turn
 (`pronk bench --interleave`), so ratios to greedy are paired. Sets are cut into chunks, a process each,
 so that a busy machine can be shared: with --lock FILE that file is locked around each chunk, or around several
 that take --hold seconds together. Every chunk becomes a JSON line (--output); one that is there already is not
@@ -97,18 +97,18 @@ def write_lines(folder, name, lines):
     return path
 
 
-def measure(options, run, first, end, source, reference, folder):
-    """One chunk of one run: a JSON object a case, from `pronk bench`."""
-    model = getattr(options, run["type"])
+def measure(options, setting, first, end, source, reference, folder):
+    """One chunk of one setting: a JSON object a case, from `pronk bench`."""
+    model = getattr(options, setting["type"])
     path = write_lines(folder, "source", source[first:end])
     drafts = {None: "", "reference": write_lines(folder, "reference", reference[first:end]),
               "own": os.path.join(folder, "own")}
-    if any(CASES[case][1] == "own" for case in run["cases"]):
+    if any(CASES[case][1] == "own" for case in setting["cases"]):
         subprocess.run([options.pronk, "translate", "-m", model, "--no-split", "-q", "-i", path, "-o",
                         drafts["own"]], check=True)
-    command = [options.pronk, "bench", "-m", model, "-i", path, "--threads", str(run["threads"]), "--batch",
-               str(run["batch"]), "--warm-up", "2", "--interleave", "--json"]
-    for case in run["cases"]:
+    command = [options.pronk, "bench", "-m", model, "-i", path, "--threads", str(setting["threads"]), "--batch",
+               str(setting["batch"]), "--warm-up", "2", "--interleave", "--json"]
+    for case in setting["cases"]:
         decode, draft = CASES[case]
         command += ["--decode", decode, "--draft", drafts[draft]]
     out = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.decode()
@@ -124,7 +124,7 @@ def figures_of(case, found):
     return row
 
 
-def all_runs(options):
+def all_settings(options):
     for plan in options.plan:
         for types, threads, batch, sets, lines, cases in PLANS[plan]:
             for kind in (kind for kind in types if kind in options.types):
@@ -135,18 +135,18 @@ def all_runs(options):
 
 def run_all(options, done):
     lock = Lock(options.lock, options.hold)
-    for run in all_runs(options):
-        stem = os.path.join(options.shared, SETS[run["set"]])
+    for setting in all_settings(options):
+        stem = os.path.join(options.shared, SETS[setting["set"]])
         source, reference = read_lines(stem + ".en"), read_lines(stem + ".de")
-        lines = source[:run["lines"]]
-        room = options.chunk * 1000 * (3 if run["type"] == "i8" else 1) * (1.2 if run["batch"] > 1 else 1)
+        lines = source[:setting["lines"]]
+        room = options.chunk * 1000 * (3 if setting["type"] == "i8" else 1) * (1.2 if setting["batch"] > 1 else 1)
         for first, end in chunks_of(lines, room):
-            key = dict(run, first=first, end=end)
+            key = dict(setting, first=first, end=end)
             if any(all(row[k] == v for k, v in key.items()) for row in done):
                 continue
             with tempfile.TemporaryDirectory() as folder, lock:
-                found = measure(options, run, first, end, source, reference, folder)
-            row = dict(key, found=[figures_of(case, one) for case, one in zip(run["cases"], found)])
+                found = measure(options, setting, first, end, source, reference, folder)
+            row = dict(key, found=[figures_of(case, one) for case, one in zip(setting["cases"], found)])
             done.append(row)
             with open(options.output, "a") as log:
                 log.write(json.dumps(row) + "\n")
@@ -181,9 +181,9 @@ def ratio(cell):
 
 
 def known_length(cell):
-    """PJ is told the length in the paper: its time without the greedy run that finds it here."""
-    run = cell["greedy_seconds"] - cell["greedy_encoder"]
-    return cell["greedy_seconds"] / (cell["seconds"] - run) if cell["seconds"] > run else 0
+    """In the paper PJ knows the length: its time without the greedy search that finds it here."""
+    search = cell["greedy_seconds"] - cell["greedy_encoder"]
+    return cell["greedy_seconds"] / (cell["seconds"] - search) if cell["seconds"] > search else 0
 
 
 def table(title, columns, cells_of, iterations=True):

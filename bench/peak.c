@@ -1,10 +1,10 @@
 /* peak.c - what this machine can do at best: reads from memory, float multiply-adds, 8-bit ones.
  *
- * usage: cc -O3 -march=native -pthread bench/peak.c -o peak && ./peak [THREADS]
- * Prints one JSON line: bytes/s of a plain sweep over 256 MB in all, float multiply-adds/s, and
- * 8-bit multiply-adds/s (VNNI; 0 where there is none). These are the bounds that bench/ measures
- * against. The arithmetic runs from registers alone: no program that reads its operands can beat
- * it. */
+ * usage: cc -O3 -march=native -pthread bench/peak.c -o peak && ./peak [THREADS] Prints one JSON
+ * line: bytes/s of a plain sweep over 256 MB in all, float multiply-adds/s, and 8-bit
+ * multiply-adds/s (VNNI; 0 where there is none). These are the bounds that bench/ measures
+ * against. The arithmetic reads registers only: no program that reads its operands from memory
+ * can be faster. */
 #include <immintrin.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_THREADS = 256, CHAINS = 12, ROUNDS = 20000000, SWEEPS = 8 };
+enum { MOST_THREADS = 256, CHAINS = 12, STEPS = 20000000, SWEEPS = 8 };
 #define SWEPT ((size_t)256 << 20) /* bytes, shared out to the threads */
 
 typedef struct job {
@@ -44,7 +44,7 @@ enum { FLOATS = 16 };
 static void *floats(void *p) {
     __m512 a[CHAINS], x = _mm512_set1_ps(0.999f), y = _mm512_set1_ps(1e-9f);
     for (int c = 0; c < CHAINS; c++) a[c] = _mm512_set1_ps((float)c);
-    for (int r = 0; r < ROUNDS; r++)
+    for (int r = 0; r < STEPS; r++)
 #pragma GCC unroll 12
         for (int c = 0; c < CHAINS; c++) a[c] = _mm512_fmadd_ps(a[c], x, y);
     for (int c = 0; c < CHAINS; c++) ((job *)p)->sink += _mm512_reduce_add_ps(a[c]);
@@ -55,7 +55,7 @@ enum { FLOATS = 8 };
 static void *floats(void *p) {
     __m256 a[CHAINS], x = _mm256_set1_ps(0.999f), y = _mm256_set1_ps(1e-9f);
     for (int c = 0; c < CHAINS; c++) a[c] = _mm256_set1_ps((float)c);
-    for (int r = 0; r < ROUNDS; r++)
+    for (int r = 0; r < STEPS; r++)
 #pragma GCC   unroll 12
         for (int c = 0; c < CHAINS; c++) a[c] = _mm256_fmadd_ps(a[c], x, y);
     for (int c = 0; c < CHAINS; c++) ((job *)p)->sink += (double)a[c][0];
@@ -70,7 +70,7 @@ enum { BYTES = 64 };
 static void *bytes(void *p) {
     __m512i a[CHAINS], x = _mm512_set1_epi8(3), y = _mm512_set1_epi8(5);
     for (int c = 0; c < CHAINS; c++) a[c] = _mm512_set1_epi32(c);
-    for (int r = 0; r < ROUNDS; r++) {
+    for (int r = 0; r < STEPS; r++) {
 #pragma GCC unroll 12
         for (int c = 0; c < CHAINS; c++) a[c] = _mm512_dpbusd_epi32(a[c], x, y);
         __asm__ volatile("" : "+v"(x)); /* else the loop is one multiplication */
@@ -109,9 +109,9 @@ int main(int argc, char **argv) {
     const size_t share = SWEPT / (size_t)n / 64 * 64;
     for (int i = 0; i < n; i++) jobs[i] = (job){ memory + (size_t)i * share, share, 0 };
     const double read = (double)share * n * SWEEPS / timed(sweep, jobs, n);
-    const double rounds = (double)n * ROUNDS * CHAINS;
-    const double multiply = rounds * FLOATS / timed(floats, jobs, n);
-    const double dot = BYTES ? rounds * BYTES / timed(bytes, jobs, n) : 0;
+    const double steps = (double)n * STEPS * CHAINS;
+    const double multiply = steps * FLOATS / timed(floats, jobs, n);
+    const double dot = BYTES ? steps * BYTES / timed(bytes, jobs, n) : 0;
     printf("{\"threads\": %d, \"bytes_per_second\": %.4g, \"float_macs\": %.4g, \"int8_macs\": "
            "%.4g}\n",
            n, read, multiply, dot);

@@ -195,11 +195,11 @@ static void activate(bench *b) {
 static void activate_back(bench *b) {
     b->train->activate_back(b->on.self, b->wide[2], b->wide[1], b->wide[0], PK_RELU, drop);
 }
-static void join(bench *b) {
+static void add_norm(bench *b) {
     b->train->add_norm(b->on.self, b->thin[2], b->thin[3], b->thin[0], b->thin[1], drop, &b->gain,
                        &b->shift, 1e-5f, b->moments);
 }
-static void join_back(bench *b) {
+static void add_norm_back(bench *b) {
     b->train->add_norm_back(b->on.self, b->thin[0], b->thin[1], false, b->d_vector,
                             b->d_vector + DIM, b->thin[3], b->thin[2], &b->gain, b->moments, drop);
 }
@@ -234,12 +234,12 @@ static void update(bench *b) { b->train->update(b->on.self, &b->update); }
 
 static double seconds_of(bench *b, call *op) {
     double best = 1e9;
-    for (int round = 0; round < 4; round++) { /* the first one warms up */
+    for (int repetition = 0; repetition < 4; repetition++) { /* the first one warms up */
         const double start = pk_clock_now();
         for (int i = 0; i < CALLS; i++) op(b);
         or_stop(b->on.status(b->on.self));
         const double each = (pk_clock_now() - start) / CALLS;
-        if (round && each < best) best = each;
+        if (repetition && each < best) best = each;
     }
     return best;
 }
@@ -279,8 +279,8 @@ static int measure_all(bench *b, line *lines) {
     measure_product(b, lines, &n, FFN, DIM, 12);
     measure(b, lines, &n, "activate", activate, 12, 0, 2 * wide, 0);
     measure(b, lines, &n, "activate backwards", activate_back, 12, 0, 3 * wide, 0);
-    measure(b, lines, &n, "join and norm", join, 30, 0, 4 * thin, 0);
-    measure(b, lines, &n, "join and norm backwards", join_back, 30, 0, 4 * thin, 0);
+    measure(b, lines, &n, "add and norm", add_norm, 30, 0, 4 * thin, 0);
+    measure(b, lines, &n, "add and norm backwards", add_norm_back, 30, 0, 4 * thin, 0);
     measure(b, lines, &n, "attend", attend, 12, 2 * pairs, 4 * thin, 0);
     measure(b, lines, &n, "attend backwards", attend_back, 12, 5 * pairs, 8 * thin, 0);
     measure(b, lines, &n, "attend, causal", attend_causal, 6, pairs, 4 * thin, 0);

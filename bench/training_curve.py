@@ -122,8 +122,8 @@ class Loop:
         self.source = padded([a + [eos] for a, _ in pairs], pad, self.device)
         self.target = padded([b + [eos] for _, b in pairs], pad, self.device)
         self.tokens = int((self.target != pad).sum())
-        place = numpy.arange(512)[:, None] / 10000 ** (2 * (numpy.arange(o.dim)[None] // 2) / o.dim)
-        table = numpy.concatenate([numpy.sin(place[:, 0::2]), numpy.cos(place[:, 1::2])], 1)
+        angle = numpy.arange(512)[:, None] / 10000 ** (2 * (numpy.arange(o.dim)[None] // 2) / o.dim)
+        table = numpy.concatenate([numpy.sin(angle[:, 0::2]), numpy.cos(angle[:, 1::2])], 1)
         self.positions = torch.tensor(table, dtype=self.type, device=self.device)
 
     def linear(self, x, name):

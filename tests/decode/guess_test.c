@@ -1,4 +1,4 @@
-/* guess_test.c - where guesses come from, how they find their cursor, how many are worth asking. */
+/* guess_test.c - where guesses come from, how a text is read along, how many are worth asking. */
 #include "oracle.h"
 
 #include "decode/guess.h"
@@ -50,7 +50,7 @@ static void test_draft_is_followed(void **unused) {
     assert_int_equal(guesses(&s, plain, 8, 9), 0);
 }
 
-static void test_draft_finds_its_place(void **unused) {
+static void test_draft_finds_its_position(void **unused) {
     (void)unused;
     const int32_t other[] = { 11, 12, 50, 51, 14, 15 };
     setting       s;
@@ -58,14 +58,14 @@ static void test_draft_finds_its_place(void **unused) {
     EXPECT_GUESSES(&s, other, 0, 3, 11, 12);
     EXPECT_GUESSES(&s, other, 3, 3, 14, 15); /* substitution */
     EXPECT_GUESSES(&s, other, 4, 3, 15, 16); /* and again: the wrong way this time */
-    EXPECT_GUESSES(&s, other, 5, 3, 15, 16); /* 14 tells where it is: a token was put in */
+    EXPECT_GUESSES(&s, other, 5, 3, 15, 16); /* found by 14: a token was put in */
     const int32_t skips[] = { 11, 12, 15 };
     with_draft(&s, plain, 8);
     EXPECT_GUESSES(&s, skips, 2, 3, 13, 14);
     EXPECT_GUESSES(&s, skips, 3, 3, 16, 17); /* tokens were left out */
 }
 
-/* of several places the longest match counts, then the nearest */
+/* of several positions the longest match counts, then the nearest */
 static void test_draft_repeats_itself(void **unused) {
     (void)unused;
     const int32_t draft[] = { 5, 6, 20, 5, 7, 21, 9, 5, 22, 8, 6, 5, 23 };
@@ -100,18 +100,18 @@ static void test_copy(void **unused) {
     EXPECT_GUESSES(&s, output, 3, 8, 35);         /* neither end symbol nor language */
 }
 
-static void test_padding_and_what_was_said(void **unused) {
+static void test_padding_and_predictions(void **unused) {
     (void)unused;
-    const int32_t said[] = { 60, 61, 0, 62 }, output[] = { 50, 51, 52, 60 };
+    const int32_t predicted[] = { 60, 61, 0, 62 }, output[] = { 50, 51, 52, 60 };
     setting       s = { 0 };
     pk_source     src = source_with(NULL, 0);
     assert_int_equal(pk_guess_begin(&s.guess, PK_INIT_PAD, &src), PK_OK);
     EXPECT_GUESSES(&s, output, 1, 4, 99, 99, 99);
-    pk_guess_learn(&s.guess, s.history, 1, 2, said, 2);
+    pk_guess_learn(&s.guess, s.history, 1, 2, predicted, 2);
     EXPECT_GUESSES(&s, output, 2, 4, 60, 61, 99);
-    EXPECT_GUESSES(&s, output, 3, 3, 61, 99); /* still what was said, one further */
+    EXPECT_GUESSES(&s, output, 3, 3, 61, 99); /* still the prediction, one further */
     EXPECT_GUESSES(&s, output, 4, 3, 61, 99); /* found again */
-    pk_guess_learn(&s.guess, s.history, 1, 2, said, 4);
+    pk_guess_learn(&s.guess, s.history, 1, 2, predicted, 4);
     EXPECT_GUESSES(&s, output, 2, 5, 60, 61); /* nothing follows an end */
     pk_conventions other = model;
     other.start = PK_NO_TOKEN;
@@ -134,7 +134,7 @@ static void test_ngrams(void **unused) {
     pk_ngrams_close(src.ngrams);
 }
 
-/* each kind that had something to say is judged, asked about or not */
+/* each kind that suggested a token is judged, asked about or not */
 static void test_rates_learn(void **unused) {
     (void)unused;
     const int32_t kind = PK_GUESS_DRAFT * PK_GUESS_STRENGTHS + PK_GUESS_MORE;
@@ -219,11 +219,11 @@ static void test_refuses_draft(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_draft_is_followed),
-        cmocka_unit_test(test_draft_finds_its_place),
+        cmocka_unit_test(test_draft_finds_its_position),
         cmocka_unit_test(test_draft_repeats_itself),
         cmocka_unit_test(test_draft_after_language),
         cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_padding_and_what_was_said),
+        cmocka_unit_test(test_padding_and_predictions),
         cmocka_unit_test(test_ngrams),
         cmocka_unit_test(test_rates_learn),
         cmocka_unit_test(test_probes),

@@ -115,7 +115,7 @@ static void spell(char *spec, size_t size, const char *method, const char *limit
 static void test_greedys_output(void **unused) {
     (void)unused;
     pk_ngrams *ngrams;
-    assert_int_equal(pk_ngrams_open(6, &ngrams), PK_OK); /* small: entries fight for places */
+    assert_int_equal(pk_ngrams_open(6, &ngrams), PK_OK); /* small: n-grams compete for buckets */
     for (uint32_t seed = 0; seed < 3000; seed++) {
         scene         c = { 0 };
         oracle_result want, got;
@@ -233,7 +233,7 @@ static void test_papers_iterations(void **unused) {
     }
 }
 
-/* pj's greedy run is marked; nothing else is */
+/* the passes of pj's greedy search are probes; no others are */
 static void test_passes_aside(void **unused) {
     (void)unused;
     static const char *const specs[] = { "pj", "pj:length=9", "pgj", "jacobi" };

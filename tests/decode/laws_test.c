@@ -314,7 +314,7 @@ static void test_attention_rows(void **unused) {
             for (int32_t t = 0; t < got.best[0].n; t++) /* the ask that predicted token t */
                 for (int32_t j = 0; j < src.n_tokens; j++)
                     assert_true(got.attention[t * 3 + j] ==
-                                oracle_look(&o, got.best[0].token, t, j));
+                                oracle_attention(&o, got.best[0].token, t, j));
         }
 }
 

@@ -26,7 +26,7 @@ static void test_remembers(void **unused) {
     assert_int_equal(next(g, 2, 0, 5, 6), 7);
     assert_int_equal(next(g, 2, 0, PK_NO_TOKEN, 5), 6); /* the beginning of a sentence */
     assert_int_equal(next(g, 3, 5, 6, 7), 8);
-    assert_int_equal(next(g, 3, 8, 6, 7), 9); /* three tokens tell apart what two cannot */
+    assert_int_equal(next(g, 3, 8, 6, 7), 9); /* three tokens distinguish what two cannot */
     assert_int_equal(next(g, 2, 0, 7, 9), PK_NO_TOKEN);
     assert_int_equal(next(g, 3, 1, 6, 7), PK_NO_TOKEN);
     assert_int_equal(pk_ngrams_next(g, 3, text, 2, &votes), PK_NO_TOKEN); /* too few tokens */
@@ -76,7 +76,7 @@ static void test_bounded(void **unused) {
     pk_ngrams_close(g);
 }
 
-/* with many more places than n-grams next to none are lost */
+/* with many more buckets than n-grams almost none are lost */
 static void test_few_collisions(void **unused) {
     (void)unused;
     pk_ngrams *g = fresh(PK_NGRAMS_BITS);

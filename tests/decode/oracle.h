@@ -20,7 +20,7 @@ enum { ORACLE_LONGEST = 128, ORACLE_VOCAB = 256, ORACLE_SLOTS = 1 << 16, ORACLE_
 
 typedef struct oracle {
     uint32_t       seed;
-    int32_t        vocab, eos, pad;     /* pad is never told, as a session does; -1: none */
+    int32_t        vocab, eos, pad;     /* pad is never among the best, as in a session; -1: none */
     float          eos_bias, eos_slope; /* makes ends likelier, and likelier with length */
     int32_t        room;                /* asks per pass; 0: what the strategy's limits say */
     bool           renormalise;         /* log-probabilities leave pad and the ask's bans out */
@@ -56,7 +56,9 @@ static inline void oracle_logits(const oracle *o, const int32_t *token, int32_t 
     }
 }
 
-static inline float oracle_look(const oracle *o, const int32_t *token, int32_t n, int32_t source) {
+/* attention of the last token to one source token: any fixed function will do */
+static inline float oracle_attention(const oracle *o, const int32_t *token, int32_t n,
+                                     int32_t source) {
     return (float)(oracle_hash(o, token, n) % 1000) / 1000 + (float)source;
 }
 
@@ -91,7 +93,8 @@ static inline bool oracle_has(const int32_t *list, int32_t n, int32_t token) {
     return false;
 }
 
-static inline void oracle_tell(oracle_session *s, int32_t i) {
+/* the answer to ask i, as answering.c computes it from a network's logits */
+static inline void oracle_answer(oracle_session *s, int32_t i) {
     const pk_ask *ask = &s->ask[i];
     int32_t       token[ORACLE_LONGEST];
     float         logit[ORACLE_VOCAB];
@@ -121,25 +124,26 @@ static inline void oracle_tell(oracle_session *s, int32_t i) {
         s->target[i][j] = (float)(logit[ask->target[j]] - sum);
     }
     float *look = s->look + (size_t)i * (size_t)s->src.n_tokens;
-    for (int32_t j = 0; j < s->src.n_tokens; j++) look[j] = oracle_look(s->model, token, n, j);
+    for (int32_t j = 0; j < s->src.n_tokens; j++) look[j] = oracle_attention(s->model, token, n, j);
     s->answer[i] = (pk_answer){ s->top[i], s->target[i], ask->logp ? (float)sum : 0,
                                 ask->attention ? look : NULL };
 }
 
 /* slots that rows and asks lead to */
 static inline int32_t oracle_count_slots(const oracle_session *s, const int32_t *tip, int32_t n) {
-    static bool mark[ORACLE_SLOTS];
+    static bool counted[ORACLE_SLOTS];
     int32_t     count = 0;
-    memset(mark, 0, sizeof mark);
+    memset(counted, 0, sizeof counted);
     for (int32_t i = 0; i < n; i++)
-        for (int32_t at = tip[i]; at >= 0 && !mark[at]; at = s->slot[at].before) {
-            mark[at] = true;
+        for (int32_t at = tip[i]; at >= 0 && !counted[at]; at = s->slot[at].before) {
+            counted[at] = true;
             count++;
         }
     return count;
 }
 
-static inline void oracle_run(oracle_session *s, pk_pass *pass) {
+/* one pass: takes slots, answers, counts */
+static inline void oracle_pass(oracle_session *s, pk_pass *pass) {
     int32_t tips[2 * ORACLE_ASKS + 1];
     for (int32_t i = 1; i <= pass->n; i++) {
         const pk_ask *ask = &pass->ask[i];
@@ -150,7 +154,7 @@ static inline void oracle_run(oracle_session *s, pk_pass *pass) {
         assert_true(s->n_slots < ORACLE_SLOTS);
         s->slot[s->n_slots] = (oracle_slot){ ask->token, before, depth };
         s->at[i] = s->n_slots++;
-        oracle_tell(s, i);
+        oracle_answer(s, i);
     }
     for (int32_t i = 0; i < s->n_rows; i++) tips[i] = s->tip[i];
     for (int32_t i = 0; i < pass->n; i++) tips[s->n_rows + i] = s->at[i + 1];
@@ -161,6 +165,7 @@ static inline void oracle_run(oracle_session *s, pk_pass *pass) {
     s->model->asks += pass->n;
 }
 
+/* the rows that go on; see pk_verdict for what a tip means */
 static inline void oracle_commit(oracle_session *s, const pk_verdict *v) {
     int32_t tip[ORACLE_ASKS];
     for (int32_t i = 0; i < v->n_rows; i++)
@@ -170,7 +175,7 @@ static inline void oracle_commit(oracle_session *s, const pk_verdict *v) {
     if (v->n_rows > s->model->most_rows) s->model->most_rows = v->n_rows;
 }
 
-/* runs one sentence to its end; the state is the caller's to end() */
+/* decodes one sentence to its end; the caller ends the state */
 static inline void oracle_decode(oracle *o, const pk_strategy *by, void *state,
                                  const pk_source *src) {
     oracle_session *s = calloc(1, sizeof *s);
@@ -193,7 +198,7 @@ static inline void oracle_decode(oracle *o, const pk_strategy *by, void *state,
         by->propose(state, &pass);
         assert_in_range(pass.n, 1, pass.room);
         for (int32_t i = 1; i <= pass.n; i++) assert_true(pass.ask[i].top_k <= most.top_k);
-        oracle_run(s, &pass);
+        oracle_pass(s, &pass);
         by->absorb(state, &pass, &verdict);
         assert_true(verdict.n_rows <= most.rows);
         assert_true(verdict.done || verdict.n_rows > 0);

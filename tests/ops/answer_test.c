@@ -86,7 +86,7 @@ static void ask_all(setting *s, int32_t count) {
     }
 }
 
-static answers run(pk_backend *b, const setting *s, int32_t first, int32_t n) {
+static answers answers_of(pk_backend *b, const setting *s, int32_t first, int32_t n) {
     answers      out = { 0 };
     pk_tensor    hidden = { (float *)(uintptr_t)s->hidden, ROWS, COLS, COLS };
     pk_answering a = { .n = n,
@@ -137,7 +137,7 @@ static void assert_like(const setting *s, const answers *got, const answers *wan
 /* every question by itself has the bits it has among the others */
 static void assert_alone(pk_backend *b, const setting *s, const answers *all) {
     for (int32_t i = 0; i < s->n; i++) {
-        const answers one = run(b, s, i, 1);
+        const answers one = answers_of(b, s, i, 1);
         const size_t  bytes = (size_t)s->question[i].top_k * sizeof(pk_scored);
         assert_memory_equal(one.top, all->top + i * MAX_K, bytes);
         if (s->question[i].log_sum) assert_memory_equal(one.log_sum, all->log_sum + i, 4);
@@ -146,12 +146,12 @@ static void assert_alone(pk_backend *b, const setting *s, const answers *all) {
 
 static void check_setting(setting *s) {
     pk_backend    ref = open_backend(NULL, 1);
-    const answers want = run(&ref, s, 0, s->n);
+    const answers want = answers_of(&ref, s, 0, s->n);
     for (int32_t i = 0; pk_isa_available(i); i++) {
         answers first;
         for (int32_t threads = 1; threads <= 4; threads++) {
             pk_backend    b = open_backend(pk_isa_available(i)->name, threads);
-            const answers got = run(&b, s, 0, s->n);
+            const answers got = answers_of(&b, s, 0, s->n);
             assert_like(s, &got, &want);
             if (threads == 1) first = got;
             assert_memory_equal(&got, &first, sizeof got);
@@ -185,7 +185,7 @@ static void test_ties(void **state) {
     check_setting(&s);
     for (int32_t threads = 1; threads < 4; threads++) {
         pk_backend    b = open_backend("generic", threads);
-        const answers got = run(&b, &s, 0, 1);
+        const answers got = answers_of(&b, &s, 0, 1);
         for (int k = 0; k < 5; k++) assert_int_equal(got.top[k].token, expected[k]);
         pk_backend_close(&b);
     }
@@ -203,7 +203,7 @@ static void test_bans(void **state) {
     ask(&s, (pk_question){ .top_k = 7 }, NULL, NULL);
     for (int32_t i = 0; pk_isa_available(i); i++) {
         pk_backend    b = open_backend(pk_isa_available(i)->name, 2);
-        const answers got = run(&b, &s, 0, 3);
+        const answers got = answers_of(&b, &s, 0, 3);
         assert_int_equal(got.top[0].token + got.top[1].token, 5 + 6);
         assert_int_equal(got.top[2].token, -1);
         assert_int_equal(got.top[MAX_K].token, -1);
@@ -228,7 +228,7 @@ static void test_extremes(void **state) {
     ask(&s, (pk_question){ .top_k = 3, .log_sum = true }, NULL, NULL);
     for (int32_t i = 0; pk_isa_available(i); i++) {
         pk_backend    b = open_backend(pk_isa_available(i)->name, 2);
-        const answers got = run(&b, &s, 0, 1);
+        const answers got = answers_of(&b, &s, 0, 1);
         assert_int_equal(got.top[0].token, 599);
         assert_int_equal(got.top[1].token, 5);
         assert_int_equal(got.top[2].token, -1);

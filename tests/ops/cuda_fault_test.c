@@ -9,7 +9,7 @@
 
 static void nothing(void *context) { (void)context; }
 
-/* a call that the runtime refuses is told once; then all is well again */
+/* a call that the runtime refuses is reported once; later calls work again */
 static void a_refused_call_is_told_once(void **state) {
     pk_backend b;
     char       bytes[64] = { 0 };

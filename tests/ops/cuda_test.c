@@ -123,7 +123,7 @@ typedef struct linear_size {
     int32_t outputs, cols;
     pk_act  act;
     bool    residual, norm; /* the residual is the output's memory, as in a network */
-    int32_t placed;         /* the last so many columns also go to a pool */
+    int32_t stored;         /* the last so many columns also go to a pool */
 } linear_size;
 
 static const linear_size linear_sizes[] = {
@@ -185,7 +185,7 @@ static void make_size(size_data *d, int a, const linear_size *s, pk_dtype type) 
     d->dx = array_of(a, d->x, 0, t);
     d->all = blank_array(a, MOST_ROWS, s->outputs, 0, t);
     d->out = blank_array(a, MOST_ROWS, s->outputs, 0, t);
-    d->pool = blank_array(a, SLOTS, s->placed ? s->placed : 1, 8, t);
+    d->pool = blank_array(a, SLOTS, s->stored ? s->stored : 1, 8, t);
     for (int32_t i = 0; i < MOST_ROWS; i++) d->host_slot[i] = (i * 7 + 3) % SLOTS;
     d->slot = upload_ints(a, d->host_slot, MOST_ROWS);
 }
@@ -207,26 +207,26 @@ static void run_size(size_data *d, array *out, int32_t first, int32_t n, bool fu
     else
         blank_again(out);
     if (d->s->norm && fused) after.gain = &d->gain.device, after.shift = &d->shift.device;
-    if (d->s->placed) {
+    if (d->s->stored) {
         blank_again(&d->pool);
         after.pool = d->pool.on, after.slot = d->slot + first;
-        after.from = d->s->outputs - d->s->placed;
+        after.from = d->s->outputs - d->s->stored;
     }
     b->linear(b->self, rows_of(out->on, 0, n), rows_of(d->dx.on, first, n), &d->w.device, &after);
     if (d->s->norm && !fused)
         b->norm(b->self, rows_of(out->on, 0, n), rows_of(out->on, 0, n), &d->gain.device,
                 &d->shift.device, 1e-5f);
     get_array(out);
-    if (d->s->placed) get_array(&d->pool);
+    if (d->s->stored) get_array(&d->pool);
 }
 
 /* pool[slot[i]] has the last columns of row i, other slots are as they were */
 static void check_pool(const size_data *d, const array *out, int32_t first, int32_t n) {
-    const size_t   each = pk_dtype_bytes(out->on.type), bytes = (size_t)d->s->placed * each;
+    const size_t   each = pk_dtype_bytes(out->on.type), bytes = (size_t)d->s->stored * each;
     const uint8_t *expected[SLOTS] = { 0 };
     for (int32_t i = 0; i < n; i++)
         expected[d->host_slot[first + i]] =
-            out->raw + at_of(out, i, d->s->outputs - d->s->placed) * each;
+            out->raw + at_of(out, i, d->s->outputs - d->s->stored) * each;
     for (int32_t k = 0; k < SLOTS; k++) {
         const uint8_t *got = d->pool.raw + at_of(&d->pool, k, 0) * each;
         size_t         c = 0;
@@ -247,14 +247,14 @@ static void check_size(size_data *d, const char *name) {
         expected_row(want, d, sampled_rows[k]);
         check_row(&d->all, sampled_rows[k], want, "linear");
     }
-    if (d->s->placed) check_pool(d, &d->all, 0, MOST_ROWS);
+    if (d->s->stored) check_pool(d, &d->all, 0, MOST_ROWS);
     for (int k = 0; k < 2 * COUNT(row_counts); k++) {
         const int32_t n = row_counts[k / 2], first = k % 2 ? (MOST_ROWS - n) / 3 : 0;
         NAME_CASE("%s, rows %d to %d", name, first, first + n - 1);
         run_size(d, &d->out, first, n, true);
         for (int32_t i = 0; i < n; i++)
             check_same(&d->out, i, &d->all, first + i, "another number of rows");
-        if (d->s->placed) check_pool(d, &d->out, first, n);
+        if (d->s->stored) check_pool(d, &d->out, first, n);
         if (!d->s->norm || k % 2) continue;
         run_size(d, &d->out, first, n, false);
         for (int32_t i = 0; i < n; i++)
@@ -283,7 +283,7 @@ static void test_linear_sizes(void **state) {
     conclude();
 }
 
-/* ---- norm, embed, place ---- */
+/* ---- norm, embed, scatter ---- */
 
 static void norm_on(int a, int32_t rows, int32_t cols, int32_t gap) {
     pk_backend    *b = &gpus[a];
@@ -296,23 +296,23 @@ static void norm_on(int a, int32_t rows, int32_t cols, int32_t gap) {
         for (int32_t c = 0; c < cols; c++)
             host_row(x, i)[c] = rounded(host_row(x, i)[c] + (float)(i % 3), t);
     matrix gain = random_plain(b, 1, cols), shift = random_plain(b, 1, cols);
-    array  dx = array_of(a, x, gap, t), place = array_of(a, x, gap, t),
+    array  dx = array_of(a, x, gap, t), same = array_of(a, x, gap, t),
           out = blank_array(a, rows, cols, 2, t), alone = blank_array(a, rows, cols, 0, t);
     ref.norm(ref.self, want, x, &gain.wide, &shift.wide, 1e-5f);
     b->norm(b->self, out.on, dx.on, &gain.device, &shift.device, 1e-5f);
-    b->norm(b->self, place.on, place.on, &gain.device, &shift.device, 1e-5f);
+    b->norm(b->self, same.on, same.on, &gain.device, &shift.device, 1e-5f);
     for (int32_t i = 0; i < rows; i++)
         b->norm(b->self, rows_of(alone.on, i, 1), rows_of(dx.on, i, 1), &gain.device, &shift.device,
                 1e-5f);
-    get_array(&out), get_array(&place), get_array(&alone);
+    get_array(&out), get_array(&same), get_array(&alone);
     check_rows(&out, want, "norm");
-    check_gaps(&place, "in place");
+    check_gaps(&same, "in place");
     for (int32_t i = 0; i < rows; i++) {
-        check_same(&place, i, &out, i, "in place");
+        check_same(&same, i, &out, i, "in place");
         check_same(&alone, i, &out, i, "a row alone");
     }
     free(x.data), free(want.data), free_matrix(&gain), free_matrix(&shift);
-    free(dx.raw), free(place.raw), free(out.raw), free(alone.raw);
+    free(dx.raw), free(same.raw), free(out.raw), free(alone.raw);
 }
 
 static void test_norm(void **state) {
@@ -363,7 +363,7 @@ static void place_on(int a, int32_t cols, pk_dtype type) {
     pk_backend    *b = &gpus[a];
     const pk_dtype t = arithmetics[a];
     int32_t        slot[N], row[POOL];
-    NAME_CASE("%s, place %d columns in a pool of %s", type_names[t], cols, type_names[type]);
+    NAME_CASE("%s, scatter %d columns into a pool of %s", type_names[t], cols, type_names[type]);
     reset_arena(a);
     seed = (uint64_t)cols;
     pk_tensor x = random_rows(N, cols, t, 3);
@@ -395,8 +395,8 @@ static void test_place(void **state) {
 
 /* ---- attend ---- */
 
-/* lists longer than a chunk, and more queries than run at once, for every width with its own kernel
- */
+/* lists longer than a chunk, and more queries than fit the GPU at once, for every width with its
+ * own kernel */
 static const attend_case real_attends[] = {
     { 28, 8, 64, 28, 28, false, false, 0 }, { 8, 8, 64, 33, 1, true, false, 0 },
     { 120, 8, 64, 700, 1, true, true, 0 },  { 200, 4, 32, 600, 2, true, false, 0 },

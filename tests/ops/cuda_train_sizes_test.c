@@ -1,6 +1,6 @@
 /* cuda_train_sizes_test.c - the ops of training of the cuda backend at the sizes of real networks.
  *
- * Width 512, feed-forward 2048, 8 heads of 64, 16,001 tokens in a table of 16,064 rows; runs of
+ * Width 512, feed-forward 2048, 8 heads of 64, 16,001 tokens in a table of 16,064 rows; segments of
  * one tile and of many. Small things are compared with `ref` as a whole; of the large products some
  * rows and numbers are computed here. Inputs are numbers that BF16 can hold, so that one truth
  * serves both arithmetics. Skipped where there is no GPU. */
@@ -61,16 +61,16 @@ static void check_product_rows(int a, const product_data *p, const float *out, c
 
 static void check_product_weights(int a, const product_data *p, const float *d_w,
                                   const float *d_bias) {
-    enum { PLACES = 300 };
-    float  got[PLACES], want[PLACES];
+    enum { NUMBERS = 300 };
+    float  got[NUMBERS], want[NUMBERS];
     float *sums = malloc(sizeof(float) * (size_t)p->outputs);
-    for (int s = 0; s < PLACES; s++) {
+    for (int s = 0; s < NUMBERS; s++) {
         const int32_t o = s * 37 % p->outputs, c = s * 101 % p->inputs;
         double        sum = (double)p->d_w[area(o, p->inputs) + (size_t)c];
         for (int32_t i = 0; i < p->rows; i++) sum += at_d(p, i, o) * at_x(p, i, c);
         want[s] = (float)sum, got[s] = d_w[area(o, p->inputs) + (size_t)c];
     }
-    check_numbers(a, got, want, PLACES, "d_w");
+    check_numbers(a, got, want, NUMBERS, "d_w");
     for (int32_t o = 0; o < p->outputs; o++) {
         double sum = (double)p->d_bias[o];
         for (int32_t i = 0; i < p->rows; i++) sum += at_d(p, i, o);
@@ -143,7 +143,7 @@ static void check_join(int a, float *const host[NORM_ARRAYS], bool norm) {
     const size_t       n = area(ROWS, DIM);
     pk_tensor          t[NORM_ARRAYS], sum, out, d_x;
     float             *on[5], *gradient[2], *moments;
-    NAME_CASE("%s, join%s", type_names[a], norm ? " and norm" : "");
+    NAME_CASE("%s, add%s", type_names[a], norm ? " and norm" : "");
     arena_used = 0;
     for (int i = 0; i < 6; i++) t[i] = upload_rows(a, host[i], i == 2 || i == 3 ? 1 : ROWS, DIM);
     for (int i = 0; i < 2; i++) gradient[i] = upload_numbers(a, host[6 + i], DIM, PK_F32);
@@ -215,7 +215,7 @@ static void test_activations(void **state) {
     conclude();
 }
 
-static void check_embedding(int a, float *table, float *place, float *d, const int32_t *token,
+static void check_embedding(int a, float *table, float *position, float *d, const int32_t *token,
                             const int32_t *pos) {
     const size_t n = area(ROWS, DIM);
     float       *want = malloc(n * sizeof *want);
@@ -223,24 +223,24 @@ static void check_embedding(int a, float *table, float *place, float *d, const i
     NAME_CASE("%s, embed", type_names[a]);
     arena_used = 0;
     const pk_weight w = weight_of(upload_rows(a, table, TABLE, DIM));
-    const pk_weight p = weight_of(upload_rows(a, place, ROWS, DIM));
+    const pk_weight p = weight_of(upload_rows(a, position, ROWS, DIM));
     const pk_tensor out = upload_rows(a, NULL, ROWS, DIM), d_out = upload_rows(a, d, ROWS, DIM);
     const int32_t  *tokens = upload(a, token, ROWS * sizeof *token);
-    const int32_t  *places = upload(a, pos, ROWS * sizeof *pos);
+    const int32_t  *positions = upload(a, pos, ROWS * sizeof *pos);
     float          *sums = zeros(a, area(TABLE, DIM) * sizeof(float)),
-          *place_sums = zeros(a, n * sizeof(float));
-    gpus[a].train->embed(gpus[a].self, out, &w, tokens, 22.6f, &p, places, some_drop);
-    gpus[a].train->embed_back(gpus[a].self, d_out, sums, tokens, 22.6f, place_sums, places,
+          *position_sums = zeros(a, n * sizeof(float));
+    gpus[a].train->embed(gpus[a].self, out, &w, tokens, 22.6f, &p, positions, some_drop);
+    gpus[a].train->embed_back(gpus[a].self, d_out, sums, tokens, 22.6f, position_sums, positions,
                               some_drop);
     const pk_weight host = weight_of(on_host(table, TABLE, DIM)),
-                    host_place = weight_of(on_host(place, ROWS, DIM));
-    ref.train->embed(ref.self, on_host(want, ROWS, DIM), &host, token, 22.6f, &host_place, pos,
+                    host_position = weight_of(on_host(position, ROWS, DIM));
+    ref.train->embed(ref.self, on_host(want, ROWS, DIM), &host, token, 22.6f, &host_position, pos,
                      some_drop);
     ref.train->embed_back(ref.self, on_host(d, ROWS, DIM), d_table, token, 22.6f, d_place, pos,
                           some_drop);
     check_array(a, out.data, arithmetics[a], want, n, "out");
     check_array(a, sums, PK_F32, d_table, area(TABLE, DIM), "d_table");
-    check_array(a, place_sums, PK_F32, d_place, n, "d_position");
+    check_array(a, position_sums, PK_F32, d_place, n, "d_position");
     free(want), free(d_table), free(d_place);
 }
 
@@ -252,22 +252,22 @@ static void test_embeddings(void **state) {
     for (int32_t i = 0; i < ROWS; i++)
         token[i] = i % 2 ? 3 : i % 10 ? i * 97 % TABLE : -1, pos[i] = i % 60;
     float *table = random_numbers(area(TABLE, DIM), 0.05f),
-          *place = random_numbers(area(ROWS, DIM), 1), *d = random_numbers(area(ROWS, DIM), 1);
-    for (int a = 0; a < ARITHMETICS; a++) check_embedding(a, table, place, d, token, pos);
-    free(table), free(place), free(d);
+          *position = random_numbers(area(ROWS, DIM), 1), *d = random_numbers(area(ROWS, DIM), 1);
+    for (int a = 0; a < ARITHMETICS; a++) check_embedding(a, table, position, d, token, pos);
+    free(table), free(position), free(d);
     conclude();
 }
 
 /* ---- attention ---- */
 
 enum { MOST_RUNS = 10 };
-typedef struct runs {
+typedef struct segments {
     const char *name;
     int32_t     n, queries[MOST_RUNS], keys[MOST_RUNS];
     bool        causal;
-} runs;
+} segments;
 
-static const runs all_runs[] = {
+static const segments all_segments[] = {
     { "short", 8, { 28, 31, 5, 32, 1, 16, 17, 30 }, { 28, 31, 5, 32, 1, 16, 17, 30 }, false },
     { "short, causal", 6, { 28, 31, 5, 32, 1, 16 }, { 28, 31, 5, 32, 1, 16 }, true },
     { "short, across", 6, { 28, 31, 5, 0, 1, 16 }, { 30, 7, 32, 9, 1, 0 }, false },
@@ -283,7 +283,7 @@ typedef struct attend_data {
     pk_attention see;
 } attend_data;
 
-static void make_runs(attend_data *d, const runs *r) {
+static void make_segments(attend_data *d, const segments *r) {
     for (int i = 0; i < 4; i++) d->ints[i] = calloc(1200, sizeof(int32_t));
     for (int32_t k = 0; k < r->n; k++) {
         const int32_t query = d->ints[0][k], key = d->ints[1][k];
@@ -303,10 +303,10 @@ static int32_t rows_in(const attend_data *d, int array) { /* of q, k, v, d_out *
     return array == 1 || array == 2 ? d->keys : d->queries;
 }
 
-static void make_attention(attend_data *d, const runs *r, pk_drop drop) {
+static void make_attention(attend_data *d, const segments *r, pk_drop drop) {
     pk_tensor t[4], want[4];
     memset(d, 0, sizeof *d);
-    make_runs(d, r);
+    make_segments(d, r);
     for (int i = 0; i < 4; i++) {
         d->numbers[i] = random_numbers(area(rows_in(d, i), DIM), i < 2 ? 2 : 1);
         t[i] = on_host(d->numbers[i], rows_in(d, i), DIM);
@@ -351,14 +351,14 @@ static void check_attention(int a, const attend_data *d, pk_drop drop) {
 static void test_attention(void **state) {
     (void)state;
     NEED_GPU();
-    for (int i = 0; i < COUNT(all_runs); i++)
+    for (int i = 0; i < COUNT(all_segments); i++)
         for (int with = 0; with < 2; with++) {
             const pk_drop drop = { with ? 0.2f : 0, 99 };
             attend_data   d;
             trial_seed = (uint64_t)i + 10;
-            make_attention(&d, &all_runs[i], drop);
+            make_attention(&d, &all_segments[i], drop);
             for (int a = 0; a < ARITHMETICS; a++) {
-                NAME_CASE("%s, attend, %s%s", type_names[a], all_runs[i].name,
+                NAME_CASE("%s, attend, %s%s", type_names[a], all_segments[i].name,
                           with ? ", drop" : "");
                 check_attention(a, &d, drop);
             }

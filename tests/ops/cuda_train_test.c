@@ -1,10 +1,10 @@
 /* cuda_train_test.c - every op of training of the cuda backend against `ref`, case by case.
  *
- * A trial (train_trials.h) is run by ref on the host and by the GPU on a mirror of its memory: each
- * number lies in one of two areas, that of the arithmetic's type or that of floats (gradients of
- * weights, moments, sums). Once all arrays start on 256 bytes, once one number behind, so that the
- * vector and the scalar form of every kernel are met. What an op may not change must have the same
- * bits. Skipped where there is no GPU. */
+ * A trial (train_trials.h) is computed by ref on the host and by the GPU on a mirror of its
+ * memory: each number lies in one of two areas, that of the arithmetic's type or that of floats
+ * (gradients of weights, moments, sums). Once all arrays start on 256 bytes, once one number
+ * behind, so that the vector and the scalar form of every kernel are met. What an op may not
+ * change must have the same bits. Skipped where there is no GPU. */
 #include "cuda_train_help.h"
 
 enum { MOST_ARRAYS = 3 * TRIAL_PARTS };
@@ -92,7 +92,7 @@ static void send_trial(mirror *m, const trial *t) {
     m->sums = zeros(m->a, sizeof *m->sums);
 }
 
-/* a mirror of the trial on a GPU, its arrays `behind` numbers behind a round address */
+/* a mirror of the trial on a GPU, its arrays `behind` numbers behind an aligned address */
 static mirror open_mirror(int a, const trial *t, size_t behind) {
     mirror m = { .a = a };
     arena_used = 0;
@@ -108,7 +108,7 @@ static mirror open_mirror(int a, const trial *t, size_t behind) {
 
 static void close_mirror(mirror *m) { free(m->wide), free(m->sent[0]), free(m->sent[1]); }
 
-/* ---- running ---- */
+/* ---- the ops ---- */
 
 /* the trial with its arrays on the device; its lists of integers stay the host's */
 static trial trial_there(const mirror *m, const trial *t) {
@@ -130,8 +130,8 @@ static void run_embed_there(const mirror *m, const trial *g) {
     const train_embed_case *c = g->c;
     const pk_training      *train = gpus[m->a].train;
     void                   *self = gpus[m->a].self;
-    const pk_weight         table = trial_weight(g->in[0].t), place = trial_weight(g->in[1].t);
-    train->embed(self, g->out[0].t, &table, m->ints[0], c->scale, c->positions ? &place : NULL,
+    const pk_weight         table = trial_weight(g->in[0].t), position = trial_weight(g->in[1].t);
+    train->embed(self, g->out[0].t, &table, m->ints[0], c->scale, c->positions ? &position : NULL,
                  m->ints[1], g->drop);
     train->embed_back(self, g->d_out, g->d_in[0].data, m->ints[0], c->scale, g->d_in[1].data,
                       m->ints[1], g->drop);
@@ -280,8 +280,8 @@ static void check_kind(const char *name) {
 TEST_KIND(test_embed, "embed")
 TEST_KIND(test_product, "product")
 TEST_KIND(test_activate, "activate")
-TEST_KIND(test_join, "join")
-TEST_KIND(test_join_and_norm, "join and norm")
+TEST_KIND(test_add, "add")
+TEST_KIND(test_add_and_norm, "add and norm")
 TEST_KIND(test_norm, "norm")
 TEST_KIND(test_attend, "attend")
 TEST_KIND(test_loss, "loss")
@@ -403,11 +403,11 @@ static void test_link(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_embed),         cmocka_unit_test(test_product),
-        cmocka_unit_test(test_activate),      cmocka_unit_test(test_join),
-        cmocka_unit_test(test_join_and_norm), cmocka_unit_test(test_norm),
-        cmocka_unit_test(test_attend),        cmocka_unit_test(test_loss),
-        cmocka_unit_test(test_update),        cmocka_unit_test(test_link),
+        cmocka_unit_test(test_embed),        cmocka_unit_test(test_product),
+        cmocka_unit_test(test_activate),     cmocka_unit_test(test_add),
+        cmocka_unit_test(test_add_and_norm), cmocka_unit_test(test_norm),
+        cmocka_unit_test(test_attend),       cmocka_unit_test(test_loss),
+        cmocka_unit_test(test_update),       cmocka_unit_test(test_link),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -173,10 +173,10 @@ static void rows_finished(pk_backend *b, void *context) {
     (void)context;
     b->linear(b->self, out, d.x, &d.w, &after);
     assert_close(out, plain, 0, "placing changes nothing");
-    pk_tensor placed = plain;
-    placed.data += FROM, placed.cols -= FROM;
-    b->scatter(b->self, expected, placed, slot);
-    assert_close(pool, expected, 0, "placed");
+    pk_tensor stored = plain;
+    stored.data += FROM, stored.cols -= FROM;
+    b->scatter(b->self, expected, stored, slot);
+    assert_close(pool, expected, 0, "stored in the pool");
     after.gain = &gain, after.shift = &shift, after.epsilon = 1e-5f;
     b->linear(b->self, out, d.x, &d.w, &after);
     b->norm(b->self, plain, plain, &gain, &shift, 1e-5f);
@@ -225,11 +225,11 @@ static void test_advance(void **state) {
                                        .found = found,
                                        .live = &live });
     assert_int_equal(live, 1);
-    const int32_t tokens[] = { 9, 6, 7, 8 }, places[] = { 3, 3, 1, 2 },
+    const int32_t tokens[] = { 9, 6, 7, 8 }, positions[] = { 3, 3, 1, 2 },
                   slots[] = { 11, 20, 30, 40 };
     const int32_t counts[] = { 2, 1, 2, 1 }, lefts[] = { 2, 0, 0, 0 }, founds[] = { 1, 2, 1, 2 };
     assert_memory_equal(token, tokens, sizeof token);
-    assert_memory_equal(pos, places, sizeof pos);
+    assert_memory_equal(pos, positions, sizeof pos);
     assert_memory_equal(slot, slots, sizeof slot);
     assert_memory_equal(count, counts, sizeof count);
     assert_memory_equal(left, lefts, sizeof left);
@@ -331,7 +331,7 @@ static void test_memory(void **state) {
     }
 }
 
-/* ---- norm, embed, place ---- */
+/* ---- norm, embed, scatter ---- */
 
 typedef struct norm_data {
     pk_tensor x, expected;
@@ -375,13 +375,13 @@ typedef struct embed_data {
     pk_weight table, position;
     int32_t  *token, *pos;
     pk_tensor expected;
-    bool      place;
+    bool      positions;
 } embed_data;
 
 static void embed_like_ref(pk_backend *b, void *context) {
     embed_data *d = context;
     pk_tensor   out = random_tensor(d->expected.rows, d->expected.cols, 5);
-    b->embed(b->self, out, &d->table, d->token, 22.6f, d->place ? &d->position : NULL, d->pos);
+    b->embed(b->self, out, &d->table, d->token, 22.6f, d->positions ? &d->position : NULL, d->pos);
     assert_close(out, d->expected, 0, "embed");
     free(out.data);
 }
@@ -401,7 +401,8 @@ static void test_embed(void **state) {
                             t % 3 != 0 };
         for (int i = 0; i < N; i++)
             token[i] = i == 3 ? -1 : below(VOCAB), pos[i] = below(POSITIONS);
-        ref.embed(ref.self, d.expected, &d.table, token, 22.6f, d.place ? &d.position : NULL, pos);
+        ref.embed(ref.self, d.expected, &d.table, token, 22.6f, d.positions ? &d.position : NULL,
+                  pos);
         on_every_backend(embed_like_ref, &d);
         free(d.expected.data), free_weight(d.table), free_weight(d.position);
     }

@@ -21,7 +21,7 @@ enum { MOST = 700 };
 typedef struct tally {
     atomic_int done[MOST];
     int32_t    threads;
-    atomic_int strangers;   /* tasks run under a worker number that does not exist */
+    atomic_int strangers;   /* tasks with a worker number that does not exist */
     int        plain[MOST]; /* written without atomics: the sanitizer watches */
 } tally;
 
@@ -32,7 +32,7 @@ static void count_task(void *context, int32_t task, int32_t worker) {
     if (worker < 0 || worker >= t->threads) atomic_fetch_add(&t->strangers, 1);
 }
 
-static void run_and_check(pk_pool *pool, tally *t, int32_t n) {
+static void dispatch_and_check(pk_pool *pool, tally *t, int32_t n) {
     memset(t->plain, 0, sizeof t->plain);
     for (int i = 0; i < MOST; i++) atomic_store(&t->done[i], 0);
     pk_pool_dispatch(pool, count_task, t, n);
@@ -52,7 +52,8 @@ static void test_every_task_once(void **state) {
         t->threads = threads;
         assert_int_equal(pk_pool_open(threads, &pool), PK_OK);
         assert_int_equal(pk_pool_threads(pool), threads);
-        for (int32_t round = 0; round < 200; round++) run_and_check(pool, t, round * 7 % MOST);
+        for (int32_t repetition = 0; repetition < 200; repetition++)
+            dispatch_and_check(pool, t, repetition * 7 % MOST);
         assert_int_equal(atomic_load(&t->strangers), 0);
         pk_pool_close(pool);
         free(t);
@@ -61,7 +62,7 @@ static void test_every_task_once(void **state) {
 }
 
 /* regions far enough apart that the workers sleep in between */
-/* however the limit changes between runs, only threads under it take tasks */
+/* however the limit changes between regions, only threads under it take tasks */
 static void test_limit(void **state) {
     static tally t;
     pk_pool     *pool;
@@ -72,7 +73,7 @@ static void test_limit(void **state) {
         pk_pool_limit(pool, limit);
         t.threads = limit < 4 ? limit : 4;
         assert_int_equal(pk_pool_threads(pool), t.threads);
-        run_and_check(pool, &t, 1 + i % 40);
+        dispatch_and_check(pool, &t, 1 + i % 40);
     }
     assert_int_equal(atomic_load(&t.strangers), 0);
     pk_pool_close(pool);
@@ -84,9 +85,9 @@ static void test_sleep_and_wake(void **state) {
     tally   *t = calloc(1, sizeof *t);
     t->threads = 3;
     assert_int_equal(pk_pool_open(3, &pool), PK_OK);
-    for (int round = 0; round < 40; round++) {
-        run_and_check(pool, t, 5);
-        nap(round % 4 ? 150e-6 : 2e-3); /* also right at the moment of falling asleep */
+    for (int repetition = 0; repetition < 40; repetition++) {
+        dispatch_and_check(pool, t, 5);
+        nap(repetition % 4 ? 150e-6 : 2e-3); /* also right at the moment of falling asleep */
     }
     pk_pool_close(pool);
     free(t);
@@ -105,7 +106,7 @@ static void test_idle_uses_no_cpu(void **state) {
     tally   *t = calloc(1, sizeof *t);
     t->threads = 4;
     assert_int_equal(pk_pool_open(4, &pool), PK_OK);
-    run_and_check(pool, t, 8);
+    dispatch_and_check(pool, t, 8);
     nap(5e-3); /* they are asleep now */
     const double before = cpu_seconds();
     nap(100e-3);
@@ -126,7 +127,8 @@ static void test_uneven_tasks(void **state) {
     tally   *t = calloc(1, sizeof *t);
     t->threads = 2;
     assert_int_equal(pk_pool_open(2, &pool), PK_OK);
-    for (int round = 0; round < 10; round++) pk_pool_dispatch(pool, slow_first, t, 20);
+    for (int repetition = 0; repetition < 10; repetition++)
+        pk_pool_dispatch(pool, slow_first, t, 20);
     for (int i = 0; i < 20; i++) assert_int_equal(atomic_load(&t->done[i]), 10);
     pk_pool_close(pool);
     free(t);
@@ -139,7 +141,8 @@ static void *own_pool(void *argument) {
     (void)argument;
     t->threads = 2;
     if (pk_pool_open(2, &pool) == PK_OK)
-        for (int round = 0; round < 300; round++) pk_pool_dispatch(pool, count_task, t, 3);
+        for (int repetition = 0; repetition < 300; repetition++)
+            pk_pool_dispatch(pool, count_task, t, 3);
     pk_pool_close(pool);
     const int sum = atomic_load(&t->done[0]) + atomic_load(&t->done[1]) + atomic_load(&t->done[2]);
     free(t);
@@ -168,7 +171,8 @@ static void slow_second(void *context, int32_t task, int32_t worker) {
     }
 }
 
-/* who waits for work and who waits for others: both call it, and all tasks are done all the same */
+/* threads that wait for work and threads that wait for others both call it, and all tasks are
+ * done */
 static void test_pastime(void **state) {
     pk_pool *pool;
     idle     p = { 0 };
@@ -177,11 +181,11 @@ static void test_pastime(void **state) {
     t->threads = 2;
     assert_int_equal(pk_pool_open(2, &pool), PK_OK);
     pk_pool_set_idle(pool, count_call, &p);
-    for (int32_t round = 0; round < 20; round++) {
+    for (int32_t repetition = 0; repetition < 20; repetition++) {
         atomic_int started = 0;
         pk_pool_dispatch(pool, slow_second, &started, 2);
         assert_true(atomic_load(&started));
-        for (int32_t n = 0; n < 9; n++) run_and_check(pool, t, n);
+        for (int32_t n = 0; n < 9; n++) dispatch_and_check(pool, t, n);
     }
     assert_true(atomic_load(&p.calls[0]) > 0);
     assert_true(atomic_load(&p.calls[1]) > 0);
@@ -212,7 +216,7 @@ static void test_ahead(void **state) {
             pk_ahead_record(ahead, &w[i]); /* several blocks of rows, one matrix */
             assert_ptr_equal(pk_ahead_next(ahead), pass ? w[(i + 1) % 3].data : NULL);
             if (pass == 200) free(memory[i]);
-            run_and_check(pool, t, 2);
+            dispatch_and_check(pool, t, 2);
         }
     pk_pool_close(pool);
     pk_ahead_close(ahead);

@@ -1,8 +1,8 @@
 /* train_cases.h - the table of cases for the ops of training, for every backend.
  *
- * Shapes that meet tails, strides wider than rows (gap), gradients nobody wants, and dropout. The
- * large ones at the end of a table meet blocks, threads and tiles; those with at most TRAIN_SMALL
- * numbers are also compared with finite differences. */
+ * Shapes that meet tails, strides wider than rows (gap), gradients that are not wanted, and
+ * dropout. The large ones at the end of a table meet blocks, threads and tiles; those with at
+ * most TRAIN_SMALL numbers are also compared with finite differences. */
 #ifndef PK_TESTS_TRAIN_CASES_H
 #define PK_TESTS_TRAIN_CASES_H
 #include "tensor/training.h"
@@ -70,13 +70,13 @@ static const train_activate_case train_activate_cases[] = {
     { 70, 513, PK_GELU, 0.3f, 3 },
 };
 
-/* ---- join and norm ---- */
+/* ---- add and norm ---- */
 
 typedef struct train_norm_case {
     int32_t rows, cols;
-    float   drop; /* of join; norm has none */
+    float   drop; /* of add; norm has none */
     bool    add;
-    int32_t gap, wants; /* x, residual (join only), gain and shift */
+    int32_t gap, wants; /* x, residual (add only), gain and shift */
 } train_norm_case;
 
 static const train_norm_case train_norm_cases[] = {
@@ -181,7 +181,8 @@ static const train_loss_case train_loss_cases[] = {
     { 4, 4, 8, 21, 64, 5, 0.1f, WEIGHTS_MIXED, true, true, 0, 0 }, /* measures only */
     { 90, 77, 64, 1001, 1024, 0, 0.1f, WEIGHTS_MIXED, true, true, 0, WANT_ALL },
     { 150, 150, 72, 3000, 3008, -1, 0.1f, WEIGHTS_NONE, false, true, 0, WANT_ALL },
-    { 160, 150, 8, 14500, 14528, 7, 0.1f, WEIGHTS_MIXED, true, true, 0, WANT_ALL }, /* in rounds */
+    { 160, 150, 8, 14500, 14528, 7, 0.1f, WEIGHTS_MIXED, true, true, 0,
+      WANT_ALL }, /* in several groups */
 };
 
 /* question i's row (rising), target and weight */

@@ -34,6 +34,7 @@ static void on_every_backend(each_backend *call, void *context) {
 
 /* ---- grad ---- */
 
+/* J: the output times d_out, or the loss */
 static double objective(const trial *t) {
     double sum = t->sums[0];
     if (!t->out[0].name) return sum;
@@ -108,7 +109,7 @@ static void test_gradients(void **state) {
 
 typedef struct comparison {
     trial       t;
-    float      *expected, *one; /* the memory after ref's run, and after one thread's */
+    float      *expected, *one; /* the memory after ref's ops, and after one thread's */
     double      sums[4], one_sums[4];
     int32_t     best[TRIAL_INTS];
     const char *kind;
@@ -174,8 +175,8 @@ static void test_same(void **state) {
 
 /* ---- in place ---- */
 
-/* the sum of a join may take the place of x, and d_x that of d_out */
-static void join_in_place(pk_backend *b, int32_t threads, void *context) {
+/* the sum may overwrite x, and d_x may overwrite d_out */
+static void add_norm_in_place(pk_backend *b, int32_t threads, void *context) {
     enum { ROWS = 70, COLS = 300, N = ROWS * COLS };
     float *block = malloc(5 * N * sizeof *block), moments[2 * ROWS], other[2 * ROWS], gains[COLS];
     pk_tensor       m[5];
@@ -202,9 +203,9 @@ static void join_in_place(pk_backend *b, int32_t threads, void *context) {
 static void test_in_place(void **state) {
     pk_backend ref = open_backend(NULL, 1);
     (void)state;
-    join_in_place(&ref, 1, NULL);
+    add_norm_in_place(&ref, 1, NULL);
     pk_backend_close(&ref);
-    on_every_backend(join_in_place, NULL);
+    on_every_backend(add_norm_in_place, NULL);
 }
 
 /* ---- the optimiser ---- */

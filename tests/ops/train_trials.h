@@ -1,9 +1,9 @@
-/* train_trials.h - a case of training as something that can be run: inputs, outputs and gradients
- * in one block of memory, the op forwards, the op backwards.
+/* train_trials.h - one case of an op of training, ready to be computed: inputs, outputs and
+ * gradients in one block of memory, the op forwards, the op backwards.
  *
- * What an op may write is marked; everything else (inputs, gaps between rows, gradients nobody
- * wants) must have the same bits after a run. Memory that an op is to set begins as NaN, gradients
- * that are added to begin with random numbers. */
+ * may_change says which numbers the op may write. Everything else (inputs, gaps between rows,
+ * gradients that are not wanted) must have the same bits afterwards. Memory that an op sets
+ * begins as NaN, gradients that it adds to begin with random numbers. */
 #ifndef PK_TESTS_TRAIN_TRIALS_H
 #define PK_TESTS_TRAIN_TRIALS_H
 #include <math.h>
@@ -29,7 +29,7 @@ typedef struct trial_part { /* a tensor by name */
 } trial_part;
 
 typedef struct trial {
-    float  *memory, *start; /* (TRIAL_FLOATS) now; before a run */
+    float  *memory, *start; /* (TRIAL_FLOATS) now; before the op */
     bool   *may_change;     /* (TRIAL_FLOATS) */
     size_t  used;
     int32_t ints[5][TRIAL_INTS];
@@ -116,6 +116,7 @@ static inline pk_weight trial_weight(pk_tensor m) {
     return (pk_weight){ m.data, NULL, m.rows, m.cols, PK_F32, true };
 }
 
+/* both ops on one backend; fails where a number changed that the op may not write */
 static inline void trial_run(trial *t, pk_backend *b) {
     memcpy(t->memory, t->start, t->used * sizeof(float));
     memset(t->sums, 0, sizeof t->sums);
@@ -131,9 +132,9 @@ static inline void trial_run(trial *t, pk_backend *b) {
 
 static inline void embed_forward(trial *t, pk_backend *b) {
     const train_embed_case *c = t->c;
-    const pk_weight         table = trial_weight(t->in[0].t), place = trial_weight(t->in[1].t);
+    const pk_weight         table = trial_weight(t->in[0].t), position = trial_weight(t->in[1].t);
     b->train->embed(b->self, t->out[0].t, &table, t->ints[0], c->scale,
-                    c->positions ? &place : NULL, t->ints[1], t->drop);
+                    c->positions ? &position : NULL, t->ints[1], t->drop);
 }
 
 static inline void embed_backward(trial *t, pk_backend *b) {
@@ -203,9 +204,9 @@ static inline void make_activate(trial *t, int number) {
     t->forward = activate_forward, t->backward = activate_backward;
 }
 
-/* ---- join and norm ---- */
+/* ---- add and norm ---- */
 
-static inline void join_forward(trial *t, pk_backend *b) {
+static inline void add_norm_forward(trial *t, pk_backend *b) {
     const pk_weight gain = trial_weight(t->in[2].t), shift = trial_weight(t->in[3].t);
     const bool      g = t->with_gain;
     b->train->add_norm(b->self, g ? t->out[1].t : t->out[0].t, g ? t->out[0].t : (pk_tensor){ 0 },
@@ -213,7 +214,7 @@ static inline void join_forward(trial *t, pk_backend *b) {
                        t->kept.data);
 }
 
-static inline void join_backward(trial *t, pk_backend *b) {
+static inline void add_norm_backward(trial *t, pk_backend *b) {
     const train_norm_case *c = t->c;
     const pk_weight        gain = trial_weight(t->in[2].t);
     b->train->add_norm_back(b->self, t->d_in[0], t->d_in[1], c->add, t->d_in[2].data,
@@ -221,7 +222,7 @@ static inline void join_backward(trial *t, pk_backend *b) {
                             t->with_gain ? &gain : NULL, t->kept.data, t->drop);
 }
 
-static inline void make_join(trial *t, int number, bool with_gain) {
+static inline void make_add_or_norm(trial *t, int number, bool with_gain) {
     const train_norm_case *c = &train_norm_cases[number];
     trial_begin(t, c, number, c->drop);
     t->with_gain = with_gain;
@@ -233,11 +234,11 @@ static inline void make_join(trial *t, int number, bool with_gain) {
         t->kept = trial_take(t, c->rows, 2, 0, FILL_NAN, true);
         t->out[1] = (trial_part){ "sum", trial_take(t, c->rows, c->cols, c->gap, FILL_NAN, true) };
     }
-    trial_output(t, with_gain ? "join and norm" : "join", c->rows, c->cols, c->gap);
-    t->forward = join_forward, t->backward = join_backward;
+    trial_output(t, with_gain ? "add and norm" : "add", c->rows, c->cols, c->gap);
+    t->forward = add_norm_forward, t->backward = add_norm_backward;
 }
-static inline void make_join_plain(trial *t, int number) { make_join(t, number, false); }
-static inline void make_join_norm(trial *t, int number) { make_join(t, number, true); }
+static inline void make_add(trial *t, int number) { make_add_or_norm(t, number, false); }
+static inline void make_add_norm(trial *t, int number) { make_add_or_norm(t, number, true); }
 
 static inline void norm_forward(trial *t, pk_backend *b) {
     const pk_weight gain = trial_weight(t->in[1].t), shift = trial_weight(t->in[2].t);
@@ -300,7 +301,7 @@ static inline void make_attend(trial *t, int number) {
 
 /* ---- loss ---- */
 
-static inline void run_loss(trial *t, pk_backend *b, bool learn) {
+static inline void compute_loss(trial *t, pk_backend *b, bool learn) {
     const train_loss_case *c = t->c;
     const pk_weight        table = trial_weight(t->in[1].t), bias = trial_weight(t->in[2].t);
     pk_loss_sums           sums = { 0 };
@@ -312,8 +313,8 @@ static inline void run_loss(trial *t, pk_backend *b, bool learn) {
     const double all[4] = { sums.loss, sums.nll, sums.weight, sums.correct };
     memcpy(t->sums, all, sizeof all);
 }
-static inline void loss_forward(trial *t, pk_backend *b) { run_loss(t, b, false); }
-static inline void loss_backward(trial *t, pk_backend *b) { run_loss(t, b, true); }
+static inline void loss_forward(trial *t, pk_backend *b) { compute_loss(t, b, false); }
+static inline void loss_backward(trial *t, pk_backend *b) { compute_loss(t, b, true); }
 
 static inline void make_loss(trial *t, int number) {
     const train_loss_case *c = &train_loss_cases[number];
@@ -342,8 +343,8 @@ static const struct trial_kind {
     { "embed", make_embed, COUNT(train_embed_cases) },
     { "product", make_product, COUNT(train_product_cases) },
     { "activate", make_activate, COUNT(train_activate_cases) },
-    { "join", make_join_plain, COUNT(train_norm_cases) },
-    { "join and norm", make_join_norm, COUNT(train_norm_cases) },
+    { "add", make_add, COUNT(train_norm_cases) },
+    { "add and norm", make_add_norm, COUNT(train_norm_cases) },
     { "norm", make_norm, COUNT(train_norm_cases) },
     { "attend", make_attend, COUNT(train_attend_cases) },
     { "loss", make_loss, COUNT(train_loss_cases) },

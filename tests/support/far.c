@@ -14,7 +14,7 @@ enum { ALIGNMENT = 64, MOST_HOST = 16 };
 typedef struct far_device {
     pk_backend near; /* computes */
     bool       counting;
-    char      *base; /* one mapping of `size` bytes, closed while nobody computes */
+    char      *base; /* one mapping of `size` bytes, closed to the host between two ops */
     size_t     size, used, most;
     void      *host[MOST_HOST];
     int        n_host;
@@ -22,6 +22,7 @@ typedef struct far_device {
 
 static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
+/* opens the memory for one op; leave() closes it again */
 static pk_backend *enter(void *self) {
     far_device *f = self;
     if (f->base) mprotect(f->base, f->size, PROT_READ | PROT_WRITE);
@@ -50,7 +51,7 @@ static void give(void *self, void *memory) { (void)self, (void)memory; }
 static pk_status take(void *self, size_t bytes, void **out) {
     far_device *f = self;
     if (!f->counting && f->size - f->used < aligned(bytes))
-        PK_FAIL(PK_NO_MEMORY, "%zu bytes that nobody expected", bytes);
+        PK_FAIL(PK_NO_MEMORY, "%zu bytes that were not expected", bytes);
     *out = f->counting ? (char *)(uintptr_t)ALIGNMENT : f->base + f->used;
     f->used += aligned(bytes);
     return PK_OK;
@@ -105,7 +106,7 @@ static pk_status adopt(void *self, const pk_weight *host, pk_weight *out) {
                      (const void **)&out->scale);
 }
 
-/* ---- the rest: ref's ---- */
+/* ---- all ops are ref's, with the memory open while they compute ---- */
 
 static void close(void *self) {
     far_device *f = self;

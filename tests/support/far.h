@@ -1,8 +1,8 @@
-/* far.h - a device that is not there: ref behind a wall, for the laws of sessions on GPUs.
+/* far.h - a simulated remote device: ref with memory of its own, to test sessions as on a GPU.
  *
- * Its memory is one piece that the host cannot touch between two calls (a look at it is a fault),
- * and there is none beyond what was counted on its stand-in. Passes are filled up to whole eights,
- * so that they have rows that ask for nothing. */
+ * Its memory is one piece that the host cannot touch between two ops (reading it is a fault),
+ * and there is no more than its dry run counted. Passes are filled up to whole eights, so that
+ * they have rows that are not used. */
 #ifndef PK_TESTS_FAR_H
 #define PK_TESTS_FAR_H
 #include "tensor/backend.h"

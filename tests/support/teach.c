@@ -35,7 +35,7 @@ void teach_close(teach *t) {
 typedef struct layout { /* arrays of one batch; each is a part of `ints` */
     int32_t *ints, used;
     int32_t *source, *source_pos, *source_first, *source_count, *source_segment;
-    int32_t *input, *pos, *first, *count, *cross_first, *cross_count, *run, *target;
+    int32_t *input, *pos, *first, *count, *cross_first, *cross_count, *target_segment, *target;
     int32_t  n_source, n_target, longest;
 } layout;
 
@@ -53,7 +53,7 @@ static void lay_out(layout *l, const teach_sentence *s, int32_t n) {
                                     &l->cross_first, &l->cross_count, &l->target };
     for (size_t i = 0; i < 4; i++) *of_source[i] = part(l, l->n_source);
     for (size_t i = 0; i < 7; i++) *of_target[i] = part(l, l->n_target);
-    l->source_segment = part(l, n + 1), l->run = part(l, n + 1);
+    l->source_segment = part(l, n + 1), l->target_segment = part(l, n + 1);
     for (int32_t i = 0, a = 0, b = 0; i < n; a += s[i].n_source, b += s[i].n_target, i++) {
         for (int32_t j = 0; j < s[i].n_source; j++) {
             l->source[a + j] = s[i].source[j], l->source_pos[a + j] = j;
@@ -64,7 +64,7 @@ static void lay_out(layout *l, const teach_sentence *s, int32_t n) {
             l->pos[b + j] = j, l->first[b + j] = b, l->count[b + j] = j + 1;
             l->cross_first[b + j] = a, l->cross_count[b + j] = s[i].n_source;
         }
-        l->source_segment[i + 1] = a + s[i].n_source, l->run[i + 1] = b + s[i].n_target;
+        l->source_segment[i + 1] = a + s[i].n_source, l->target_segment[i + 1] = b + s[i].n_target;
         if (s[i].n_source > l->longest) l->longest = s[i].n_source;
         if (s[i].n_target > l->longest) l->longest = s[i].n_target;
     }
@@ -86,15 +86,17 @@ static pk_attention see(const teach *t, const layout *l, int32_t heads, int32_t 
                            .key_segment = there(t, l, key_segment) };
 }
 
-static pk_status run(teach *t, layout *l, int32_t n, const teach_how *how) {
+/* forward pass, loss, and with how->learn the backward pass */
+static pk_status compute(teach *t, layout *l, int32_t n, const teach_how *how) {
     const pk_config   *c = &t->p.net.config;
     pk_arena           arena = { .base = t->scratch, .size = t->scratch_bytes };
     pk_run             r;
     const pk_attention source = see(t, l, c->encoder_heads, n, l->source_first, l->source_count,
                                     l->source_segment, l->source_segment);
-    const pk_attention self = see(t, l, c->decoder_heads, n, l->first, l->count, l->run, l->run);
-    const pk_attention cross =
-        see(t, l, c->decoder_heads, n, l->cross_first, l->cross_count, l->run, l->source_segment);
+    const pk_attention self =
+        see(t, l, c->decoder_heads, n, l->first, l->count, l->target_segment, l->target_segment);
+    const pk_attention        cross = see(t, l, c->decoder_heads, n, l->cross_first, l->cross_count,
+                                          l->target_segment, l->source_segment);
     const pk_lesson_questions q = { .n = l->n_target,
                                     .target = there(t, l, l->target),
                                     .smoothing = how->smoothing,
@@ -124,7 +126,7 @@ pk_status teach_run(teach *t, const teach_sentence *sentence, int32_t n, const t
     lay_out(&l, sentence, n);
     t->on.train->clear(t->on.self, t->sums, sizeof *t->sums);
     t->on.put(t->on.self, t->block, ints, (size_t)l.used * sizeof *ints);
-    PK_TRY(run(t, &l, n, how));
+    PK_TRY(compute(t, &l, n, how));
     t->on.get(t->on.self, out, t->sums, sizeof *out);
     return t->on.status(t->on.self);
 }

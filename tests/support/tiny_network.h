@@ -1,5 +1,5 @@
-/* tiny_network.h - a network with random weights, made in memory: for laws that hold for any model.
- */
+/* tiny_network.h - a network with random weights, made in memory: for laws that hold for any
+ * model. */
 #ifndef PK_TESTS_TINY_NETWORK_H
 #define PK_TESTS_TINY_NETWORK_H
 #include "model/network.h"

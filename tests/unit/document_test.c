@@ -1,4 +1,4 @@
-/* document_test.c - languages, and texts as sentences: what a model with several languages is told,
+/* document_test.c - languages, and texts as sentences: what a model with several languages gets,
  * where long sentences are cut, which words an alignment links. */
 #include "check.h"
 

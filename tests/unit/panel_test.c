@@ -18,7 +18,7 @@ static void test_sizes(void **state) {
     assert_int_equal(pk_panel_bytes(17, 5, PK_F16), 2 * 5 * 16 * 2);
     assert_int_equal(pk_panel_bytes(17, 5, PK_I8), 2 * 8 * 16); /* five columns: two quads */
     assert_int_equal(pk_panel_stride(512, PK_I8), 512 * 16);
-    /* beyond 4 GB nothing wraps */
+    /* beyond 4 GB no offset overflows */
     assert_true(pk_panel_bytes(1 << 20, 1 << 14, PK_F32) == (size_t)1 << 36);
 }
 

@@ -1,5 +1,5 @@
-/* session_contracts_test.c - what a session and its callers promise each other: who breaks it is
- * stopped while assertions are on; keys of recordings are each of one shape. */
+/* session_contracts_test.c - what a session and its callers promise each other: an assertion stops
+ * a caller that breaks it; each key of a recorded graph belongs to one shape. */
 #include "session_world.h"
 
 #include <signal.h>
@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* what a recording is of: every part counts, none runs into the next */
+/* every part of a key counts, and no part overflows into the next */
 static void keys_of_recordings_differ(void **state) {
     enum { TOP_K = (1 << PK_KEY_TOP_K_BITS) - 1, ROWS = (1 << PK_KEY_ROW_BITS) - 1 };
     const uint64_t keys[] = {
@@ -48,7 +48,7 @@ static void limits_without_a_key_are_refused(void **state) {
     close_world(&w);
 }
 
-/* ---- contracts: who breaks one is stopped, while assertions are on ---- */
+/* ---- contracts: an assertion stops a caller that breaks one ---- */
 
 static void run_again_without_a_verdict(world *w, int32_t id) {
     pk_candidate out[2];

@@ -350,7 +350,7 @@ static void a_device_is_asked_for_memory_once(void **state) {
     tiny_network_close(&tiny);
 }
 
-/* what the GPU took when it was told what to expect is all it ever takes */
+/* what the GPU took at expect() is all it ever takes */
 static pk_status (*expect_on_gpu)(void *self, const pk_backend *dry_run);
 static uint64_t held_then;
 

@@ -93,7 +93,7 @@ static inline void keep_and_commit(world *w, int32_t sentence, int32_t tip) {
     pk_session_commit(w->s, sentence, &v);
 }
 
-/* runs one chain of tokens from the tip; copies the best two candidates of every ask */
+/* decodes one chain of tokens behind the tip; copies the best two candidates of every ask */
 static inline void run_chain(world *w, int32_t sentence, const int32_t *token, int32_t n,
                              int32_t pos, pk_candidate *out) {
     pk_pass p = new_pass(w);

@@ -148,7 +148,7 @@ static void repeats(void **state) {
     teach_close(&t);
 }
 
-typedef struct watch { /* gradients as they were when they were said to be final */
+typedef struct watch { /* gradients as they were when they were reported as final */
     const teach *t;
     float       *final;
     size_t       reported;
@@ -163,7 +163,7 @@ static void keep_final(void *user, size_t first) {
     w->calls++;
 }
 
-static void gradients_are_final_when_said(void **state) {
+static void gradients_are_final_when_reported(void **state) {
     (void)state;
     for (size_t i = 0; i < N_SHAPES; i++) {
         teach        t;
@@ -206,7 +206,7 @@ int main(void) {
         cmocka_unit_test(gradient_is_the_slope),
         cmocka_unit_test(cpu_as_ref),
         cmocka_unit_test(repeats),
-        cmocka_unit_test(gradients_are_final_when_said),
+        cmocka_unit_test(gradients_are_final_when_reported),
         cmocka_unit_test(frozen_weights_have_no_gradient),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

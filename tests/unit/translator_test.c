@@ -215,7 +215,7 @@ static char *translated(pk_translator *t, const char *text) {
     return out;
 }
 
-/* kept: all white space that is not inside a sentence; inside, a run of it is one space */
+/* kept: all white space that is not inside a sentence; inside, several in sequence are one space */
 static void space_between_sentences_is_kept_and_inside_is_the_models(void **state) {
     static const char *const between[] = {
         "  ",   "\t",           " \t \t",   "\xc2\xa0 ", "\xe3\x80\x80 ",
