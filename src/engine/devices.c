@@ -18,6 +18,7 @@ static pk_status add_gpu(pk_devices *d, const char **at, const char *text) {
     return *end && !*(end + 1) ? add_gpu(d, at, text) : PK_OK; /* a comma must be followed by one */
 }
 
+/* "cpu", "ref", "cuda" are one device; "cuda:0,2" lists GPUs */
 pk_status pk_devices_parse(const char *text, pk_devices *out) {
     *out = (pk_devices){ 0 };
     if (!text || !*text) text = "cpu";

@@ -112,6 +112,7 @@ static pk_status cut_long_sentences(pk_document *d, const pk_reader *r) {
     return status;
 }
 
+/* one job per sentence piece: its tokens, between what the model expects around them */
 static pk_status make_jobs(pk_document *d, const pk_reader *r) {
     size_t n = 0;
     for (size_t i = 0; i < d->pieces.n; i++) n += d->pieces.piece[i].sentence;
@@ -179,6 +180,7 @@ static const pk_piece *next_sentence(const pk_pieces *p, size_t *at) {
     return *at < p->n ? &p->piece[(*at)++] : NULL;
 }
 
+/* the prefix of one sentence as tokens, behind the language */
 static pk_status add_prefix(pk_job *job, const pk_reader *r, const char *text, size_t size) {
     const pk_config *c = &r->model->data.network.config;
     PK_TRY(pk_vocab_encode_target(r->model->vocab, text, size, &job->prefix));
@@ -238,6 +240,7 @@ pk_status pk_document_set_draft(pk_document *d, const pk_reader *r, pk_text draf
     return status;
 }
 
+/* language, target tokens in the order in which the model writes, end symbol */
 pk_status pk_document_set_forced(pk_document *d, const pk_reader *r, pk_text target) {
     const pk_config *c = &r->model->data.network.config;
     if (d->n_jobs == 0) return PK_OK;

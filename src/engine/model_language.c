@@ -48,6 +48,7 @@ static bool has_tags(const pk_vocab *v) {
     return false;
 }
 
+/* a tag for the target where the model has tags; otherwise names may only confirm the pair */
 static pk_status choose_marian(const pk_model *m, const char *from, const char *to,
                                pk_language *out) {
     const pk_config *c = &m->data.network.config;
@@ -77,6 +78,7 @@ static int32_t find_code(const pk_vocab *v, const char *code) {
     return -1;
 }
 
+/* both languages are needed; the model file or the user names them */
 static pk_status choose_mbart(const pk_model *m, const char *from, const char *to,
                               pk_language *out) {
     const pk_config *c = &m->data.network.config;

@@ -24,6 +24,7 @@ static void line(const pk_pass_cost *c, double *fixed, double *each) {
     if (*fixed < 0) *fixed = 0;
 }
 
+/* recent passes weigh more; a pass far slower than expected is left out */
 void pk_pass_cost_learn(pk_pass_cost *c, int32_t asks, double seconds) {
     double fixed, each;
     if (c->weight == 0) { /* something to begin with, soon outweighed */
@@ -38,6 +39,7 @@ void pk_pass_cost_learn(pk_pass_cost *c, int32_t asks, double seconds) {
     add(c, asks, seconds, 1);
 }
 
+/* the fixed part of a pass is shared by all its sentences */
 void pk_pass_cost_update(pk_pass_cost *c, int32_t sentences) {
     double fixed, each;
     line(c, &fixed, &each);

@@ -101,6 +101,7 @@ static void add_links(const pk_model *m, const pk_job *job, const pk_job_hypothe
     at->target += n;
 }
 
+/* word links of one sentence; `at` counts the words of the sentences before it */
 static pk_status add_alignment(const pk_model *m, const pk_job *job, const pk_job_hypothesis *h,
                                words *at, pk_buffer *out) {
     int32_t      *word;

@@ -33,6 +33,7 @@ static int32_t ranks(const pk_document *d, int32_t n_best) {
     return n < n_best ? n : n_best;
 }
 
+/* renders every rank of a text; what was rendered before a failure is freed with the result */
 pk_status pk_result_set(pk_result *r, size_t i, const pk_document *d, const pk_model *m,
                         const pk_plan *plan) {
     entry        *e = &r->entry[i];

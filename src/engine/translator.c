@@ -54,6 +54,7 @@ static pk_status check_options(const pk_translator_options *o) {
     return check_number("max_input", o->max_input, PK_LEAST_MAX_INPUT, INT32_MAX);
 }
 
+/* the strategy of translating and the one of scoring, with their options as fresh states */
 static pk_status open_strategy(pk_translator *t, const pk_translator_options *o) {
     const char *spec = o->decode && *o->decode ? o->decode : "greedy";
     PK_TRY(pk_strategy_parse(spec, &t->plan.strategy, &t->options));
@@ -119,6 +120,7 @@ static pk_dtype arithmetic_of(const pk_translator *t, const pk_translator_option
     return first;
 }
 
+/* worker i works on device i modulo their number */
 static pk_status open_workers(pk_translator *t, const pk_translator_options *o) {
     const pk_config *c = &t->all.config;
     const int32_t    threads = or_default(o->threads, cores());
@@ -234,6 +236,7 @@ static pk_status check_text(const pk_text *texts, size_t i, const char *what) {
     return PK_OK;
 }
 
+/* one text of the call, with its prefix, draft or target, becomes a document */
 static pk_status read_one(call *k, size_t i, const pk_text *text, const pk_text *target) {
     const pk_call_options *o = &k->o;
     pk_translator         *t = k->t;
@@ -281,6 +284,7 @@ static int by_length(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
+/* all sentences of all texts in one queue */
 static pk_status sort_jobs(call *k) {
     size_t n = 0;
     PK_TRY(PK_TAKE(&k->queue, k->n_jobs));

@@ -96,6 +96,7 @@ static void encode_and_remember(void *context) {
     }
 }
 
+/* refuses what does not fit before anything is changed */
 static pk_status check_room(const pk_session *s, const pk_sentence_tokens *source, int32_t n) {
     int64_t sum = 0;
     for (int32_t i = 0; i < n; i++) {

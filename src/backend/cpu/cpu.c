@@ -87,6 +87,7 @@ static void embed(void *self, pk_tensor out, const pk_weight *table, const int32
                out.rows, out.cols);
 }
 
+/* row i of x goes to slot index[i] of the pool, rounded to the pool's type */
 static void scatter_row(const rows_job *job, int32_t i) {
     const size_t at = (size_t)job->index[i] * (size_t)job->out.stride;
     if (job->out.type == PK_F16)
@@ -149,6 +150,7 @@ static int64_t keys_seen(pk_cpu *cpu, const pk_attention *see, int32_t queries) 
     return sum;
 }
 
+/* shared out by queries or by heads, or done on this thread where there is little to do */
 static void attend(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
                    const pk_attention *see) {
     pk_cpu *cpu = self;
@@ -196,6 +198,7 @@ static void free_scratch(pk_cpu *cpu) {
     cpu->max = (pk_limits){ 0 };
 }
 
+/* sizes follow from the limits alone: an op within them never allocates */
 static pk_status take_scratch(pk_cpu *cpu, const pk_limits *max) {
     const size_t threads = (size_t)pk_pool_threads(cpu->pool), questions = (size_t)max->questions;
     /* A block has PK_BLOCK_BYTES or one tile, whichever is more. Short rows make the tallest
@@ -217,6 +220,7 @@ static pk_status take_scratch(pk_cpu *cpu, const pk_limits *max) {
     return PK_OK;
 }
 
+/* replaces what was reserved before */
 static pk_status reserve(void *self, const pk_limits *max) {
     pk_cpu *cpu = self;
     free_scratch(cpu);

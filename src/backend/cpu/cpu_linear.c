@@ -47,6 +47,7 @@ static void prepare_tile(void *context, int32_t task, int32_t worker) {
     job->cpu->kernels->prepare(&job->tiles, job->type, job->x, job->pick, task);
 }
 
+/* Rows of x in tiles, in the scratch memory that all calls share. */
 pk_tiles pk_cpu_prepare(pk_cpu *cpu, pk_tensor x, const int32_t *pick, int32_t rows,
                         pk_dtype type) {
     const int32_t tallest = cpu->kernels->tile_rows[type];
@@ -135,7 +136,7 @@ void pk_cpu_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
                     cpu->max.rows, cpu->max.cols);
         return;
     }
-    const int32_t step = pk_cpu_block_rows(cpu, x.cols, w->type);
+    const int32_t step = pk_cpu_block_rows(cpu, x.cols, w->type); /* rows of a block */
     pk_ahead_record(cpu->ahead, w);
     for (int32_t first = 0; first < x.rows; first += step) {
         const int32_t n = x.rows - first < step ? x.rows - first : step;

@@ -214,6 +214,7 @@ typedef struct squares_job {
     double        sums[SQUARES_SUMS];
 } squares_job;
 
+/* partial sums of some blocks; a block's sum does not depend on who computes it */
 static void squares_part(void *context, int32_t first, int32_t end, int32_t worker) {
     squares_job *job = context;
     (void)worker;
@@ -245,6 +246,7 @@ typedef struct update_job {
     float            scale;
 } update_job;
 
+/* the optimiser treats every number by itself, so parts can be cut anywhere */
 static void update_part(void *context, int32_t first, int32_t end, int32_t worker) {
     const update_job *job = context;
     const size_t      from = (size_t)first * UPDATE_NUMBERS;

@@ -9,6 +9,7 @@
 
 enum { LOGIT_BYTES = 8 << 20, MOST_QUESTIONS = 512, LEAST_QUESTIONS = 16 };
 
+/* from the size of the table alone, see above */
 static int32_t questions_at_once(int32_t table_rows) {
     const size_t n = LOGIT_BYTES / sizeof(float) / (size_t)table_rows;
     if (n > MOST_QUESTIONS) return MOST_QUESTIONS;
@@ -44,6 +45,7 @@ static int32_t hidden_row(const loss_job *job, int32_t i) {
     return job->q->row ? job->q->row[job->first + i] : job->first + i;
 }
 
+/* copies the hidden states that are asked about, so that the products see whole matrices */
 static void pick_part(void *context, int32_t first, int32_t end, int32_t worker) {
     const loss_job *job = context;
     (void)worker;
@@ -52,6 +54,7 @@ static void pick_part(void *context, int32_t first, int32_t end, int32_t worker)
                (size_t)job->picked.cols * sizeof(float));
 }
 
+/* loss of some questions; with `learn` their logits become gradients */
 static void loss_part(void *context, int32_t first, int32_t end, int32_t worker) {
     const loss_job            *job = context;
     const pk_lesson_questions *q = job->q;
@@ -126,6 +129,7 @@ static void back_to_table(const loss_job *job) {
                                                   .add = true });
 }
 
+/* logits, losses and all gradients of some questions */
 static void one_group(loss_job *job, pk_loss_sums *sums, int32_t *best) {
     const int64_t numbers = (int64_t)job->n * job->q->vocab;
     job->picked.rows = job->d_picked.rows = job->logits.rows = job->n;

@@ -135,6 +135,7 @@ static void norm_row(const rows_job *job, pk_tensor x, int32_t i) {
                        job->number, job->moments + 2 * (size_t)i);
 }
 
+/* some rows: sum = residual + drop(x), then the norm of the sum where there is a gain */
 static void add_norm_part(void *context, int32_t first, int32_t end, int32_t worker) {
     const rows_job *job = context;
     (void)worker;
@@ -176,6 +177,7 @@ void pk_cpu_norm_keep(void *self, pk_tensor out, pk_tensor x, const pk_weight *g
         x);
 }
 
+/* some columns of d_gain and d_shift, each a sum over all rows */
 static void gains_part(void *context, int32_t first, int32_t end, int32_t worker) {
     const rows_job *job = context;
     (void)worker;
@@ -183,6 +185,7 @@ static void gains_part(void *context, int32_t first, int32_t end, int32_t worker
                         end - first);
 }
 
+/* some rows of d_x and d_residual */
 static void add_norm_back_part(void *context, int32_t first, int32_t end, int32_t worker) {
     const rows_job      *job = context;
     pk_add_norm_back_row row = { .add = job->add, .cols = job->d_out.cols, .drop = job->drop };

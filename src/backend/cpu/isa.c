@@ -15,6 +15,7 @@ static bool has_f16c(void) { /* not every compiler knows this one by name */
 }
 #endif
 
+/* the list is made anew for each call: no state, and it is asked once per backend */
 const pk_cpu_kernels *pk_isa_available(int32_t i) {
     const pk_cpu_kernels *list[3];
     int32_t               n = 0;

@@ -78,6 +78,7 @@ static bool anything_new(pk_pool *pool, uint64_t seen) {
     return region_of(atomic_load(&pool->word)) != seen || atomic_load(&pool->stop);
 }
 
+/* a worker without work uses no processor time */
 static void sleep_until_new(pk_pool *pool, uint64_t seen) {
     pthread_mutex_lock(&pool->lock);
     /* It counts itself before its last look at the word. The caller sets the word before it looks
@@ -106,6 +107,7 @@ static void wait_for_region(pk_pool *pool, uint64_t seen, int32_t number) {
     sleep_until_new(pool, seen);
 }
 
+/* seen: the last region that this worker took part in */
 static void *worker_main(void *argument) {
     const worker *self = argument;
     uint64_t      seen = 0;
@@ -122,6 +124,7 @@ void pk_pool_dispatch(pk_pool *pool, pk_pool_task *task, void *context, int32_t 
         for (int32_t i = 0; i < n; i++) task(context, i, 0);
         return;
     }
+    /* task and context are written before the word: a worker that claims a task sees both */
     const uint64_t region = (region_of(atomic_load(&pool->word)) + 1) & 0xffffffff;
     pool->task = task;
     pool->context = context;

@@ -12,6 +12,7 @@ static __device__ __forceinline__ float activate(float x, pk_act act) {
     }
 }
 
+/* the derivative at x; formulas as in ref/ref_activation.h */
 static __device__ __forceinline__ float slope(float x, pk_act act) {
     switch (act) {
     case PK_RELU: return x > 0 ? 1.0f : 0.0f;

@@ -82,6 +82,7 @@ static __device__ lane_element lane_element_of(size_t piece, int across) {
              (int)(tile % (size_t)across) * 16 + lane % 4 * 2 };
 }
 
+/* 16-bit tiles: a thread writes the 16 bytes of one lane */
 template <typename In, typename Out>
 static __global__ void to_tiles(Out *out, panels from, size_t pieces, int across) {
     const size_t piece = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -95,6 +96,7 @@ static __global__ void to_tiles(Out *out, panels from, size_t pieces, int across
     *reinterpret_cast<uint4 *>(out + piece * 8) = *reinterpret_cast<const uint4 *>(element);
 }
 
+/* I8 tiles: a thread writes the 8 bytes of one lane */
 static __global__ void to_integer_tiles(int8_t *out, panels from, size_t pieces, int across) {
     const size_t piece = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (piece >= pieces) return;
@@ -215,6 +217,7 @@ static pk_status adopt_plain(pk_cuda *c, const pk_weight *host, size_t numbers, 
     return finished(c);
 }
 
+/* through the buffer, with the layout changed on the device */
 static pk_status adopt_matrix(pk_cuda *c, const pk_weight *host, pk_weight *out) {
     const form   f = form_of(c, host);
     const size_t n_panels = panels_of(host);

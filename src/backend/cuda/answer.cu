@@ -226,6 +226,7 @@ static void launch_any(pk_cuda *c, pk_tensor hidden, const pk_weight *table,
     });
 }
 
+/* false, and a failure that sticks, where the op needs more than was reserved */
 static bool fits(pk_cuda *c, const pk_weight *table, const pk_answering *a) {
     const bool type = c->arithmetic == PK_F32
                           ? table->type == PK_F32

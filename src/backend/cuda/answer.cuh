@@ -123,6 +123,7 @@ static __device__ void store_sum(float2 *part, const float x[4]) {
     if (threadIdx.x % 32 == 0) *part = make_float2(largest, sum);
 }
 
+/* banned tokens become minus infinity; the first EARLY bans were fetched beforehand */
 static __device__ void apply_bans(const asking &a, const pk_question &q, const int *early,
                                   float *logits, int first) {
     const int lane = threadIdx.x % 32;
@@ -244,6 +245,7 @@ template <int N> static __device__ __forceinline__ unsigned known_bounds(const a
     return a.keep > 1 && lane < N && i < a.n ? *(volatile unsigned *)(a.bound + i) : 0;
 }
 
+/* each warp answers its N questions, one after the other */
 template <int N>
 static __device__ void ask_all(const asking &a, const questions *asked, float *logits,
                                unsigned known) {

@@ -19,6 +19,7 @@ static __device__ __forceinline__ void copy_or_clear(void *to, const void *from,
                  : "memory");
 }
 
+/* columns begin .. begin + STEP - 1 of the chunk's panels; zeros past the ends */
 template <int N>
 static __device__ void fetch_weights_f32(stage_f32<N> *to, const output_layer &l, int begin) {
     const float *data = static_cast<const float *>(l.data);
@@ -34,6 +35,7 @@ static __device__ void fetch_weights_f32(stage_f32<N> *to, const output_layer &l
     }
 }
 
+/* the same columns of the hidden states, transposed: (STEP, questions) */
 template <int N>
 static __device__ void fetch_states_f32(stage_f32<N> *to, const questions *asked,
                                         const float *hidden, int stride, int cols, int begin) {
@@ -60,6 +62,7 @@ static __device__ __forceinline__ void read_states_f32(float x[N], const float *
     }
 }
 
+/* STEP columns: N questions times 4 tokens per lane */
 template <int N>
 static __device__ __forceinline__ void multiply_f32(float sum[N][4], const stage_f32<N> *s) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -79,6 +82,7 @@ static __device__ __forceinline__ void multiply_f32(float sum[N][4], const stage
     }
 }
 
+/* adds the bias; lane l has tokens 4l .. 4l + 3 of the chunk */
 template <int N>
 static __device__ __forceinline__ void store_logits_f32(float *logits, const float sum[N][4],
                                                         const output_layer &l, int vocab) {
@@ -104,6 +108,8 @@ static __device__ __forceinline__ void copies_but_one() {
     asm volatile("cp.async.wait_group 1;" ::: "memory");
 }
 
+/* blocks: (groups of 8 * N questions, chunks). Weights are fetched before the kernel before this
+ * one has ended; hidden states only after that. */
 template <int N>
 static __global__ void __launch_bounds__(THREADS, 2)
     best_of_chunk_f32(const float *hidden, int32_t stride, output_layer layer, asking a) {

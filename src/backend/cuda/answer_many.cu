@@ -102,6 +102,8 @@ static __device__ __forceinline__ const P *weights_of(const output_layer &layer,
     return (const P *)layer.data + (size_t)panel * (COLS / 16) * 32 + threadIdx.x % 32;
 }
 
+/* The logits of all chunks of this block's share, one chunk after the other. FULL says that a
+ * chunk's logits are there, EMPTY that the asking warps have used them. */
 template <typename T, typename P>
 static __device__ __forceinline__ void multiply_all(many_memory *m, const output_layer &layer,
                                                     const asking &a) {

@@ -153,6 +153,7 @@ static __device__ __forceinline__ running merged(const running &a, const running
     return r;
 }
 
+/* a lane's 8 products in order, then a tree over the LANES lanes of a key */
 template <int LANES> __device__ __forceinline__ float dot(const float *q, const float *k) {
     float sum = __fmul_rn(q[0], k[0]);
 #pragma unroll

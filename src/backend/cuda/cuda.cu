@@ -43,6 +43,7 @@ static pk_status take_status(void *self) {
     return status == PK_OK ? PK_OK : pk_fail_with(status, "%s", c->message);
 }
 
+/* only answer() has scratch memory; its bounds must begin as zeros, see answer.cuh */
 static pk_status reserve(void *self, const pk_limits *max) {
     pk_cuda     *c = (pk_cuda *)self;
     const size_t bytes = pk_cuda_answer_bytes(max);
@@ -149,6 +150,7 @@ static pk_status expect(void *self, const pk_backend *counted) {
 
 /* ---- opening ---- */
 
+/* refuses what cannot work, with the reason in words */
 static pk_status find_device(int32_t device, cudaDeviceProp *properties) {
     int               n = 0;
     const cudaError_t code = cudaGetDeviceCount(&n);

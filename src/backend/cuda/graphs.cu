@@ -90,6 +90,7 @@ static bool record_loop(pk_cuda *c, cudaGraph_t *out, const int32_t *live, void 
     return pk_cuda_good(c, cudaStreamEndCapture(c->stream, &inside), "recording");
 }
 
+/* the second time a shape comes: its ops become a graph that can be launched */
 static void record(pk_cuda *c, pk_cuda_graphs *g, const int32_t *live, void (*body)(void *),
                    void *context) {
     cudaGraph_t graph = NULL;

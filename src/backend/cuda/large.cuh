@@ -124,6 +124,7 @@ __device__ __forceinline__ void large_slice(large_part &sum, const char *w_at, u
     }
 }
 
+/* the end of a chunk: its sums go to the total */
 static __device__ __forceinline__ void large_add(large_part &total, const large_part &sum) {
 #pragma unroll
     for (int p = 0; p < LARGE_WARP_PANELS; p++)

@@ -58,6 +58,7 @@ struct block_shape {
 };
 enum { WHOLE_GROUPS = -1 };
 
+/* the thresholds come from measurements, see docs/performance.md for the machine */
 static block_shape choose(const pk_cuda *c, const linear_job &j) {
     const int rows = j.rows, outputs = j.outputs, processors = c->processors;
     if (pk_cuda_linear_straight(c, j)) {

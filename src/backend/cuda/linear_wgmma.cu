@@ -27,6 +27,7 @@ struct x_source {
     uint32_t    at[PIECES];
 };
 
+/* computed once; a stage then only adds its offset */
 static __device__ __forceinline__ x_source source_of(const linear_job &j, int first_row) {
     x_source s;
     s.x = (const char *)j.x;
@@ -127,6 +128,7 @@ __global__ void __launch_bounds__(LARGE_THREADS, 1) wgmma_kernel(linear_job j) {
 
 /* ---- launching ---- */
 
+/* asks the runtime whether the kernel was built for sm_90a and is not empty */
 bool pk_cuda_wgmma_there(void) {
     cudaFuncAttributes is;
     if (cudaFuncGetAttributes(&is, (const void *)wgmma_kernel<__half, __half>) != cudaSuccess) {

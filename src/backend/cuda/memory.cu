@@ -21,6 +21,7 @@ struct pk_cuda_memory { /* one block; the newest of its kind is filled first */
     kind            is;
 };
 
+/* says how much is needed and how much is free */
 static pk_status no_memory(pk_cuda *c, size_t bytes, kind is, cudaError_t code) {
     size_t left = 0, all = 0;
     cudaGetLastError(); /* clears the error: it is reported here, later calls must not see it */
@@ -53,6 +54,7 @@ static void give_block(pk_cuda_memory *b) {
     pk_memory_give(b);
 }
 
+/* a new block in front of the list, zeroed */
 static pk_status add_block(pk_cuda *c, size_t bytes, kind is) {
     void *memory;
     PK_TRY(pk_memory_take(1, sizeof(pk_cuda_memory), &memory));

@@ -41,6 +41,7 @@ template <typename Call> static bool find_call(void *library, const char *name, 
     return found != NULL;
 }
 
+/* the calls of the library that are used here */
 static pk_status find_library(nccl_calls *out) {
     void *library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
     if (!library) PK_FAIL(PK_UNSUPPORTED, "libnccl.so.2 cannot be loaded: %s", dlerror());

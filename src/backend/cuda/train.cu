@@ -10,6 +10,7 @@ static void clear(void *self, void *memory, size_t bytes) {
 
 static_assert(sizeof(pk_cuda::events) / sizeof(cudaEvent_t) == PK_EVENTS, "one handle per event");
 
+/* all ops launched so far are before the event */
 static void record_event(void *self, int32_t which) {
     pk_cuda     *c = static_cast<pk_cuda *>(self);
     cudaEvent_t *at = &c->events[which];

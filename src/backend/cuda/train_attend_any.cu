@@ -43,6 +43,7 @@ __device__ __forceinline__ void write_row(T *to, const float (&sum)[MOST], float
     }
 }
 
+/* one query of one head, forwards */
 template <typename T> __device__ void attend_one(const attending<T> &a, int head, int query) {
     const int lane = (int)threadIdx.x % 32, first = a.first[query], count = a.count[query];
     const int at = head * a.width;
@@ -102,6 +103,7 @@ template <typename T> __device__ float along_of(const attending<T> &a, int head,
     return dot(a.d_out + query * a.d_out_stride + head * a.width, out, a.width);
 }
 
+/* d_q of one query */
 template <typename T> __device__ void back_to_query(const attending<T> &a, int head, int query) {
     const int   lane = (int)threadIdx.x % 32, first = a.first[query], count = a.count[query];
     const float along = along_of(a, head, query);

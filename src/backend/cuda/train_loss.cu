@@ -67,6 +67,7 @@ struct verdict {
     float log_sum, weight, even, right; /* d = weight * (p - even), at the target less `right` */
 };
 
+/* The question's part of the sums (the first thread adds it up), and what its gradients need. */
 template <typename T>
 __device__ verdict judge(const asking<T> &a, int question, found best, float2 total, float target,
                          block_room &room) {
@@ -85,6 +86,7 @@ __device__ verdict judge(const asking<T> &a, int question, found best, float2 to
     return verdict{ log_sum, weight, even, 1 - a.smoothing };
 }
 
+/* d_logit, see the top of this file */
 static __device__ __forceinline__ float gradient_of(const verdict &v, float logit, bool is_target) {
     const float p = __expf(logit - v.log_sum);
     return v.weight * (p - v.even - (is_target ? v.right : 0));
@@ -93,6 +95,7 @@ static __device__ __forceinline__ float gradient_of(const verdict &v, float logi
 static __device__ void begin_tally(block_room &room) {
     if (threadIdx.x == 0) room.tally[0] = room.tally[1] = room.tally[2] = room.tally[3] = 0;
 }
+/* once per block: atomics on double are slow */
 static __device__ void add_tally(pk_loss_sums *sums, const block_room &room) {
     if (threadIdx.x) return;
     atomicAdd(&sums->loss, room.tally[0]), atomicAdd(&sums->nll, room.tally[1]);
@@ -134,6 +137,7 @@ __global__ void __launch_bounds__(LOSS_THREADS, VECTORS > 4 ? 1 : 2) judge_held(
         uint4     raw[VECTORS];
         uint32_t  live[(VECTORS + 3) / 4] = {}; /* a bit for each logit: whether it is a class */
         const int target = a.target[question];
+        /* read the row */
 #pragma unroll
         for (int i = 0; i < VECTORS; i++) {
             const int at = i * LOSS_THREADS + (int)threadIdx.x;
@@ -142,6 +146,7 @@ __global__ void __launch_bounds__(LOSS_THREADS, VECTORS > 4 ? 1 : 2) judge_held(
         }
         const float at_target = to_float(row[target]) + (BIAS ? to_float(a.bias[target]) : 0);
         found       best = { -INFINITY, INT_MAX };
+        /* the best class: its logit is also what the exponentials are relative to */
 #pragma unroll
         for (int i = 0; i < VECTORS; i++) {
             const int     at = i * LOSS_THREADS + (int)threadIdx.x;
@@ -152,7 +157,7 @@ __global__ void __launch_bounds__(LOSS_THREADS, VECTORS > 4 ? 1 : 2) judge_held(
                     best = found{ z.at[e], 8 * at + e };
         }
         best = block_best(best, room);
-        float sum = 0, all = 0;
+        float sum = 0, all = 0; /* of exponentials; of logits, for smoothing */
 #pragma unroll
         for (int i = 0; i < VECTORS; i++) {
             const some<8> z = logits_of<T, BIAS>(a, raw[i], i * LOSS_THREADS + (int)threadIdx.x);
@@ -165,6 +170,7 @@ __global__ void __launch_bounds__(LOSS_THREADS, VECTORS > 4 ? 1 : 2) judge_held(
         const verdict v = judge(a, question, best, total, at_target, room);
         __syncthreads(); /* the room is free again, and everyone has read the target's logit */
         if (!a.learn) continue;
+            /* write the gradients over the logits; zeros for what is no class */
 #pragma unroll
         for (int i = 0; i < VECTORS; i++) {
             const int at = i * LOSS_THREADS + (int)threadIdx.x;
@@ -244,6 +250,7 @@ __global__ void __launch_bounds__(COPY_THREADS)
         store<V>(there + col, load<V>(here + col));
 }
 
+/* n rows, 16 bytes at a time where they are aligned */
 template <typename T>
 static void copy_some(pk_cuda *c, pk_tensor to, const int32_t *to_row, pk_tensor from,
                       const int32_t *from_row, int32_t n) {
@@ -288,6 +295,7 @@ struct lesson {
     bool             learn;
 };
 
+/* One chunk of questions: logits, judge, then the gradients of hidden states, table and bias. */
 template <typename T>
 static void ask_chunk(pk_cuda *c, const lesson &l, const pk_lesson_questions *q, int32_t first,
                       int32_t n, pk_loss_sums *sums, int32_t *best) {

@@ -20,6 +20,7 @@ __device__ void load_tile(float (*to)[TILE + 4], const T *from, int64_t by_row, 
     }
 }
 
+/* a thread's 4 x 4 sums, with the bias and what was there */
 template <typename T, typename Out>
 __device__ void write_tile(const pk_cuda_plain &j, const float (&sum)[EACH][EACH], int row,
                            int col) {
@@ -34,6 +35,8 @@ __device__ void write_tile(const pk_cuda_plain &j, const float (&sum)[EACH][EACH
         }
 }
 
+/* a block has 64 x 64 of out, a thread 4 x 4; INNER numbers of the sum at a time in shared
+ * memory */
 template <typename T, typename Out>
 __global__ void __launch_bounds__(PLAIN_THREADS) multiply_tiles(pk_cuda_plain j) {
     __shared__ float a[INNER][TILE + 4], b[INNER][TILE + 4];

@@ -9,6 +9,7 @@
 
 enum { UPDATE_THREADS = 256, UPDATE_BLOCKS = 8 /* per multiprocessor */ };
 
+/* a few blocks per multiprocessor, each walking over the array in steps of the grid */
 static unsigned update_blocks(const pk_cuda *c, size_t n) {
     const size_t need = (n + UPDATE_THREADS - 1) / UPDATE_THREADS;
     const size_t most = (size_t)UPDATE_BLOCKS * (size_t)c->processors;
@@ -98,6 +99,7 @@ __device__ __forceinline__ void step_some(const adam &a, size_t i, float scale) 
             make_uint2(two_halves(w.at[0], w.at[1]), two_halves(w.at[2], w.at[3]));
 }
 
+/* a gradient that is not finite takes no step: it is cleared and the update counts as skipped */
 template <typename T> __global__ void __launch_bounds__(UPDATE_THREADS) update_numbers(adam a) {
     const size_t first = (size_t)blockIdx.x * UPDATE_THREADS + threadIdx.x;
     const size_t step = (size_t)gridDim.x * UPDATE_THREADS;
@@ -114,6 +116,7 @@ template <typename T> __global__ void __launch_bounds__(UPDATE_THREADS) update_n
     for (size_t i = 4 * a.n4 + first; i < a.n; i += step) step_some<T, 1>(a, i, scale);
 }
 
+/* what the host can compute once: alignment, and Adam's corrections */
 static adam adam_of(const pk_update *u) {
     const bool apart = u->weights && u->weights != (void *)u->master;
     const bool even = aligned_16(u->master) && aligned_16(u->grad) && aligned_16(u->m) &&

@@ -29,6 +29,7 @@ static float dot_i8(const float *x, float steps, float scale, const pk_weight *w
     return (float)sum * (scale * w->scale[row]);
 }
 
+/* one sum in the order of the columns, not fused */
 static float dot_float(const float *x, const pk_weight *w, int32_t row) {
     float sum = 0;
     for (int32_t c = 0; c < w->cols; c++) sum += x[c] * pk_weight_get(w, row, c);

@@ -95,6 +95,7 @@ static void activate(void *self, pk_tensor out, pk_tensor x, pk_act act, pk_drop
                 pk_ref_activate(*pk_ref_at(x, i, c), act) * pk_ref_keep(drop, x, i, c);
 }
 
+/* d_x = d_out f slope(x), f the factor of dropout */
 static void activate_back(void *self, pk_tensor d_x, pk_tensor d_out, pk_tensor x, pk_act act,
                           pk_drop drop) {
     (void)self;

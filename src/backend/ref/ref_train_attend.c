@@ -48,6 +48,7 @@ static double factor(const pairs *p, int32_t query, int32_t key) {
         p->drop, pk_drop_attention(query, p->see->heads, p->head, key - p->see->first[query]));
 }
 
+/* over the keys that a query sees; minus infinity where it sees none */
 static double log_sum_of(const pairs *p, int32_t query) {
     const int32_t first = p->see->first[query], end = first + p->see->count[query];
     double        most = -INFINITY, sum = 0;
@@ -119,6 +120,7 @@ static void gather_queries(const pairs *p, pk_tensor to, int32_t key, pk_tensor 
     }
 }
 
+/* all gradients of one head and one segment */
 static void back_through_segment(const pairs *p, pk_tensor d_q, pk_tensor d_k, pk_tensor d_v,
                                  int32_t segment, double *weight) {
     const pk_attention *see = p->see;

@@ -14,6 +14,7 @@ INLINE vf normal_share(vf x) {
     return vf_mul(vf_all(0.5f), vf_add(vf_all(1), vf_erf(vf_mul(x, vf_all(0.707106781f)))));
 }
 
+/* sixteen numbers through one activation */
 INLINE vf activate(vf x, pk_act act) {
     switch (act) {
     case PK_RELU: return vf_max(x, vf_all(0));

@@ -52,6 +52,7 @@ static void interleave(float *p, int32_t height, const float *x, int32_t cols) {
     }
 }
 
+/* one tile; pick: which rows of x, in order */
 void PK_KERNEL(prepare)(const pk_tiles *t, pk_dtype type, pk_tensor x, const int32_t *pick,
                         int32_t tile) {
     const int32_t first = pk_tile_first(t, tile), height = pk_tile_height(t, tile);

@@ -33,6 +33,7 @@ static float threshold_of(const pk_best *best) {
     return best->n == best->room ? best->list[best->n - 1].score : -INFINITY;
 }
 
+/* lanes past the end are masked out of the comparison */
 void PK_KERNEL(best)(pk_best *best, const float *logits, int32_t n, int32_t first_token) {
     if (best->room == 0) return;
     float threshold = threshold_of(best);
@@ -51,6 +52,7 @@ INLINE vf load_logits(const float *logits, int32_t left) {
     return left >= 16 ? vf_load(logits) : vf_first(vf_load_part(logits, left), left, -INFINITY);
 }
 
+/* two sweeps: first the largest, then the sum relative to it */
 void PK_KERNEL(exp_sum)(const float *logits, int32_t n, float *most, float *sum) {
     vf top = vf_all(-INFINITY), total = vf_all(0);
     for (int32_t i = 0; i < n; i += 16) top = vf_max(top, load_logits(logits + i, n - i));

@@ -76,6 +76,7 @@ INLINE void one_quad(vi (*sums)[8], const int h, const int n, const int8_t **w, 
     }
 }
 
+/* one tile; columns that fill up the last quad are zeros in both, so they need no care */
 INLINE void tile(const int8_t *first, size_t stride, size_t ahead, const int8_t *x, int32_t cols,
                  int32_t *out, const int h, const int n) {
     vi            sums[PK_TILE_MAX][8];

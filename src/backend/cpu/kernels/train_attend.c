@@ -16,6 +16,7 @@ typedef struct span { /* one head of one segment */
     float                 *scratch;
 } span;
 
+/* scratch: room for a product, then P and d_P */
 static span span_of(const pk_segments_job *job, int32_t segment, int32_t head, float *scratch) {
     const pk_attention *see = job->see;
     span                s = { .job = job, .head = head, .width = job->q.cols / see->heads };

@@ -28,6 +28,7 @@ static float exponentials(float *x, int32_t n, float most) {
     return vf_sum(sum);
 }
 
+/* log p of the target and of all classes, the best class, and with `learn` the gradient */
 void PK_KERNEL(train_loss)(pk_loss_row *row) {
     float        *x = row->logits;
     const bool    without = row->never >= 0 && row->never < row->vocab;

@@ -142,6 +142,7 @@ static void all_rows(const pk_product_part *part, block b, int32_t depth, float 
     }
 }
 
+/* scratch: a packed block of a, then one of b; b is packed once for all rows of the part */
 void PK_KERNEL(train_product)(const pk_product_part *part, float *scratch) {
     float *packed = scratch + PK_PRODUCT_ROWS * PK_PRODUCT_DEPTH;
     for (int32_t column = 0; column < part->n; column += PK_PRODUCT_COLUMNS) {

@@ -93,6 +93,7 @@ static void through_norm(float *d, const pk_add_norm_back_row *row, int32_t c, i
     }
 }
 
+/* the gradient of the sum goes to the residual as it is, and to x through dropout */
 void PK_KERNEL(train_add_norm_back)(const pk_add_norm_back_row *row) {
     float d[BLOCK], factor[BLOCK], along = 0, across = 0;
     if (row->gain) averages(row, &along, &across);
@@ -127,6 +128,7 @@ static void down_rows(float *gain, float *shift, pk_tensor d_out, pk_tensor x, c
     }
 }
 
+/* sums of 64 rows at a time are added to the gradients: the order depends on the rows alone */
 void PK_KERNEL(train_gains)(float *d_gain, float *d_shift, pk_tensor d_out, pk_tensor x,
                             const float *moments, int32_t first, int32_t n) {
     float gain[BLOCK], shift[BLOCK];
