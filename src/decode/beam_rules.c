@@ -68,8 +68,8 @@ float pk_beam_score(float sum, int32_t length, float length_penalty) {
 static bool hf_stops(const pk_beam_progress *now) {
     if (now->n_finished < now->size) return false;
     if (now->size == 1 || now->early_stopping == PK_STOP_YES) return true;
-    const bool    hopeful = now->early_stopping == PK_STOP_NEVER && now->length_penalty > 0;
-    const int32_t length = hopeful ? now->longest : now->length;
+    const bool    at_longest = now->early_stopping == PK_STOP_NEVER && now->length_penalty > 0;
+    const int32_t length = at_longest ? now->longest : now->length;
     return !(pk_beam_score(now->best_unfinished, length, now->length_penalty) >
              now->worst_finished);
 }

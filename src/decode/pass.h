@@ -53,7 +53,7 @@ typedef struct pk_answer {
 
 typedef struct pk_pass {
     int32_t    n, room;
-    pk_ask    *ask;        /* 1 .. n; 0 stands for the history itself */
+    pk_ask    *ask;        /* 1 .. n; number 0 means the history itself */
     pk_answer *answer;     /* 1 .. n, valid in absorb() */
     int32_t    model;      /* the network to ask: 0 the model, 1 its drafter. Each has rows of its own */
     float      draft_cost; /* what one ask of the drafter costs, one of the model costing 1; 0: not known */

@@ -214,7 +214,7 @@ typedef struct squares_job {
     double        sums[SQUARES_SUMS];
 } squares_job;
 
-/* partial sums of some blocks; a block's sum does not depend on who computes it */
+/* partial sums of some blocks; a block's sum does not depend on the thread */
 static void squares_part(void *context, int32_t first, int32_t end, int32_t worker) {
     squares_job *job = context;
     (void)worker;

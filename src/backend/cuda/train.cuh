@@ -151,8 +151,8 @@ static __device__ __forceinline__ float warp_sum(float x) {
 
 struct dropping {
     uint64_t key;
-    uint32_t threshold; /* 0: all live */
-    float    keep;      /* what those that live are multiplied with */
+    uint32_t threshold; /* 0: all survive */
+    float    keep;      /* what those that survive are multiplied with */
 };
 
 static inline dropping dropping_of(pk_drop d) {

@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(2 * TILE, 256 / TILE) back_keys(attending<half
     fetch_keys(a, t, segment.head, key, n_keys);
     for (int query = segment.query; query < segment.query_end; query += TILE) {
         const int n = segment.query_end - query;
-        __syncthreads(); /* everyone is done with the queries before */
+        __syncthreads(); /* all threads are done with the queries before */
         fetch_queries(a, t, segment.head, query, n);
         copies_wait<0>();
         __syncthreads();

@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(LOSS_THREADS, VECTORS > 4 ? 1 : 2) judge_held(
         }
         const float2  total = block_sums(sum, all, room);
         const verdict v = judge(a, question, best, total, at_target, room);
-        __syncthreads(); /* the room is free again, and everyone has read the target's logit */
+        __syncthreads(); /* the room is free again, and all threads have read the target's logit */
         if (!a.learn) continue;
             /* write the gradients over the logits; zeros for what is no class */
 #pragma unroll
@@ -207,7 +207,7 @@ template <typename T> __global__ void __launch_bounds__(LOSS_THREADS) judge_any(
             if (t != a.never) sum += __expf(logit(t) - best.logit), all += logit(t);
         const float2  total = block_sums(sum, all, room);
         const verdict v = judge(a, question, best, total, at_target, room);
-        __syncthreads(); /* the room is free again, and everyone has read the target's logit */
+        __syncthreads(); /* the room is free again, and all threads have read the target's logit */
         for (int t = (int)threadIdx.x; a.learn && t < a.cols; t += LOSS_THREADS) {
             const bool live = t < a.vocab && t != a.never;
             row[t] = from_float<T>(live ? gradient_of(v, logit(t), t == target) : 0.0f);

@@ -1,4 +1,4 @@
-/* ref_ops.h - the ops of the backend `ref` that live in files of their own. */
+/* ref_ops.h - the ops of the backend `ref` that have files of their own. */
 #ifndef PK_BACKEND_REF_OPS_H
 #define PK_BACKEND_REF_OPS_H
 #include "tensor/backend.h"

@@ -1,4 +1,4 @@
-/* ref_train.h - the ops of training of the backend `ref` that live in files of their own. */
+/* ref_train.h - the ops of training of the backend `ref` that have files of their own. */
 #ifndef PK_BACKEND_REF_TRAIN_H
 #define PK_BACKEND_REF_TRAIN_H
 #include "tensor/training.h"

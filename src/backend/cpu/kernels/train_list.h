@@ -55,12 +55,13 @@ static inline void drop_factors(float *factor, pk_drop drop, uint64_t first) {
     }
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     const uint32_t threshold = pk_drop_threshold(drop.rate);
-    const float    lives = 1.0f / (1.0f - drop.rate);
+    const float    survives = 1.0f / (1.0f - drop.rate);
     uint64_t       bits[BLOCK / 4 + 1];
     uint16_t       parts[BLOCK + 4]; /* the lowest of each four comes first */
     for (uint64_t i = 0; i <= BLOCK / 4; i++) bits[i] = pk_drop_bits(drop.key, (first >> 2) + i);
     memcpy(parts, bits, sizeof parts);
-    for (int i = 0; i < BLOCK; i++) factor[i] = parts[i + (int)(first & 3)] < threshold ? 0 : lives;
+    for (int i = 0; i < BLOCK; i++)
+        factor[i] = parts[i + (int)(first & 3)] < threshold ? 0 : survives;
 #else
     for (int i = 0; i < BLOCK; i++) factor[i] = pk_drop_factor(drop, first + (uint64_t)i);
 #endif
