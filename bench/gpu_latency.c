@@ -82,6 +82,7 @@ static float spread(const pk_weight_spec *spec) {
     return spec->role == PK_ROLE_POSITIONS ? 0.7f : 0.02f;
 }
 
+/* random numbers in the layout and type of the weight */
 static pk_status fill(void *user, const pk_weight_spec *spec, pk_weight *w) {
     random_network *t = user;
     const size_t    n = (size_t)spec->rows * (size_t)spec->cols;
@@ -176,7 +177,7 @@ static void *help(void *context) {
 }
 
 /* all workers at one queue, each in a thread of its own */
-static void run_workers(pk_worker *w, int32_t workers, pk_queue *q) {
+static void serve_all(pk_worker *w, int32_t workers, pk_queue *q) {
     helper h[MOST_WORKERS];
     for (int32_t i = 1; i < workers; i++) {
         h[i] = (helper){ .w = &w[i], .q = q };
@@ -199,7 +200,7 @@ static double decode_once(pk_worker *w, int32_t workers, uint64_t *seed) {
     }
     pk_queue     q = { .job = order, .n = n };
     const double since = pk_clock_now();
-    run_workers(w, workers, &q);
+    serve_all(w, workers, &q);
     const double seconds = pk_clock_now() - since;
     for (size_t i = 0; i < n; i++) {
         if (!job[i].n_hypotheses || job[i].hypothesis[0].n != LENGTH)
@@ -233,6 +234,7 @@ static void open_worker(pk_worker *w, const settings *s, const pk_network *net,
 
 /* ---- cases ---- */
 
+/* one strategy at one batch size: opens, warms up, measures, prints */
 static void decoding(const settings *s, const char *shape, const pk_network *net,
                      const char *strategy, int32_t batch) {
     const int repetitions = s->quick     ? 2

@@ -52,6 +52,7 @@ static void serve(const line *truth, pk_pass *pass, int32_t kept, pk_candidate *
     }
 }
 
+/* decodes one sentence whose output is known: only passes and asks are counted */
 static void decode(const char *spec, const pk_source *src, const line *truth, const float *cost,
                    totals *t) {
     static pk_ask       ask[LONGEST];

@@ -33,6 +33,7 @@ static void *zeroed(size_t n, size_t each) { /* aligned as the library's own blo
     return block;
 }
 
+/* the clock at this moment: additions that depend on each other take one cycle each */
 static double clock_hertz(void) {
     double best = 0;
     for (int repetition = 0; repetition < 50; repetition++) {
@@ -46,6 +47,7 @@ static double clock_hertz(void) {
     return best;
 }
 
+/* so many matrices of one shape that they do not fit the caches */
 static int32_t fill(pk_weight *list, int32_t rows, int32_t cols, pk_dtype type, int32_t most) {
     const size_t bytes = (pk_panel_bytes(rows, cols, type) + 4095) / 4096 * 4096;
     int32_t      n = (int32_t)((size_t)COLD_BYTES / bytes) + 1;

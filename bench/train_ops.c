@@ -98,7 +98,7 @@ static int32_t token_of(const bench *b, int32_t i) {
     (void)b;
     return (int32_t)((uint32_t)i * 2654435761u % VOCAB);
 }
-static int32_t run_of(const bench *b, int32_t i) {
+static int32_t segment_of(const bench *b, int32_t i) {
     return i * b->length < b->rows ? i * b->length : b->rows;
 }
 static int32_t pos_of(const bench *b, int32_t i) { return i % b->length; }
@@ -123,7 +123,7 @@ static void take_all(bench *b) {
     b->token = take_ints(b, b->rows, token_of), b->pos = take_ints(b, b->rows, pos_of);
     b->all = (pk_attention){ .heads = HEADS, .longest_segment = b->length };
     b->all.n_segments = (b->rows + b->length - 1) / b->length;
-    b->all.query_segment = b->all.key_segment = take_ints(b, b->all.n_segments + 1, run_of);
+    b->all.query_segment = b->all.key_segment = take_ints(b, b->all.n_segments + 1, segment_of);
     b->all.first = take_ints(b, b->rows, first_of), b->all.count = take_ints(b, b->rows, count_of);
     b->causal = b->all, b->causal.count = take_ints(b, b->rows, seen_of);
     b->q = (pk_lesson_questions){ b->rows, NULL, b->token, NULL, 0.1f, VOCAB, 0 };
@@ -232,6 +232,7 @@ static void update(bench *b) { b->train->update(b->on.self, &b->update); }
 
 /* ---- measuring ---- */
 
+/* of one call: many are enqueued together, so that the launch is not measured */
 static double seconds_of(bench *b, call *op) {
     double best = 1e9;
     for (int repetition = 0; repetition < 4; repetition++) { /* the first one warms up */

@@ -11,7 +11,7 @@
 #include "decode/guess_rates.h"
 
 typedef struct pk_ngram {
-    uint32_t check; /* hash of the tokens before: tells n-grams of one bucket apart */
+    uint32_t check; /* hash of the tokens before: distinguishes n-grams of one bucket */
     int32_t  next;  /* the token that came after them */
     int32_t  count; /* votes for `next`; 0: empty */
 } pk_ngram;

@@ -89,6 +89,7 @@ static void test_draft_after_language(void **unused) {
     EXPECT_GUESSES(&s, output, 1, 3, 11, 12);
 }
 
+/* the source sentence is read along; tokens outside the target vocabulary stop it */
 static void test_copy(void **unused) {
     (void)unused;
     const int32_t source[] = { 30, 31, 32, 500, 34, 35, 0, 97 }; /* 500: of another vocabulary */
@@ -120,6 +121,7 @@ static void test_padding_and_predictions(void **unused) {
     assert_int_equal(pk_guess_padding(&other), 0);
 }
 
+/* from the output of an earlier sentence */
 static void test_ngrams(void **unused) {
     (void)unused;
     const int32_t before[] = { 99, 11, 12, 13, 14, 15, 0 };
@@ -181,6 +183,7 @@ static void test_probes(void **unused) {
     pk_ngrams_close(src.ngrams);
 }
 
+/* rates of guesses against costs of a pass: how many are asked about */
 static void test_width(void **unused) {
     (void)unused;
     const float sure[] = { 0.99f, 0.99f, 0.99f, 0.99f }, half[] = { 0.5f, 0.5f, 0.5f, 0.5f };

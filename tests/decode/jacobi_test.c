@@ -234,7 +234,7 @@ static void test_papers_iterations(void **unused) {
 }
 
 /* the passes of pj's greedy search are probes; no others are */
-static void test_passes_aside(void **unused) {
+static void test_probe_passes(void **unused) {
     (void)unused;
     static const char *const specs[] = { "pj", "pj:length=9", "pgj", "jacobi" };
     oracle                   o = { .seed = 4, .vocab = 16, .pad = 15 };
@@ -281,7 +281,7 @@ static void test_perfect_draft(void **unused) {
 }
 
 /* a token left out, put in or changed costs a pass or two, not the rest of the draft */
-static void test_draft_finds_its_place(void **unused) {
+static void test_draft_finds_its_position(void **unused) {
     (void)unused;
     for (uint32_t seed = 0; seed < 60; seed++) {
         oracle        o = long_model(seed);
@@ -404,9 +404,9 @@ int main(void) {
         cmocka_unit_test(test_greedys_output),
         cmocka_unit_test(test_all_pairs),
         cmocka_unit_test(test_papers_iterations),
-        cmocka_unit_test(test_passes_aside),
+        cmocka_unit_test(test_probe_passes),
         cmocka_unit_test(test_perfect_draft),
-        cmocka_unit_test(test_draft_finds_its_place),
+        cmocka_unit_test(test_draft_finds_its_position),
         cmocka_unit_test(test_wrong_guesses_are_given_up),
         cmocka_unit_test(test_document_repeats),
         cmocka_unit_test(test_refused),

@@ -6,6 +6,7 @@
 static const char *const rules[] = { "hf", "marian", "ct2", "fairseq" };
 enum { N_RULES = 4, N_SEEDS = 40 };
 
+/* ends become likelier with length, so outputs have different lengths */
 static oracle model(uint32_t seed) {
     return (oracle){ .seed = seed, .vocab = 32, .pad = 31, .eos_bias = -1, .eos_slope = 0.25f };
 }
@@ -56,6 +57,7 @@ static int32_t plain_greedy(const oracle *o, const pk_source *src, int32_t *toke
     return n;
 }
 
+/* the plain loop above gives the same tokens; passes and asks are counted too */
 static void test_greedy_is_greedy(void **unused) {
     (void)unused;
     const int32_t prefix[] = { 7, 3, 12 };
@@ -77,6 +79,7 @@ static void test_greedy_is_greedy(void **unused) {
     }
 }
 
+/* under all four rule sets, with and without constraints */
 static void test_beam_of_one_is_greedy(void **unused) {
     (void)unused;
     for (uint32_t seed = 0; seed < N_SEEDS; seed++)
@@ -187,7 +190,7 @@ static void test_shapes(void **unused) {
         }
 }
 
-static void test_limits_are_reached(void **unused) {
+static void test_limits_are_used_up(void **unused) {
     (void)unused;
     oracle    o = { .seed = 3, .vocab = 32, .pad = 31, .eos_bias = -60 }; /* never ends by itself */
     pk_source src = oracle_source(&o, 10);
@@ -421,7 +424,7 @@ int main(void) {
         cmocka_unit_test(test_score_is_sum_of_forced_scores),
         cmocka_unit_test(test_log_probs_are_the_models),
         cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_limits_are_reached),
+        cmocka_unit_test(test_limits_are_used_up),
         cmocka_unit_test(test_small_vocabularies),
         cmocka_unit_test(test_dead_ends),
         cmocka_unit_test(test_longest_is_one),

@@ -125,7 +125,7 @@ static void test_attend_halves(void **state) {
 }
 
 /* every row lands in its slot, rounded as pk_f32_to_f16 rounds; nothing else changes */
-static void place_halves(pk_backend *b, void *context) {
+static void scatter_halves(pk_backend *b, void *context) {
     enum { N = 90, SLOTS = 200, COLS = 301, STRIDE = 320 };
     uint16_t *pool = malloc(SLOTS * STRIDE * sizeof *pool),
              *expected = malloc(SLOTS * STRIDE * sizeof *pool);
@@ -146,11 +146,11 @@ static void place_halves(pk_backend *b, void *context) {
     free(pool), free(expected), free(rows.data);
 }
 
-static void test_place_halves(void **state) {
+static void test_scatter_halves(void **state) {
     (void)state;
-    on_every_backend(place_halves, NULL);
+    on_every_backend(scatter_halves, NULL);
     pk_backend ref = open_backend(NULL, 1);
-    place_halves(&ref, NULL);
+    scatter_halves(&ref, NULL);
     pk_backend_close(&ref);
 }
 
@@ -158,7 +158,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attend),
         cmocka_unit_test(test_attend_halves),
-        cmocka_unit_test(test_place_halves),
+        cmocka_unit_test(test_scatter_halves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

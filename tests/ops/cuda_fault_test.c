@@ -10,7 +10,7 @@
 static void nothing(void *context) { (void)context; }
 
 /* a call that the runtime refuses is reported once; later calls work again */
-static void a_refused_call_is_told_once(void **state) {
+static void a_refused_call_is_reported_once(void **state) {
     pk_backend b;
     char       bytes[64] = { 0 };
     void      *memory;
@@ -31,7 +31,7 @@ static void a_refused_call_is_told_once(void **state) {
     pk_backend_close(&b);
 }
 
-static void a_broken_pass_is_told_and_closing_works(void **state) {
+static void a_broken_pass_is_reported_and_closing_works(void **state) {
     const float     ones[64] = { 1 };
     const pk_weight host = { ones, NULL, 1, 64, PK_F32, true };
     const pk_tensor nowhere = { (float *)(uintptr_t)0x100, 4, 64, 64, PK_F16 };
@@ -56,8 +56,8 @@ static void a_broken_pass_is_told_and_closing_works(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_refused_call_is_told_once),
-        cmocka_unit_test(a_broken_pass_is_told_and_closing_works),
+        cmocka_unit_test(a_refused_call_is_reported_once),
+        cmocka_unit_test(a_broken_pass_is_reported_and_closing_works),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

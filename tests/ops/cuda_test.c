@@ -21,9 +21,8 @@ static pk_after after_on_device(const linear_case *c, const matrix *bias, const 
 }
 
 /* all rows at once into `all`, then one by one into `alone` */
-static void run_linear_case(const linear_case *c, const array *all, const array *alone,
-                            const array *x, const array *residual, const matrix *w,
-                            pk_after after) {
+static void linear_case_of(const linear_case *c, const array *all, const array *alone,
+                           const array *x, const array *residual, const matrix *w, pk_after after) {
     pk_backend     *b = &gpus[all->a];
     const pk_tensor none = { 0 };
     for (int32_t i = -1; i < c->rows; i++) {
@@ -39,8 +38,8 @@ static void run_linear_case(const linear_case *c, const array *all, const array 
 }
 
 /* the product without its norm, then the norm */
-static void run_in_two(const linear_case *c, array *out, const array *x, const array *residual,
-                       const matrix *w, pk_after after) {
+static void linear_in_two(const linear_case *c, array *out, const array *x, const array *residual,
+                          const matrix *w, pk_after after) {
     pk_backend      *b = &gpus[out->a];
     const pk_weight *gain = after.gain, *shift = after.shift;
     after.gain = after.shift = NULL;
@@ -75,8 +74,8 @@ static void linear_case_on(int a, const linear_case *c, pk_dtype type, bool norm
     if (c->residual != NO_RESIDUAL) host.residual = residual;
     if (norm) host.gain = &gain.wide, host.shift = &shift.wide;
     ref.linear(ref.self, want, x, &w.wide, &host);
-    run_linear_case(c, &out[0], &out[1], &dx, &other, &w, after);
-    if (norm) run_in_two(c, &out[2], &dx, &other, &w, after);
+    linear_case_of(c, &out[0], &out[1], &dx, &other, &w, after);
+    if (norm) linear_in_two(c, &out[2], &dx, &other, &w, after);
     settle(b);
     for (int k = 0; k < 3; k++) get_array(&out[k]);
     check_rows(&out[0], want, "linear");
@@ -197,7 +196,7 @@ static void free_size(size_data *d) {
 }
 
 /* rows [first, first + n) into the first rows of out; fused: with the norm, where there is one */
-static void run_size(size_data *d, array *out, int32_t first, int32_t n, bool fused) {
+static void linear_of_size(size_data *d, array *out, int32_t first, int32_t n, bool fused) {
     pk_backend *b = &gpus[out->a];
     pk_after    after = { .bias = &d->bias.device, .act = d->s->act, .epsilon = 1e-5f };
     pk_tensor   part = d->residual;
@@ -242,7 +241,7 @@ static void check_pool(const size_data *d, const array *out, int32_t first, int3
 static void check_size(size_data *d, const char *name) {
     float *want = malloc((size_t)d->s->outputs * sizeof *want);
     NAME_CASE("%s, %d rows", name, MOST_ROWS);
-    run_size(d, &d->all, 0, MOST_ROWS, true);
+    linear_of_size(d, &d->all, 0, MOST_ROWS, true);
     for (int k = 0; k < COUNT(sampled_rows); k++) {
         expected_row(want, d, sampled_rows[k]);
         check_row(&d->all, sampled_rows[k], want, "linear");
@@ -251,12 +250,12 @@ static void check_size(size_data *d, const char *name) {
     for (int k = 0; k < 2 * COUNT(row_counts); k++) {
         const int32_t n = row_counts[k / 2], first = k % 2 ? (MOST_ROWS - n) / 3 : 0;
         NAME_CASE("%s, rows %d to %d", name, first, first + n - 1);
-        run_size(d, &d->out, first, n, true);
+        linear_of_size(d, &d->out, first, n, true);
         for (int32_t i = 0; i < n; i++)
             check_same(&d->out, i, &d->all, first + i, "another number of rows");
         if (d->s->stored) check_pool(d, &d->out, first, n);
         if (!d->s->norm || k % 2) continue;
-        run_size(d, &d->out, first, n, false);
+        linear_of_size(d, &d->out, first, n, false);
         for (int32_t i = 0; i < n; i++)
             check_same(&d->out, i, &d->all, first + i, "product, then norm");
     }
@@ -358,7 +357,7 @@ static void test_embed(void **state) {
     conclude();
 }
 
-static void place_on(int a, int32_t cols, pk_dtype type) {
+static void scatter_on(int a, int32_t cols, pk_dtype type) {
     enum { N = 90, POOL = 200 };
     pk_backend    *b = &gpus[a];
     const pk_dtype t = arithmetics[a];
@@ -387,8 +386,8 @@ static void test_place(void **state) {
     (void)state;
     NEED_GPU();
     for (int a = 0; a < ARITHMETICS; a++) {
-        place_on(a, 301, arithmetics[a]), place_on(a, 301, PK_F32);
-        place_on(a, 1024, arithmetics[a]);
+        scatter_on(a, 301, arithmetics[a]), scatter_on(a, 301, PK_F32);
+        scatter_on(a, 1024, arithmetics[a]);
     }
     conclude();
 }
@@ -447,7 +446,7 @@ static pk_attention attention_on_device(int a, const attend_data *d) {
 }
 
 /* all queries (with weights, where the case asks for them), each alone, all with other strides */
-static void run_attend(int a, const attend_data *d, array out[3], array *weights) {
+static void attend_of(int a, const attend_data *d, array out[3], array *weights) {
     pk_backend    *b = &gpus[a];
     const pk_dtype t = arithmetics[a];
     pk_attention   see = attention_on_device(a, d);
@@ -487,7 +486,7 @@ static void attend_on(int a, const attend_case *c) {
     for (int k = 0; k < 3; k++)
         out[k] = blank_array(a, c->queries, d.q.cols, k ? 0 : 4 * c->gap, t);
     ref.attend(ref.self, want, d.q, d.k, d.v, &see);
-    run_attend(a, &d, out, &weights);
+    attend_of(a, &d, out, &weights);
     for (int k = 0; k < 3; k++) get_array(&out[k]);
     get_array(&weights);
     check_rows(&out[0], want, "attend");

@@ -138,7 +138,7 @@ enum { ROWS = 1003, NORM_ARRAYS = 8 };
 static const pk_drop some_drop = { 0.1f, 0x1234567887654321u };
 
 /* x, residual, gain, shift, d_out, d_residual (added to), d_gain, d_shift */
-static void check_join(int a, float *const host[NORM_ARRAYS], bool norm) {
+static void check_add_norm(int a, float *const host[NORM_ARRAYS], bool norm) {
     const pk_training *train = gpus[a].train;
     const size_t       n = area(ROWS, DIM);
     pk_tensor          t[NORM_ARRAYS], sum, out, d_x;
@@ -176,14 +176,14 @@ static void check_join(int a, float *const host[NORM_ARRAYS], bool norm) {
     free(kept);
 }
 
-static void test_joins(void **state) {
+static void test_add_norms(void **state) {
     float *host[NORM_ARRAYS];
     (void)state;
     NEED_GPU();
     trial_seed = 77;
     for (int i = 0; i < NORM_ARRAYS; i++) host[i] = random_numbers(area(ROWS, DIM), 1);
     for (int a = 0; a < ARITHMETICS; a++)
-        for (int norm = 0; norm < 2; norm++) check_join(a, host, norm);
+        for (int norm = 0; norm < 2; norm++) check_add_norm(a, host, norm);
     for (int i = 0; i < NORM_ARRAYS; i++) free(host[i]);
     conclude();
 }
@@ -219,7 +219,8 @@ static void check_embedding(int a, float *table, float *position, float *d, cons
                             const int32_t *pos) {
     const size_t n = area(ROWS, DIM);
     float       *want = malloc(n * sizeof *want);
-    float *d_table = calloc(area(TABLE, DIM), sizeof(float)), *d_place = calloc(n, sizeof(float));
+    float       *d_table = calloc(area(TABLE, DIM), sizeof(float)),
+          *d_position = calloc(n, sizeof(float));
     NAME_CASE("%s, embed", type_names[a]);
     arena_used = 0;
     const pk_weight w = weight_of(upload_rows(a, table, TABLE, DIM));
@@ -236,12 +237,12 @@ static void check_embedding(int a, float *table, float *position, float *d, cons
                     host_position = weight_of(on_host(position, ROWS, DIM));
     ref.train->embed(ref.self, on_host(want, ROWS, DIM), &host, token, 22.6f, &host_position, pos,
                      some_drop);
-    ref.train->embed_back(ref.self, on_host(d, ROWS, DIM), d_table, token, 22.6f, d_place, pos,
+    ref.train->embed_back(ref.self, on_host(d, ROWS, DIM), d_table, token, 22.6f, d_position, pos,
                           some_drop);
     check_array(a, out.data, arithmetics[a], want, n, "out");
     check_array(a, sums, PK_F32, d_table, area(TABLE, DIM), "d_table");
-    check_array(a, position_sums, PK_F32, d_place, n, "d_position");
-    free(want), free(d_table), free(d_place);
+    check_array(a, position_sums, PK_F32, d_position, n, "d_position");
+    free(want), free(d_table), free(d_position);
 }
 
 static void test_embeddings(void **state) {
@@ -467,7 +468,7 @@ static void test_losses(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),    cmocka_unit_test(test_joins),
+        cmocka_unit_test(test_products),    cmocka_unit_test(test_add_norms),
         cmocka_unit_test(test_activations), cmocka_unit_test(test_embeddings),
         cmocka_unit_test(test_attention),   cmocka_unit_test(test_losses),
     };

@@ -56,7 +56,7 @@ static void find_ranges(mirror *m, const trial *t) {
     add_range(m, t, t->kept, true);
 }
 
-static size_t place_of(const mirror *m, size_t number) {
+static size_t offset_of(const mirror *m, size_t number) {
     for (size_t i = 0; i < m->n_arrays; i++)
         if (number >= m->first[i] && number < m->end[i]) return m->at[i] + number - m->first[i];
     fail_msg("%s: number %zu is in no array", label, number);
@@ -68,7 +68,7 @@ static pk_tensor there(const mirror *m, const trial *t, pk_tensor x) {
     const size_t number = (size_t)(x.data - t->memory);
     const bool   wide = m->wide[number];
     x.type = wide ? PK_F32 : arithmetics[m->a];
-    x.data = (float *)(void *)(m->area[wide] + place_of(m, number) * pk_dtype_bytes(x.type));
+    x.data = (float *)(void *)(m->area[wide] + offset_of(m, number) * pk_dtype_bytes(x.type));
     return x;
 }
 
@@ -83,7 +83,7 @@ static void send_trial(mirror *m, const trial *t) {
         for (size_t k = 0; k < m->n_arrays; k++)
             for (size_t i = m->first[k]; i < m->end[k]; i++)
                 if (m->wide[i] == (bool)area)
-                    write_numbers(m->sent[area] + place_of(m, i) * pk_dtype_bytes(type),
+                    write_numbers(m->sent[area] + offset_of(m, i) * pk_dtype_bytes(type),
                                   &t->start[i], 1, type);
         m->area[area] = upload(m->a, m->sent[area], bytes);
     }
@@ -126,7 +126,7 @@ static trial trial_there(const mirror *m, const trial *t) {
     return g;
 }
 
-static void run_embed_there(const mirror *m, const trial *g) {
+static void embed_on_device(const mirror *m, const trial *g) {
     const train_embed_case *c = g->c;
     const pk_training      *train = gpus[m->a].train;
     void                   *self = gpus[m->a].self;
@@ -137,7 +137,7 @@ static void run_embed_there(const mirror *m, const trial *g) {
                       m->ints[1], g->drop);
 }
 
-static void run_loss_there(mirror *m, const trial *g) {
+static void loss_on_device(mirror *m, const trial *g) {
     const train_loss_case *c = g->c;
     const pk_training     *train = gpus[m->a].train;
     void                  *self = gpus[m->a].self;
@@ -170,7 +170,7 @@ static void check_changed(const mirror *m, const trial *t, size_t k, unsigned ch
     bool         good = true;
     for (size_t i = m->first[k]; i < m->end[k]; i++) {
         const int    area = m->wide[i];
-        const size_t each = pk_dtype_bytes(area_type(m, area)), at = place_of(m, i) * each;
+        const size_t each = pk_dtype_bytes(area_type(m, area)), at = offset_of(m, i) * each;
         float        got;
         if (!t->may_change[i]) continue;
         read_numbers(&got, came[area] + at, 1, area_type(m, area));
@@ -238,9 +238,9 @@ static void check_on(int a, const struct trial_kind *kind, trial *t, int number,
     mirror m = open_mirror(a, t, behind);
     trial  g = trial_there(&m, t);
     if (!strcmp(kind->name, "embed")) {
-        run_embed_there(&m, &g);
+        embed_on_device(&m, &g);
     } else if (!strcmp(kind->name, "loss")) {
-        run_loss_there(&m, &g);
+        loss_on_device(&m, &g);
         check_loss(&m, t);
     } else {
         g.forward(&g, &gpus[a]);

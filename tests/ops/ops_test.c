@@ -80,6 +80,7 @@ static void test_linear_same(void **state) {
     pk_backend_close(&ref);
 }
 
+/* the law of exactness: a row has the same bits alone and among others */
 static void linear_alone(pk_backend *b, void *context) {
     linear_data *d = context;
     pk_tensor    all = run_linear(b, d, 0, d->c->rows);
@@ -126,6 +127,7 @@ static void test_linear_threads_and_f16(void **state) {
     }
 }
 
+/* a row of zeros; activations against their formulas */
 static void zeros_and_activations(pk_backend *b, void *context) {
     (void)context;
     enum { N = 64 };
@@ -338,6 +340,7 @@ typedef struct norm_data {
     pk_weight gain, bias;
 } norm_data;
 
+/* against ref, in place, and row by row */
 static void norm_like_ref(pk_backend *b, void *context) {
     norm_data *d = context;
     pk_tensor  out = random_tensor(d->x.rows, d->x.cols, 2), same = copy_tensor(d->x);

@@ -18,7 +18,7 @@ static pk_model *open_model(const char *name) {
     return m;
 }
 
-static void a_tag_tells_marian_the_target(void **state) {
+static void a_tag_names_the_target_of_marian(void **state) {
     (void)state;
     pk_model   *m = open_model("marian-multi");
     pk_language l;
@@ -102,7 +102,7 @@ static void check_cover(const pk_document *d, int32_t max_source) {
         assert_in_range(d->job[i].source.n, 2, (uintmax_t)max_source);
 }
 
-static void long_sentences_are_cut_at_good_places(void **state) {
+static void long_sentences_are_cut_at_good_boundaries(void **state) {
     (void)state;
     pk_model   *m = open_model("marian-relu");
     pk_document d;
@@ -150,7 +150,7 @@ static void prefixes_and_targets_that_are_too_long_are_refused(void **state) {
 }
 
 /* a hand-made hypothesis: pieces of one word link it once to each source word they look at */
-static void links_join_words_not_pieces(void **state) {
+static void links_are_of_words_not_pieces(void **state) {
     (void)state;
     pk_model    *m = open_model("marian-relu");
     pk_reader    r = open_reader(m, NULL, NULL, 40);
@@ -338,13 +338,13 @@ static void unknowns_are_what_they_looked_at(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tag_tells_marian_the_target),
+        cmocka_unit_test(a_tag_names_the_target_of_marian),
         cmocka_unit_test(a_model_of_one_pair_needs_no_tag),
         cmocka_unit_test(mbart_needs_both_languages),
         cmocka_unit_test(a_job_has_language_and_end),
-        cmocka_unit_test(long_sentences_are_cut_at_good_places),
+        cmocka_unit_test(long_sentences_are_cut_at_good_boundaries),
         cmocka_unit_test(prefixes_and_targets_that_are_too_long_are_refused),
-        cmocka_unit_test(links_join_words_not_pieces),
+        cmocka_unit_test(links_are_of_words_not_pieces),
         cmocka_unit_test(bytes_belong_to_the_word_they_are_in),
         cmocka_unit_test(bytes_are_whole_across_cuts),
         cmocka_unit_test(unknowns_are_what_they_looked_at),

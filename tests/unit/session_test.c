@@ -183,7 +183,7 @@ static void bans_targets_and_log_sums_fit_together(void **state) {
     close_world(&w);
 }
 
-static void attention_is_told_where_it_was_asked(void **state) {
+static void attention_is_returned_where_it_was_asked(void **state) {
     world   w;
     int32_t id;
     (void)state;
@@ -389,7 +389,7 @@ int main(void) {
         cmocka_unit_test(rows_share_their_past),
         cmocka_unit_test(a_tree_equals_its_branches),
         cmocka_unit_test(bans_targets_and_log_sums_fit_together),
-        cmocka_unit_test(attention_is_told_where_it_was_asked),
+        cmocka_unit_test(attention_is_returned_where_it_was_asked),
         cmocka_unit_test(asks_out_of_range_are_refused_and_nothing_is_lost),
         cmocka_unit_test(a_pass_allocates_nothing),
         cmocka_unit_test(following_equals_steps),

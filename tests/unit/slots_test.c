@@ -6,7 +6,7 @@
 
 #include "session/slots.h"
 
-static void a_path_runs_from_the_start(void **state) {
+static void a_path_begins_at_the_start(void **state) {
     pk_slots s;
     int32_t  path[8];
     (void)state;
@@ -40,7 +40,7 @@ static void what_nobody_holds_is_free_again(void **state) {
     pk_slots_close(&s);
 }
 
-static void running_out_is_told(void **state) {
+static void running_out_is_reported(void **state) {
     pk_slots s;
     (void)state;
     ASSERT_OK(pk_slots_open(&s, 2));
@@ -96,9 +96,9 @@ static void opening_survives_every_failed_allocation(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_path_runs_from_the_start),
+        cmocka_unit_test(a_path_begins_at_the_start),
         cmocka_unit_test(what_nobody_holds_is_free_again),
-        cmocka_unit_test(running_out_is_told),
+        cmocka_unit_test(running_out_is_reported),
         cmocka_unit_test(a_random_walk_loses_nothing),
         cmocka_unit_test(opening_survives_every_failed_allocation),
     };

@@ -380,13 +380,13 @@ static void a_prefix_is_kept(void **state) {
     (void)state;
     pk_model      *m = open_model("f32");
     pk_translator *t;
-    pk_result     *free_run, *forced;
+    pk_result     *unforced, *forced;
     ASSERT_OK(pk_translator_open(m, PK_OPTIONS(pk_translator_options, .one_sentence = 1), &t));
     const pk_text text = text_of("the cat sees a house"), prefix = text_of("das");
-    ASSERT_OK(pk_translate(t, &text, 1, NULL, &free_run));
+    ASSERT_OK(pk_translate(t, &text, 1, NULL, &unforced));
     ASSERT_OK(pk_translate(t, &text, 1, PK_OPTIONS(pk_call_options, .prefix = &prefix), &forced));
     assert_memory_equal(pk_result_text(forced, 0), "das", 3);
-    pk_result_free(free_run);
+    pk_result_free(unforced);
     pk_result_free(forced);
     pk_translator_close(t);
     pk_model_close(m);
