@@ -21,25 +21,25 @@ typedef struct pk_cli {
     const struct pk_cli_verb *verb;
     pk_cli_list               operand; /* arguments that are no options, in order */
     /* names are those of the options; options_table.c says what each one means */
-    const char               *model, *from, *to, *type, *device, *decode;
-    const char               *input, *output, *prefix, *draft, *reference, *tokenize, *format;
-    pk_cli_list               decodes, drafts; /* bench: one case each; one for each or for all */
-    pk_cli_list               models;    /* several decode together; where a verb takes them */
-    char                     *own_model; /* path of Pronk's own, where that is used */
-    int64_t                   threads, workers, batch, batch_tokens, max_input, n_best;
-    int64_t                   bootstrap, seed, limit, repeat, warm_up;
-    bool                      no_split, scores, word_scores, alignment, lowercase, json, quiet;
-    bool                      interleave, man, help, version;
-    pk_cli_list               inputs, sets; /* vocab: files; train: keys of the recipe */
-    int64_t                   vocab_size, lines;
-    double                    coverage;
-    bool                      resume, byte_fallback, no_byte_fallback, replace_unknowns;
-    const char               *symmetrise, *vocab, *load, *save, *lexical_table; /* align */
-    int64_t                   iterations;
-    bool                      reverse, pharaoh;
-    struct pk_cli_opened     *opened; /* what is read, see inputs.h; NULL: not recorded */
-    const char               *characters;
-    const char               *drafter; /* translate: a model */
+    const char           *model, *from, *to, *type, *device, *decode;
+    const char           *input, *output, *prefix, *draft, *reference, *tokenize, *format;
+    pk_cli_list           decodes, drafts; /* bench: one case each; one for each or for all */
+    pk_cli_list           models;          /* several decode together; where a verb takes them */
+    char                 *own_model;       /* path of Pronk's own, where that is used */
+    int64_t               threads, workers, batch, batch_tokens, max_input, n_best;
+    int64_t               bootstrap, seed, limit, repeat, warm_up;
+    bool                  no_split, scores, word_scores, alignment, lowercase, json, quiet;
+    bool                  interleave, man, help, version;
+    pk_cli_list           inputs, sets; /* vocab: files; train: keys of the recipe */
+    int64_t               vocab_size, lines;
+    double                coverage;
+    bool                  resume, byte_fallback, no_byte_fallback, replace_unknowns;
+    const char           *symmetrise, *vocab, *load, *save, *lexical_table; /* align */
+    int64_t               iterations;
+    bool                  reverse, pharaoh;
+    struct pk_cli_opened *opened; /* what is read, see inputs.h; NULL: not recorded */
+    const char           *characters;
+    const char           *drafter; /* translate: a model */
 } pk_cli;
 
 /* one line on stderr, "pronk VERB: ..."; the value is the exit code to return */

@@ -7,7 +7,7 @@ static bool same_view(const pk_lesson *l, int32_t i, int32_t j) {
 }
 
 void lesson_asks(const pk_lesson *l, int32_t sentence, pk_pass *out) {
-    const int32_t from = l->run.id[sentence], end = l->run.id[sentence + 1];
+    const int32_t from = l->segment.id[sentence], end = l->segment.id[sentence + 1];
     for (int32_t i = from; i < end; i++) {
         const bool in_block =
             (i > from && same_view(l, i - 1, i)) || (i + 1 < end && same_view(l, i, i + 1));
