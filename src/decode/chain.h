@@ -1,5 +1,5 @@
 /* chain.h - tokens that are given beforehand (a language, the user's prefix, a whole translation to
- * score), run through the decoder as a chain of asks: input i, where input 0 is the start symbol,
+ * score), fed to the decoder as a chain of asks: input i, where input 0 is the start symbol,
  * predicts given token i. Several passes are used when one has no room for the whole chain. */
 #ifndef PK_DECODE_CHAIN_H
 #define PK_DECODE_CHAIN_H

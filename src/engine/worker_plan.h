@@ -6,7 +6,8 @@
 /* what strategies know of the model; c outlives it */
 pk_conventions pk_plan_conventions(const pk_config *c);
 /* The limits of the model's network, or of its drafter's. c: the network's own; at_once: source
- * tokens that the backend likes to encode. Returns the most that one sentence may ask. */
+ * tokens that are worth encoding at once on the backend. Returns the most that one sentence may
+ * ask. */
 pk_strategy_limits pk_plan_network(const pk_worker_options *o, const pk_conventions *model,
                                    const pk_config *c, int32_t at_once, bool drafter,
                                    pk_session_limits *out);

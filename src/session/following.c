@@ -1,6 +1,7 @@
-/* following.c - asks that go on by themselves: the device feeds each row its own best token, step
- * after step, and we look again when all are finished. Two asks that are a block of two do so as
- * pairs. Rows of other asks stay as they are, and are computed again with the same result.
+/* following.c - asks that go on by themselves: the device feeds each row its own best token,
+ * step after step; the host waits once, until all are finished. Two asks that are a block of two
+ * do so as pairs. Rows of other asks stay as they are, and are computed again with the same
+ * result.
  *
  * The slots of all steps are taken beforehand, one behind the other, and listed behind the row's
  * history: each step sees one or two more of them. What was not used is given back afterwards. */

@@ -9,7 +9,7 @@
 
 /* ---- weights ---- */
 
-/* encoder layers that never run stay where they are */
+/* encoder layers that are never computed stay where they are */
 static pk_status adopt(void *user, const pk_weight_spec *spec, pk_weight *w) {
     const pk_session *s = user;
     const pk_backend *on = s->on;

@@ -1,15 +1,16 @@
-/* session.c - run, commit, forget.
+/* session.c - decode, commit, forget.
  *
- * Sentences come in through encoding.c. run() lowers the asks of many of them to flat arrays
- * (lowering.c), pushes them through the decoder, and hands the answers back (answering.c). This
- * file owns the order, session_open.c the memory. */
+ * Sentences come in through encoding.c. decode() lowers the asks of many of them to flat arrays
+ * (lowering.c), computes the decoder on them, and returns the answers (answering.c). This file owns
+ * the order, session_open.c the memory. */
 #include "session/session.h"
 
 #include <string.h>
 
 #include "session/session_parts.h"
 
-/* a sentence's part of the pass is over: what it took goes back, but for what somebody holds */
+/* A sentence's part of the pass is over: the pass's hold on its slots ends. Slots that a kept row
+ * leads to live on, all others are free again. */
 static void land(pk_session *s, session_sentence *e) {
     if (e->steps) pk_session_settle(s, e, 1);
     for (int32_t i = 0; i < e->n_asks; i++) pk_slots_drop(&s->slots, s->slot[e->first_ask + i]);

@@ -2,7 +2,7 @@
  *
  * Answers are compared with logits in double: scores within a small part of the largest logit,
  * lists in order, ties to the lower id; and bitwise with the same question asked alone. Steps that
- * follow one another must be the same run one by one, recorded, and replayed with other contents.
+ * follow one another must give the same one by one, recorded, and replayed with other contents.
  */
 #include "cuda_help.h"
 
@@ -535,7 +535,7 @@ static void free_loop(loop *l) {
     free(l);
 }
 
-/* puts the start there, runs (key 0: step by step from here), brings the end back; steps taken */
+/* uploads the start, computes (key 0: step by step from here), fetches the end; steps taken */
 static int32_t run_loop(loop *l, const rows_state *start, uint64_t key, bool once,
                         rows_state *end) {
     pk_backend *b = &gpus[l->a];
@@ -591,21 +591,22 @@ static void repeat_on(int a, way how) {
     if (want->n_found[0] != 12) COMPLAIN("row 0 found %d tokens, not 12", want->n_found[0]);
     const int32_t eos = want->found[2].token; /* so row 0 will stop at the latest after 3 */
     l->following.eos = eos;
-    for (int run = 0; run < 5; run++) { /* as it is, recorded, replayed */
-        NAME_CASE("%s, %s, repeat, run %d", type_names[arithmetics[a]], way_names[how], run);
-        if (run) start_rows(start, FOLLOWERS, FOLLOW_VOCAB, 3 * run, how, true);
+    for (int turn = 0; turn < 5; turn++) { /* as it is, recorded, replayed */
+        NAME_CASE("%s, %s, repeat, repetition %d", type_names[arithmetics[a]], way_names[how],
+                  turn);
+        if (turn) start_rows(start, FOLLOWERS, FOLLOW_VOCAB, 3 * turn, how, true);
         const int32_t steps = run_loop(l, start, 0, false, want);
         const int32_t taken = run_loop(l, start, 77, false, got);
-        if (run == 0 && want->n_found[0] > 3) COMPLAIN("row 0 did not stop at its end");
+        if (turn == 0 && want->n_found[0] > 3) COMPLAIN("row 0 did not stop at its end");
         if (want->live != 0) COMPLAIN("%d rows still live", want->live);
-        if (taken != steps) COMPLAIN("%d steps were run, not %d", taken, steps);
+        if (taken != steps) COMPLAIN("%d steps were taken, not %d", taken, steps);
         check_states(got, want, "repeat");
     }
-    for (int run = 0; run < 4; run++) {
-        NAME_CASE("%s, once, run %d", type_names[arithmetics[a]], run);
+    for (int turn = 0; turn < 4; turn++) {
+        NAME_CASE("%s, once, repetition %d", type_names[arithmetics[a]], turn);
         start_rows(start, FOLLOWERS, FOLLOW_VOCAB, 5, how, true);
         const int32_t taken = run_loop(l, start, 78, true, got);
-        if (taken != 1) COMPLAIN("%d steps were run, not 1", taken);
+        if (taken != 1) COMPLAIN("%d steps were taken, not 1", taken);
         for (int32_t i = 0; i < FOLLOWERS; i++)
             if (got->n_found[i] != (start->left[i] > 0))
                 COMPLAIN("row %d found %d tokens", i, got->n_found[i]);

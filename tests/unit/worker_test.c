@@ -60,7 +60,7 @@ static counts decode(const tiny_network *tiny, const char *spec, int32_t usual_l
     pk_worker_serve(&w, &q, &o.plan);
     ASSERT_OK(w.status);
     assert_int_equal(q.done, N_JOBS);
-    /* a pass per token that was not given, whoever made it */
+    /* a pass per token that was not given, made by host or device */
     if (strncmp(spec, "greedy", 6) == 0 && usual_length > 1)
         assert_int_equal(w.stats.sentence_passes + N_JOBS / 3 * PREFIX, w.stats.target_tokens);
     assert_int_equal(pk_session_free_slots(w.session), pk_session_max(w.session)->slots);
