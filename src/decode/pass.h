@@ -22,6 +22,8 @@ typedef struct pk_ask {
                               -n: follows the history without its last n tokens */
     int32_t block;         /* 0: sees what it follows. Else: neighbouring asks with the same row and
                               block form a chain: each of them sees all the others too */
+    int32_t group;         /* 0: the next token is text. g > 0: it is one of the model's group g of a task's
+                              tokens; these count from 0 then, in answers, bans and targets */
     int32_t top_k;         /* how many of the best next tokens to return; 0: only store the token */
     bool    logp;          /* return log-probabilities (costs a sum over the vocabulary) */
     bool    attention;     /* return its attention to the source */

@@ -17,7 +17,7 @@
 
 /* What a strategy may know of the model: made once, the same for all its sentences. */
 typedef struct pk_conventions {
-    int32_t        vocab;                       /* target vocabulary size */
+    int32_t        vocab;                       /* tokens that may be output */
     int32_t        start, eos, unk;             /* start and unk may be PK_NO_TOKEN */
     int32_t        max_positions;               /* positions of the model: no output is longer */
     bool           forced_eos;                  /* at max_length the last token must be eos */

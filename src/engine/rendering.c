@@ -13,7 +13,7 @@ enum { MBART_HEAD = 3, MBART_TAIL = 53 };
 /* tokens that are no text */
 static bool is_special(const pk_config *c, int32_t token) {
     if (token == c->eos || token == c->pad || token < 0) return true;
-    return c->family == PK_MBART && (token < MBART_HEAD || token >= c->target_vocab - MBART_TAIL);
+    return c->family == PK_MBART && (token < MBART_HEAD || token >= pk_config_text(c) - MBART_TAIL);
 }
 
 /* the hypothesis of this rank; the last one when there are fewer */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "checkpoint/json.h"
+#include "tensor/panel.h"
 
 /* far beyond any real model, and small enough that no product of two overflows 64 bits */
 enum { MAX_DIM = 1 << 16, MAX_VOCAB = 1 << 24, MAX_LAYERS = 256, MAX_POSITIONS = 1 << 20 };
@@ -22,6 +23,20 @@ void pk_config_defaults(pk_config *c) {
 #define DEFAULT(kind, field, normal) c->field = (PK_CONFIG_##kind)(normal);
     PK_CONFIG_MAP(DEFAULT)
 #undef DEFAULT
+}
+
+const char *pk_config_tasks(const pk_config *c) { return *c->tasks ? c->tasks : "at"; }
+
+/* a task from right to left ends in -rl: the direction is a field of its own */
+bool pk_config_can(const pk_config *c, const char *task) {
+    const size_t n = strlen(task);
+    for (const char *at = pk_config_tasks(c); *at;) {
+        const size_t word = strcspn(at, " "), name = strcspn(at, ": ");
+        const bool   mirrored = name == n + 3 && memcmp(at + n, "-rl", 3) == 0;
+        if ((name == n || mirrored) && memcmp(at, task, n) == 0) return true;
+        at += word + strspn(at + word, " ");
+    }
+    return false;
 }
 
 /* ---- Checks ---- */
@@ -71,7 +86,8 @@ static pk_status check_sizes(const pk_config *c) {
 static pk_status check_conventions(const pk_config *c) {
     const int32_t last = c->target_vocab - 1;
     /* the end symbol closes source and target alike */
-    const int32_t last_both = c->source_vocab < c->target_vocab ? c->source_vocab - 1 : last;
+    const int32_t text = c->n_text > 0 && c->n_text <= last ? c->n_text : c->target_vocab;
+    const int32_t last_both = c->source_vocab < text ? c->source_vocab - 1 : text - 1;
     const range   r[] = {
           RANGE(start, -1, last),
           RANGE(eos, 0, last_both),
@@ -86,12 +102,27 @@ static pk_status check_conventions(const pk_config *c) {
           RANGE(max_output, 0, MAX_POSITIONS),
           RANGE(n_suppressed, 0, PK_MAX_SUPPRESSED),
           RANGE(right_to_left, 0, 1),
+          RANGE(n_text, 0, c->target_vocab),
+          RANGE(n_groups, 0, PK_MOST_GROUPS),
     };
     PK_TRY(check_ranges(r, sizeof r / sizeof *r));
     for (int32_t i = 0; i < c->n_suppressed; i++)
         if (c->suppressed[i] < 0 || c->suppressed[i] > last)
             PK_FAIL(PK_FORMAT, "configuration: suppressed token %d is not in the vocabulary",
                     c->suppressed[i]);
+    return PK_OK;
+}
+
+static pk_status check_groups(const pk_config *c) {
+    for (int32_t i = 0; i < c->n_groups; i++) {
+        const pk_token_group *g = &c->group[i];
+        if (!*g->name || !memchr(g->name, 0, sizeof g->name))
+            PK_FAIL(PK_FORMAT, "configuration: a group of tokens without a name");
+        if (g->first < pk_config_text(c) || g->first % PK_PANEL || g->count < 1 ||
+            g->count > c->target_vocab - g->first)
+            PK_FAIL(PK_FORMAT, "configuration: group %s has tokens %d to %d, which is not possible",
+                    g->name, g->first, g->first + g->count - 1);
+    }
     return PK_OK;
 }
 
@@ -105,6 +136,7 @@ static pk_status check_float(const char *name, float value, float lowest, float 
 pk_status pk_config_check(const pk_config *c) {
     PK_TRY(check_sizes(c));
     PK_TRY(check_conventions(c));
+    PK_TRY(check_groups(c));
     PK_TRY(check_float("embed_scale", c->embed_scale, 1e-6f, 1e6f));
     PK_TRY(check_float("epsilon", c->epsilon, 1e-12f, 1));
     PK_TRY(check_float("length_penalty", c->length_penalty, -100, 100));
@@ -118,6 +150,8 @@ pk_status pk_config_check(const pk_config *c) {
     if (!memchr(c->source_language, 0, sizeof c->source_language) ||
         !memchr(c->target_language, 0, sizeof c->target_language))
         PK_FAIL(PK_FORMAT, "configuration: a language code without an end");
+    if (!memchr(c->tasks, 0, sizeof c->tasks))
+        PK_FAIL(PK_FORMAT, "configuration: tasks without an end");
     return PK_OK;
 }
 
@@ -138,6 +172,20 @@ static void write_LATER(pk_buffer *out, const char *name, int32_t value) {
     if (value) write_INT(out, name, value);
 }
 
+static void write_tasks(const pk_config *c, pk_buffer *json) {
+    if (c->n_groups) pk_buffer_add_text(json, ",\"groups\":[");
+    for (int32_t i = 0; i < c->n_groups; i++) {
+        const pk_token_group *g = &c->group[i];
+        pk_buffer_add_text(json, i ? ",{\"name\":" : "{\"name\":");
+        pk_json_add_string(json, g->name);
+        pk_buffer_print(json, ",\"first\":%d,\"count\":%d}", g->first, g->count);
+    }
+    if (c->n_groups) pk_buffer_add_text(json, "]");
+    if (!*c->tasks) return;
+    pk_buffer_add_text(json, ",\"tasks\":");
+    pk_json_add_string(json, c->tasks);
+}
+
 void pk_config_write(const pk_config *c, pk_buffer *json) {
     pk_buffer_add_text(json, "{");
 #define WRITE(kind, field, normal) write_##kind(json, #field, c->field);
@@ -150,6 +198,7 @@ void pk_config_write(const pk_config *c, pk_buffer *json) {
     pk_json_add_string(json, c->source_language);
     pk_buffer_add_text(json, ",\"target_language\":");
     pk_json_add_string(json, c->target_language);
+    write_tasks(c, json);
     pk_buffer_add_text(json, "}");
 }
 
@@ -177,7 +226,7 @@ static pk_status read_FLOAT(const json_t *value, const char *name, float *out) {
     return PK_OK;
 }
 
-static pk_status read_language(const json_t *object, const char *name, char *out, size_t room) {
+static pk_status read_text(const json_t *object, const char *name, char *out, size_t room) {
     const char *text = json_string_value(json_object_get(object, name));
     if (!text || strlen(text) >= room)
         PK_FAIL(PK_FORMAT, "configuration: %s is missing or too long", name);
@@ -196,6 +245,28 @@ static pk_status read_suppressed(const json_t *list, pk_config *c) {
     return PK_OK;
 }
 
+static pk_status read_group(const json_t *object, pk_token_group *g) {
+    if (json_object_size(object) != 3)
+        PK_FAIL(PK_FORMAT, "configuration: a group has a name, first and count");
+    PK_TRY(read_text(object, "name", g->name, sizeof g->name));
+    PK_TRY(read_INT(json_object_get(object, "first"), "first", &g->first));
+    return read_INT(json_object_get(object, "count"), "count", &g->count);
+}
+
+/* both came later: files may lack them */
+static pk_status read_tasks(const json_t *object, pk_config *c, size_t *n_fields) {
+    const json_t *groups = json_object_get(object, "groups");
+    const size_t  n = json_array_size(groups);
+    if (groups && (!json_is_array(groups) || n > PK_MOST_GROUPS))
+        PK_FAIL(PK_FORMAT, "configuration: groups is no list, or longer than %d", PK_MOST_GROUPS);
+    for (size_t i = 0; i < n; i++) PK_TRY(read_group(json_array_get(groups, i), &c->group[i]));
+    c->n_groups = (int32_t)n;
+    *n_fields += groups != NULL;
+    if (!json_object_get(object, "tasks")) return PK_OK;
+    ++*n_fields;
+    return read_text(object, "tasks", c->tasks, sizeof c->tasks);
+}
+
 /* Every field of the list must be there, those that came later excepted, and nothing else. */
 static pk_status read_object(const json_t *object, pk_config *c) {
     size_t n_fields = 3; /* suppressed and the two languages */
@@ -205,8 +276,9 @@ static pk_status read_object(const json_t *object, pk_config *c) {
     PK_CONFIG_MAP(READ)
 #undef READ
     PK_TRY(read_suppressed(json_object_get(object, "suppressed"), c));
-    PK_TRY(read_language(object, "source_language", c->source_language, sizeof c->source_language));
-    PK_TRY(read_language(object, "target_language", c->target_language, sizeof c->target_language));
+    PK_TRY(read_text(object, "source_language", c->source_language, sizeof c->source_language));
+    PK_TRY(read_text(object, "target_language", c->target_language, sizeof c->target_language));
+    PK_TRY(read_tasks(object, c, &n_fields));
     if (json_object_size(object) != n_fields)
         PK_FAIL(PK_FORMAT, "configuration: unknown keys; the file needs a newer version");
     return pk_config_check(c);

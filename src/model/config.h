@@ -51,18 +51,33 @@ const char *pk_family_name(pk_family family);
     X(INT, max_output, 0)       /* most tokens of a translation, end included; 0: no word on it */ \
     X(INT, no_repeat_ngram, 0)                                                                     \
     X(FLOAT, repetition_penalty, 1)                                                                \
-    X(LATER, right_to_left, 0)  /* writes the last token first */
+    X(LATER, right_to_left, 0)  /* writes the last token first */                                  \
+    X(LATER, n_text, 0)         /* target tokens that are text, a task's own behind them; 0: all */
 
 #define PK_CONFIG_INT int32_t
 #define PK_CONFIG_FLOAT float
 #define PK_CONFIG_LATER int32_t  /* came later: files may lack it, and do where it is 0 */
 #define PK_CONFIG_FIELD(kind, field, normal) PK_CONFIG_##kind field;
 enum { PK_MAX_SUPPRESSED = 16 };
+typedef struct pk_token_group {                 /* tokens of a task that are answers to a question of their own */
+    char    name[16];
+    int32_t first, count;
+} pk_token_group;
 typedef struct pk_config {
     PK_CONFIG_MAP(PK_CONFIG_FIELD)
     int32_t n_suppressed, suppressed[PK_MAX_SUPPRESSED];     /* tokens never to be output */
     char    source_language[16], target_language[16];        /* ISO codes when known, else "" */
+    int32_t n_groups;
+    pk_token_group group[PK_MOST_GROUPS];
+    char    tasks[128];                                      /* what it was trained for; see pk_config_tasks() */
 } pk_config;
+
+/* tokens of the target that are text: only these are output */
+static inline int32_t pk_config_text(const pk_config *c) { return c->n_text ? c->n_text : c->target_vocab; }
+/* what the model was trained for: tasks with their options, between spaces; where nothing is recorded, "at" */
+const char *pk_config_tasks(const pk_config *c);
+/* whether it was trained for this task, in either direction */
+bool        pk_config_can(const pk_config *c, const char *task);
 
 void      pk_config_defaults(pk_config *c);
 pk_status pk_config_check(const pk_config *c);               /* every field in range, and sane together */

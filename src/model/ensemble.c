@@ -1,6 +1,8 @@
 /* ensemble.c - checks that networks fit together, and lays their output layers side by side. */
 #include "model/ensemble.h"
 
+#include <string.h>
+
 #include "base/memory.h"
 #include "model/forward.h"
 #include "tensor/panel.h"
@@ -25,6 +27,12 @@ static pk_status add_member(pk_ensemble *e, const pk_network *net) {
                 "model %d of the ensemble has another vocabulary than the first (%d and %d "
                 "tokens, not %d and %d): use models trained with the same vocabulary",
                 e->n + 1, c->source_vocab, c->target_vocab, all->source_vocab, all->target_vocab);
+    if (c->n_text != all->n_text || c->n_groups != all->n_groups ||
+        memcmp(c->group, all->group, sizeof c->group) != 0)
+        PK_FAIL(PK_UNSUPPORTED,
+                "model %d of the ensemble has other tokens of tasks than the first: use models "
+                "trained with the same tasks",
+                e->n + 1);
     if (c->start != all->start || c->eos != all->eos || c->family != all->family)
         PK_FAIL(PK_UNSUPPORTED,
                 "model %d of the ensemble begins or ends sentences in another way than the first",

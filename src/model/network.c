@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "tensor/panel.h"
 
 pk_status pk_network_init(pk_network *net) {
     PK_TRY(PK_TAKE(&net->encoder, (size_t)net->config.encoder_layers));
@@ -121,4 +122,13 @@ pk_status pk_network_walk(pk_network *net, pk_weight_visit visit, void *user) {
 void pk_network_share(pk_network *net) {
     if (net->config.share_embeddings) net->target_embed = net->source_embed;
     if (net->config.tie_output) net->output = net->target_embed;
+}
+
+void pk_network_slice(const pk_network *net, int32_t slice, pk_weight *table, pk_weight *bias) {
+    const pk_config *c = &net->config;
+    assert(slice >= 0 && slice <= c->n_groups);
+    const int32_t first = slice ? c->group[slice - 1].first : 0;
+    const int32_t n = slice ? c->group[slice - 1].count : pk_config_text(c);
+    *table = pk_weight_rows(&net->output, first, n);
+    *bias = pk_weight_part(&net->output_bias, first, n);
 }

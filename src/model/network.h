@@ -73,6 +73,8 @@ static inline bool pk_role_is_table(pk_role role) {
  * appear once. */
 typedef pk_status (*pk_weight_visit)(void *user, const pk_weight_spec *spec, pk_weight *w);
 pk_status pk_network_walk(pk_network *net, pk_weight_visit visit, void *user);
+/* the output layer of a slice, where it lies: 0 the text, then the groups */
+void      pk_network_slice(const pk_network *net, int32_t slice, pk_weight *table, pk_weight *bias);
 /* after loading: lets shared tables point at the one that was loaded */
 void      pk_network_share(pk_network *net);
 #endif

@@ -1,7 +1,8 @@
 /* answering.c - from asks to questions for the backend, and from its logits to log-probabilities.
  *
  * The model's own conventions end here: tokens it never outputs are banned in every question, so
- * that no strategy needs to know of them. */
+ * that no strategy needs to know of them. Questions about the text and about each group of a task's
+ * tokens have a list each, as long as all of them: one op answers a list, and skips what is empty. */
 #include <math.h>
 #include <string.h>
 
@@ -27,36 +28,47 @@ int32_t pk_session_count_questions(const pk_request *request, int32_t n) {
 
 static pk_question question_for(pk_session *s, const pk_ask *a, int32_t row) {
     const pk_config *c = &s->config;
+    const int32_t    n_suppressed = a->group ? 0 : c->n_suppressed;
     pk_question      q = { .row = row,
                            .top_k = a->top_k,
-                           .n_ban = a->n_ban + c->n_suppressed,
+                           .n_ban = a->n_ban + n_suppressed,
                            .n_target = a->n_target,
                            .log_sum = a->logp,
                            .renormalise = c->renormalise };
     q.ban = list_tokens(s, a->ban, a->n_ban);
-    list_tokens(s, c->suppressed, c->n_suppressed);
+    list_tokens(s, c->suppressed, n_suppressed);
     q.target = list_tokens(s, a->target, a->n_target);
     return q;
 }
 
+/* where question q is, in the list of its slice */
+static int32_t question_at(const pk_session *s, const pk_ask *a, int32_t q) {
+    return a->group * s->questions + q;
+}
+
 /* of several members each sums for itself, and the sum of their logits is asked about as one */
-static void set_sums_apart(pk_session *s, int32_t q) {
+static void set_sums_apart(pk_session *s, int32_t q, int32_t at) {
     s->summing[q] = s->question[q];
-    s->summing[q].top_k = s->summing[q].n_target = 0;
-    s->question[q].log_sum = false;
+    s->summing[at] = s->question[at];
+    s->summing[at].top_k = s->summing[at].n_target = 0;
+    s->question[at].log_sum = false;
 }
 
 void pk_session_question(pk_session *s, const pk_request *request, int32_t n) {
     int32_t questions = 0, row = 0;
     s->any_log_sum = s->any_target = false;
+    s->groups_asked = 0;
     s->most_top_k = 0;
     for (int32_t i = 0; i < n; i++) {
         const pk_pass *p = request[i].pass;
         for (int32_t j = 1; j <= p->n; j++, row++) {
             const pk_ask *a = &p->ask[j];
             if (!wants_answer(a)) continue;
-            s->question[questions] = question_for(s, a, row);
-            if (s->n_members > 1) set_sums_apart(s, questions);
+            const int32_t at = question_at(s, a, questions);
+            s->question[questions] = (pk_question){ .row = row };
+            s->question[at] = question_for(s, a, row);
+            if (a->group) s->groups_asked |= 1u << (a->group - 1);
+            if (s->n_members > 1) set_sums_apart(s, questions, at);
             questions++;
             s->any_log_sum |= a->logp;
             s->any_target |= a->n_target > 0;
@@ -67,11 +79,12 @@ void pk_session_question(pk_session *s, const pk_request *request, int32_t n) {
     s->n_listed = s->n_list;
 }
 
-void pk_session_answering(const pk_session *s, pk_answering *out) {
+void pk_session_answering(const pk_session *s, int32_t slice, pk_answering *out) {
+    const pk_question *question = s->question + (size_t)slice * (size_t)s->questions;
     *out = (pk_answering){ .n = s->questions,
                            .most_top_k = s->most_top_k,
                            .any_log_sum = s->any_log_sum && s->n_members == 1,
-                           .question = pk_mirror_device(&s->up, s->question),
+                           .question = pk_mirror_device(&s->up, question),
                            .tokens = pk_mirror_device(&s->up, s->list),
                            .top_stride = s->max.top_k,
                            .top = pk_mirror_device(&s->down, s->top),
@@ -79,11 +92,12 @@ void pk_session_answering(const pk_session *s, pk_answering *out) {
                            .target_score = pk_mirror_device(&s->down, s->target_score) };
 }
 
-void pk_session_summing(const pk_session *s, int32_t member, pk_answering *out) {
-    const float *sums = s->log_sum + (size_t)member * (size_t)s->questions;
+void pk_session_summing(const pk_session *s, int32_t member, int32_t slice, pk_answering *out) {
+    const pk_question *question = s->summing + (size_t)slice * (size_t)s->questions;
+    const float       *sums = s->log_sum + (size_t)member * (size_t)s->questions;
     *out = (pk_answering){ .n = s->questions,
                            .any_log_sum = true,
-                           .question = pk_mirror_device(&s->up, s->summing),
+                           .question = pk_mirror_device(&s->up, question),
                            .tokens = pk_mirror_device(&s->up, s->list),
                            .top_stride = s->max.top_k,
                            .top = pk_mirror_device(&s->down, s->top),
@@ -116,7 +130,7 @@ static pk_answer answer_to(pk_session *s, const pk_ask *a, int32_t q) {
     pk_candidate    *top = s->candidate + (size_t)q * (size_t)s->max.top_k;
     const pk_scored *raw = s->top + (size_t)q * (size_t)s->max.top_k;
     shift_all(top, raw, a->top_k, shift, n);
-    float *target = s->target_score + s->question[q].target;
+    float *target = s->target_score + s->question[question_at(s, a, q)].target;
     for (int32_t k = 0; k < a->n_target; k++) target[k] = (target[k] - shift) / n;
     return (pk_answer){ .top = top, .target_logp = target, .log_sum = shift / n };
 }
@@ -133,7 +147,9 @@ static pk_answer answer_of_steps(pk_session *s, int32_t g) {
 /* Damaged weights make logits that are not numbers. Then no best token is found, or the log sum
  * makes every score not a number. Where all tokens are banned it is right that there is none. */
 static bool is_finite(const pk_session *s, const pk_ask *a, const pk_answer *x) {
-    if (a->n_ban + s->config.n_suppressed >= s->config.target_vocab) return true;
+    const pk_config *c = &s->config;
+    const int32_t    n_ban = a->n_ban + (a->group ? 0 : c->n_suppressed);
+    if (n_ban >= (a->group ? c->group[a->group - 1].count : pk_config_text(c))) return true;
     for (int32_t i = 0; i < x->n_found; i++)
         if (!isfinite(x->found[i].logp)) return false;
     for (int32_t k = 0; k < a->n_target; k++)

@@ -8,7 +8,7 @@
 #include "session/session_parts.h"
 
 static bool may_follow(const pk_ask *a) {
-    return a->follow > 1 && a->top_k == 1 && a->n_target == 0 && !a->attention;
+    return a->follow > 1 && a->top_k == 1 && a->group == 0 && a->n_target == 0 && !a->attention;
 }
 
 /* how many asks of a pass follow, which are its last: none, one, or a block of two */

@@ -28,6 +28,19 @@ static pk_status open_network(pk_session *s, pk_network *own, const pk_network *
     memcpy(own->decoder, net->decoder, (size_t)c->decoder_layers * sizeof *net->decoder);
     PK_TRY(pk_network_walk(own, adopt, s));
     pk_network_share(own);
+    pk_network_slice(own, 0, &own->output, &own->output_bias);
+    return PK_OK;
+}
+
+/* What the output layer has for the groups, as a copy: a device may lay panels out in its own way,
+ * and groups are small. */
+static pk_status open_groups(const pk_backend *on, const pk_network *host, session_group *out) {
+    for (int32_t i = 0; i < host->config.n_groups; i++) {
+        session_group here;
+        pk_network_slice(host, 1 + i, &here.table, &here.bias);
+        PK_TRY(on->adopt(on->self, &here.table, &out[i].table));
+        PK_TRY(on->adopt(on->self, &here.bias, &out[i].bias));
+    }
     return PK_OK;
 }
 
@@ -36,9 +49,16 @@ static pk_status open_output(pk_session *s, const pk_ensemble *all) {
     const pk_backend *on = s->on;
     s->output = s->member[0].net.output;
     s->output_bias = s->member[0].net.output_bias;
+    memcpy(s->group, s->member[0].group, sizeof s->group);
     if (s->n_members == 1) return PK_OK;
-    PK_TRY(on->adopt(on->self, &all->output, &s->output));
-    return on->adopt(on->self, &all->output_bias, &s->output_bias);
+    const pk_network whole = { .config = all->config,
+                               .output = all->output,
+                               .output_bias = all->output_bias };
+    pk_weight        table, bias;
+    pk_network_slice(&whole, 0, &table, &bias);
+    PK_TRY(on->adopt(on->self, &table, &s->output));
+    PK_TRY(on->adopt(on->self, &bias, &s->output_bias));
+    return open_groups(on, &whole, s->group);
 }
 
 /* rows 0, 1, 2 ...: where the states of row i go beside those of other members */
@@ -87,6 +107,7 @@ pk_status pk_session_open_members(pk_session *s, const pk_ensemble *all, int32_t
     for (int32_t i = 0; i < all->n; i++) {
         session_member *m = &s->member[s->n_members++];
         PK_TRY(open_network(s, &m->net, all->net[i]));
+        PK_TRY(open_groups(s->on, all->net[i], m->group));
         PK_TRY(open_pools(s, &m->net, &m->memory.self, s->max.slots));
         PK_TRY(open_pools(s, &m->net, &m->memory.source, s->max.source_tokens));
     }

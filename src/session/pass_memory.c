@@ -45,8 +45,9 @@ static void lay_out_up(pk_session *s, char *base, int32_t rows, int32_t question
     s->live = carve(base, &s->up_used, sizeof(int32_t));
     const size_t followers = s->steps ? (size_t)rows : 0;
     s->follower = carve(base, &s->up_used, followers * sizeof *s->follower);
-    s->question = carve(base, &s->up_used, (size_t)questions * sizeof *s->question);
-    const size_t summing = s->n_members > 1 ? (size_t)questions : 0;
+    const size_t of_slices = (size_t)questions * (size_t)(1 + s->config.n_groups);
+    s->question = carve(base, &s->up_used, of_slices * sizeof *s->question);
+    const size_t summing = s->n_members > 1 ? of_slices : 0;
     s->summing = carve(base, &s->up_used, summing * sizeof *s->summing);
     s->list = carve(base, &s->up_used, 0);
 }
@@ -83,7 +84,7 @@ void pk_session_lay_out(pk_session *s, int32_t n, int32_t n_questions) {
     lay_out_down(s, s->down.here, s->rows, s->questions);
     for (int32_t i = n; i < s->rows; i++) fill_row(s, i);
     if (s->steps) memset(s->follower, 0, (size_t)s->rows * sizeof *s->follower);
-    for (int32_t i = n_questions; i < s->questions; i++) {
+    for (int32_t i = n_questions; i < s->questions * (1 + s->config.n_groups); i++) {
         s->question[i] = (pk_question){ 0 };
         if (s->n_members > 1) s->summing[i] = (pk_question){ 0 };
     }

@@ -75,11 +75,15 @@ static pk_tensor decode_together(decoding *d) {
     for (int32_t i = 0, first = 0; i < s->n_members; i++) {
         const session_member *m = &s->member[i];
         const pk_tensor       one = decode_member(d, m, d->any_attention && i == 0);
-        pk_answering          summing;
         pk_run_enter(&d->r, PK_MODULE_OUTPUT);
-        pk_session_summing(s, i, &summing);
-        if (summing.n && s->any_log_sum)
-            pk_answers(&d->r, one, &m->net.output, &m->net.output_bias, &summing);
+        for (int32_t k = 0; k < PK_SLICES && s->any_log_sum; k++) {
+            const session_group out =
+                k ? m->group[k - 1] : (session_group){ m->net.output, m->net.output_bias };
+            pk_answering summing;
+            if (!pk_session_asks(s, k)) continue;
+            pk_session_summing(s, i, k, &summing);
+            pk_answers(&d->r, one, &out.table, &out.bias, &summing);
+        }
         if (d->r.status == PK_OK)
             s->on->scatter(s->on->self, pk_columns(all, first, one.cols), one,
                            (const int32_t *)(const void *)s->row_numbers.there);
@@ -98,8 +102,13 @@ static void decode_rows(void *context) {
     const pk_tensor hidden =
         s->n_members > 1 ? decode_together(d) : decode_member(d, &s->member[0], d->any_attention);
     pk_run_enter(&d->r, PK_MODULE_OUTPUT);
-    pk_session_answering(s, &answering);
-    if (answering.n) pk_answers(&d->r, hidden, &s->output, &s->output_bias, &answering);
+    for (int32_t k = 0; k < PK_SLICES; k++) {
+        const session_group out =
+            k ? s->group[k - 1] : (session_group){ s->output, s->output_bias };
+        if (!pk_session_asks(s, k)) continue;
+        pk_session_answering(s, k, &answering);
+        pk_answers(&d->r, hidden, &out.table, &out.bias, &answering);
+    }
     pk_session_following(s, &following);
     if (s->steps) pk_advance(&d->r, &following);
 }
@@ -108,7 +117,7 @@ static void decode_rows(void *context) {
 static uint64_t key_of(const pk_session *s, bool any_attention) {
     const uint32_t what = PK_KEY_DECODE | (any_attention ? PK_KEY_ATTENTION : 0u) |
                           (s->any_log_sum ? PK_KEY_SUMS : 0u) | (s->steps ? PK_KEY_STEPS : 0u) |
-                          PK_KEY_MODEL * (uint32_t)s->number;
+                          PK_KEY_MODEL * (uint32_t)s->number | s->groups_asked * PK_KEY_GROUP;
     return pk_session_key(what, s->most_top_k, s->questions, s->rows);
 }
 

@@ -41,10 +41,16 @@ typedef struct session_encoding {
     int32_t       *token, *pos, *slot, *first, *count; /* [row] slot: of the source pools */
 } session_encoding;
 
+/* the output layer over a group of a task's tokens */
+typedef struct session_group {
+    pk_weight table, bias;
+} session_group;
+
 /* One network of those that decode together: they see the same tokens. */
 typedef struct session_member {
-    pk_network net;    /* with the device's weights */
-    pk_memory  memory; /* its keys and values, by slot and by source row */
+    pk_network    net;    /* with the device's weights; its output layer has text alone */
+    pk_memory     memory; /* its keys and values, by slot and by source row */
+    session_group group[PK_MOST_GROUPS];
 } session_member;
 
 /* A session over one network. Where passes may choose from several networks, there is one such for
@@ -61,7 +67,8 @@ struct pk_session {
     session_member   *member;
     int32_t           n_members;
     pk_weight         output, output_bias; /* of all members side by side */
-    session_mirror    row_numbers;         /* 0, 1, 2 ...; only where there are several members */
+    session_group     group[PK_MOST_GROUPS];
+    session_mirror    row_numbers; /* 0, 1, 2 ...; only where there are several members */
     pk_slots          slots;
     pk_arena          scratch;
     double            seconds[PK_N_MODULES];
@@ -86,8 +93,9 @@ struct pk_session {
     int32_t       *cross_first, *cross_count; /* [row] into source_index */
     int32_t       *left, *n_found, *live;     /* [row], [row], one: of those that follow */
     pk_follower   *follower;                  /* [row] where any follows */
-    pk_question   *question;                  /* [question] */
-    pk_question   *summing;                   /* [question] the log sums alone; several members */
+    pk_question   *question;                  /* (slice, question) of another slice: empty */
+    pk_question   *summing;                   /* the same, the log sums alone; several members */
+    uint32_t       groups_asked;              /* a bit for each group */
     int32_t       *list;                      /* ban and target lists, then visible slots */
     int32_t        n_listed, n_list;          /* of the former; of both */
     int32_t        most_top_k;                /* of any question */
@@ -144,9 +152,13 @@ pk_status pk_session_lower(pk_session *s, const pk_request *request, int32_t n,
 /* answering.c: asks -> questions for the backend; its answers -> the strategies' answers */
 int32_t pk_session_count_questions(const pk_request *request, int32_t n);
 void    pk_session_question(pk_session *s, const pk_request *request, int32_t n);
-void    pk_session_answering(const pk_session *s, pk_answering *out);
+/* slice: 0 the text, then the groups */
+void pk_session_answering(const pk_session *s, int32_t slice, pk_answering *out);
 /* one member's log sums, where there are several */
-void pk_session_summing(const pk_session *s, int32_t member, pk_answering *out);
+void pk_session_summing(const pk_session *s, int32_t member, int32_t slice, pk_answering *out);
+static inline bool pk_session_asks(const pk_session *s, int32_t slice) {
+    return slice ? s->groups_asked >> (slice - 1) & 1 : s->questions > 0;
+}
 /* PK_FORMAT: the network gave logits that are no numbers */
 pk_status pk_session_answer(pk_session *s, const pk_request *request, int32_t n);
 /* following.c: asks that go on by themselves. How many steps they may take; 0: none follows */
@@ -166,15 +178,18 @@ enum {
     PK_KEY_ATTENTION = 4,
     PK_KEY_SUMS = 8,
     PK_KEY_STEPS = 16,
-    PK_KEY_MODEL = 32 /* times the network's number */
+    PK_KEY_MODEL = 32, /* times the network's number */
+    PK_KEY_GROUP = 128 /* times the bits of the groups that are asked about */
 };
-enum { PK_KEY_WHAT_BITS = 7, PK_KEY_TOP_K_BITS = 11, PK_KEY_ROW_BITS = 23 };
+enum { PK_KEY_WHAT_BITS = 10, PK_KEY_TOP_K_BITS = 11, PK_KEY_ROW_BITS = 21 };
 static inline uint64_t pk_session_key(uint32_t what, int32_t top_k, int32_t questions,
                                       int32_t rows) {
+    const int of_questions = PK_KEY_WHAT_BITS + PK_KEY_TOP_K_BITS;
     assert(what < 1 << PK_KEY_WHAT_BITS && top_k >= 0 && top_k < 1 << PK_KEY_TOP_K_BITS);
     assert(questions >= 0 && questions < 1 << PK_KEY_ROW_BITS);
     assert(rows >= 0 && rows < 1 << PK_KEY_ROW_BITS);
-    return what | (uint64_t)top_k << 7 | (uint64_t)questions << 18 | (uint64_t)rows << 41;
+    return what | (uint64_t)top_k << PK_KEY_WHAT_BITS | (uint64_t)questions << of_questions |
+           (uint64_t)rows << (of_questions + PK_KEY_ROW_BITS);
 }
 void pk_session_add_time(pk_session *s, const pk_run *r);
 #endif

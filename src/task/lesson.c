@@ -6,6 +6,7 @@
 #include "task/lesson.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/hash.h"
 
@@ -14,7 +15,7 @@
     {                                                                                       \
         &(l)->source_token, &(l)->source_pos, &(l)->source_segment, &(l)->token, &(l)->pos, \
             &(l)->first, &(l)->count, &(l)->segment, &(l)->question_row, &(l)->target,      \
-            &(l)->question_segment, &(l)->tagged                                            \
+            &(l)->slice, &(l)->question_segment, &(l)->tagged                               \
     }
 
 static int32_t last(const pk_ids *list) {
@@ -51,16 +52,30 @@ static pk_status add_weight(pk_floats *list, float value) {
     return PK_OK;
 }
 
-pk_status pk_lesson_ask(pk_lesson *l, int32_t at, int32_t target, float weight) {
-    const int32_t row = last(&l->segment) + at;
+static pk_status ask(pk_lesson *l, int32_t at, int32_t slice, int32_t target, float weight) {
+    const int32_t row = last(&l->segment) + at, classes = l->classes[slice];
+    if (target < 0 || (classes && target >= classes))
+        PK_FAIL(PK_ARGUMENT, "a question whose answer is %d, of %d there are", target, classes);
     if (at < 0 || row >= (int32_t)l->token.n)
         PK_FAIL(PK_ARGUMENT, "a question to decoder input %d, which is not there", at);
     if (l->question_row.n && row <= last(&l->question_row))
         PK_FAIL(PK_ARGUMENT, "questions must be asked in the order of the decoder's inputs");
     PK_TRY(pk_ids_add(&l->question_row, row));
     PK_TRY(pk_ids_add(&l->target, target));
+    PK_TRY(pk_ids_add(&l->slice, slice));
     l->total += (double)weight;
     return add_weight(&l->weight, weight);
+}
+
+pk_status pk_lesson_ask(pk_lesson *l, int32_t at, int32_t target, float weight) {
+    return ask(l, at, 0, target, weight);
+}
+
+pk_status pk_lesson_ask_group(pk_lesson *l, int32_t at, int32_t group, int32_t target,
+                              float weight) {
+    if (group < 1 || group >= PK_SLICES || !l->classes[group])
+        PK_FAIL(PK_ARGUMENT, "a question about a group of tokens that the model does not have");
+    return ask(l, at, group, target, weight);
 }
 
 int32_t pk_pair_random(pk_pair *pair, int32_t n) {
@@ -70,9 +85,10 @@ int32_t pk_pair_random(pk_pair *pair, int32_t n) {
 
 /* ---- one batch ---- */
 
-static pk_status begin(pk_lesson *l) {
+static pk_status begin(pk_lesson *l, const pk_lesson_maker *m) {
     pk_ids *const lists[] = LISTS(l);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) lists[i]->n = 0;
+    memcpy(l->classes, m->classes, sizeof l->classes);
     l->weight.n = 0;
     l->total = 0;
     l->longest_source = l->longest_target = 0;
@@ -149,7 +165,8 @@ static pk_status add_pair(pk_lesson *l, const pk_lesson_maker *m, const pk_batch
                      .n_target = b->target_first[i + 1] - b->target_first[i],
                      .eos = m->eos,
                      .start = m->start,
-                     .mask = m->mask,
+                     .token = m->token,
+                     .group = m->group,
                      .predicted = predicted,
                      .random = pk_mix(m->key + (uint64_t)i * PK_GOLDEN),
                      .share = m->share,
@@ -164,7 +181,7 @@ static pk_status add_pair(pk_lesson *l, const pk_lesson_maker *m, const pk_batch
 pk_status pk_lesson_make(pk_lesson *l, const pk_lesson_maker *m, const pk_batch *batch,
                          const int32_t *predicted) {
     int32_t answered = 0; /* questions of the first look to sentences before this one */
-    PK_TRY(begin(l));
+    PK_TRY(begin(l, m));
     for (int32_t i = 0; i < batch->n; i++) {
         /* the first look's entry is still there: it is overwritten one sentence later */
         const int32_t next = predicted ? l->question_segment.id[i + 1] : 0;

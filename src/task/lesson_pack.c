@@ -56,14 +56,41 @@ size_t pk_lesson_bytes_most(int32_t source_rows, int32_t target_rows, int32_t se
                     (size_t)sentences);
 }
 
+/* Each slice's questions are one behind the other, in their order. */
+static void pack_questions(packer *p, const pk_lesson *l, pk_lesson_there *out) {
+    const size_t   n = l->target.n, bytes = aligned(n);
+    int32_t       *row = (int32_t *)(void *)p->at, *target = (int32_t *)(void *)(p->at + bytes);
+    float         *weight = (float *)(void *)(p->at + 2 * bytes);
+    const int32_t *there = (const int32_t *)(void *)p->device;
+    size_t         at = 0;
+    for (int32_t slice = 0; slice < PK_SLICES; slice++) {
+        pk_lesson_asked *asked = &out->asked[slice];
+        asked->row = there + at;
+        asked->target = (const int32_t *)(const void *)(p->device + bytes) + at;
+        asked->weight = (const float *)(const void *)(p->device + 2 * bytes) + at;
+        for (size_t i = 0; i < n; i++) {
+            if (l->slice.id[i] != slice) continue;
+            row[at] = l->question_row.id[i], target[at] = l->target.id[i];
+            weight[at++] = l->weight.value[i];
+            asked->n++;
+        }
+    }
+    p->at += 3 * bytes, p->device += 3 * bytes;
+}
+
+void pk_lesson_sort_answers(const pk_lesson *l, const int32_t *packed, int32_t *out) {
+    for (int32_t slice = 0, at = 0; slice < PK_SLICES; slice++)
+        for (size_t i = 0; i < l->target.n; i++)
+            if (l->slice.id[i] == slice) out[i] = packed[at++];
+}
+
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
 void pk_lesson_pack(const pk_lesson *l, int32_t encoder_heads, int32_t decoder_heads, void *block,
                     void *device, pk_lesson_there *out) {
     packer p = { block, device };
     *out = (pk_lesson_there){ .n_source = (int32_t)l->source_token.n,
-                              .n_target = (int32_t)l->token.n,
-                              .n_questions = (int32_t)l->target.n };
+                              .n_target = (int32_t)l->token.n };
     const int32_t *source_segment = pack(&p, l->source_segment.id, l->source_segment.n);
     const int32_t *segment = pack(&p, l->segment.id, l->segment.n);
     const int32_t  n_segments = (int32_t)l->segment.n - 1;
@@ -92,10 +119,8 @@ void pk_lesson_pack(const pk_lesson *l, int32_t encoder_heads, int32_t decoder_h
                                  .key_segment = source_segment };
     out->cross.first = pack_source(&p, &l->segment, &l->source_segment, false);
     out->cross.count = pack_source(&p, &l->segment, &l->source_segment, true);
-    out->question_row = pack(&p, l->question_row.id, l->question_row.n);
-    out->target = pack(&p, l->target.id, l->target.n);
-    out->weight = (const float *)(const void *)pack(&p, l->weight.value, l->weight.n);
+    pack_questions(&p, l, out);
     assert((size_t)(p.at - (char *)block) == pk_lesson_bytes(l)); /* as it was counted */
     /* questions rise, so as many as there are rows are one to each */
-    if (out->n_questions == out->n_target) out->question_row = NULL;
+    if (out->asked[0].n == out->n_target) out->asked[0].row = NULL;
 }

@@ -11,14 +11,17 @@
 
 #include "base/options.h"
 #include "base/status.h"
+#include "tensor/types.h"
 
 typedef struct pk_lesson pk_lesson; /* what a batch becomes; lesson.h */
 
 typedef struct pk_pair { /* one sentence pair; ids without end symbols */
     const int32_t *source, *target;
     int32_t        n_source, n_target;
-    int32_t        n_given;   /* first target tokens that are given (a language): not asked */
-    int32_t eos, start, mask; /* start: the decoder's first input; mask: -1 if there is none */
+    int32_t        n_given;    /* first target tokens that are given (a language): not asked */
+    int32_t        eos, start; /* start: the decoder's first input */
+    const int32_t *token;      /* ids of the task's own tokens, in the order of pk_task.tokens */
+    const int32_t *group; /* of its groups, in the same order: what pk_lesson_ask_group() takes */
     const int32_t *predicted; /* second pass of a two_pass task: the model's answers to the
                                  questions of the first, in order; else NULL */
     uint64_t       random;    /* of this sentence at this update; see pk_pair_random */
@@ -26,13 +29,21 @@ typedef struct pk_pair { /* one sentence pair; ids without end symbols */
     const void    *options;   /* the task's own, filled from its table */
 } pk_pair;
 
+typedef struct pk_task_token { /* one that a task needs behind those of the text */
+    char        name[32];      /* "<mask>", "<length:12>" */
+    const char *group;         /* tokens of one group are neighbours; NULL: of none */
+} pk_task_token;
+
 typedef struct pk_task {
     const char      *name, *help;
     const pk_option *table; /* of its options; NULL: none */
     size_t           options_size;
     bool             two_pass; /* a first pass, without learning, decides the second */
-    bool             masks;    /* needs a mask token in the vocabulary */
-    bool backwards; /* writes targets from right to left: said in the model's configuration */
+    bool backwards;   /* writes targets from right to left: said in the model's configuration */
+    const char *also; /* other tasks that its models can do, between spaces; NULL: none */
+    /* Token i, from 0, of those it needs; false: there are no more. They are never output, and in
+     * no sum but that of questions about their group. NULL: none */
+    bool (*tokens)(const void *options, int32_t i, pk_task_token *out);
     /* adds one sentence to the lesson */
     pk_status (*teach)(pk_lesson *lesson, pk_pair *pair);
     /* most decoder inputs of a sentence: per_token for each target token, the end symbol counted,
@@ -54,6 +65,10 @@ pk_status pk_lesson_input(pk_lesson *l, int32_t token, int32_t position, int32_t
                           int32_t count, int32_t *at);
 /* input `at` of this sentence should say this token; inputs are asked in rising order */
 pk_status pk_lesson_ask(pk_lesson *l, int32_t at, int32_t target, float weight);
+/* the same about a group of the task's tokens alone: group is one of pair->group, target counts
+ * from the group's first token */
+pk_status pk_lesson_ask_group(pk_lesson *l, int32_t at, int32_t group, int32_t target,
+                              float weight);
 /* the next random number of this sentence: uniform in [0, n) */
 int32_t pk_pair_random(pk_pair *pair, int32_t n);
 #endif

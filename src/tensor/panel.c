@@ -6,6 +6,7 @@
  * does). */
 #include "tensor/panel.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -89,6 +90,28 @@ static void pack_row(void *out, int32_t cols, pk_dtype type, int32_t row, const 
         else
             ((uint16_t *)out)[at] = pk_f32_to_f16(x[col]);
     }
+}
+
+pk_weight pk_weight_rows(const pk_weight *w, int32_t first, int32_t n) {
+    pk_weight    part = *w;
+    const size_t row = (size_t)w->cols * pk_dtype_bytes(w->type);
+    assert(first >= 0 && n >= 0 && first + n <= w->rows && (w->plain || first % PK_PANEL == 0));
+    if (!w->data) return part;
+    const size_t bytes = w->plain ? (size_t)first * row
+                                  : (size_t)(first / PK_PANEL) * pk_panel_stride(w->cols, w->type);
+    part.data = (const char *)w->data + bytes;
+    if (w->scale) part.scale = w->scale + first;
+    part.rows = n;
+    return part;
+}
+
+pk_weight pk_weight_part(const pk_weight *vector, int32_t first, int32_t n) {
+    pk_weight part = *vector;
+    if (!vector->data) return part;
+    assert(vector->plain && vector->rows == 1 && first >= 0 && first + n <= vector->cols);
+    part.data = (const char *)vector->data + (size_t)first * pk_dtype_bytes(vector->type);
+    part.cols = n;
+    return part;
 }
 
 void pk_panel_pack(void *out, float *scale, int32_t cols, pk_dtype type, int32_t first_row,

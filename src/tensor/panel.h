@@ -31,6 +31,11 @@ static inline size_t pk_panel_index(int32_t cols, pk_dtype type, int32_t row, in
 /* one weight as a float, whatever its type; slow: for `ref`, for tests, for conversions */
 float pk_weight_get(const pk_weight *w, int32_t row, int32_t col);
 
+/* rows [first, first + n) of a matrix, or columns of a plain vector (1, cols), where they lie; of
+ * panels `first` must be the beginning of one. Nothing where there is no data. */
+pk_weight pk_weight_rows(const pk_weight *w, int32_t first, int32_t n);
+pk_weight pk_weight_part(const pk_weight *vector, int32_t first, int32_t n);
+
 /* Packs rows [first_row, first_row + n) of a matrix from row-major floats. For I8 also writes
  * scale[first_row ..]: 1/127 of the row's largest magnitude, integers rounded half to even. */
 void pk_panel_pack(void *out, float *scale, int32_t cols, pk_dtype type, int32_t first_row,

@@ -45,4 +45,8 @@ const char *pk_act_name(pk_act act);
 pk_status   pk_dtype_parse(const char *word, bool stored, int *out);
 /* an activation by either of its words; -1: none */
 int         pk_act_find(const char *word);
+
+/* An output table is asked about in slices: 0 the tokens of the text, then groups of a task's own
+ * tokens. A group begins at a multiple of PK_PANEL rows. */
+enum { PK_MOST_GROUPS = 3, PK_SLICES = 1 + PK_MOST_GROUPS };
 #endif

@@ -11,6 +11,7 @@
 #include "model/average.h"
 #include "model/model_data.h"
 #include "recipe/recipe_parts.h"
+#include "task/task_list.h"
 #include "train/start_model.h"
 
 /* ---- A checkpoint as a model ---- */
@@ -58,11 +59,14 @@ static pk_status bind_weight(void *user, const pk_weight_spec *spec, pk_weight *
 
 /* shape and vocabulary from the recipe, weights from the file */
 static pk_status fill_model(const pk_recipe *r, const pk_stored *file, pk_model_data *m) {
-    char name[64];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(r->task, ":"), r->task);
-    const pk_task *task = pk_task_find(name);
-    if (!task) PK_FAIL(PK_UNSUPPORTED, "it was made by a task that is not known here, %s", name);
-    PK_TRY(pk_start_model_open(r, task, m));
+    const pk_task *task;
+    void          *options;
+    pk_status      status = pk_task_parse(r->task, &task, &options);
+    if (status != PK_OK)
+        PK_FAIL(PK_UNSUPPORTED, "it was made by a task that is not known here, %s", r->task);
+    status = pk_start_model_open(r, task, options, m);
+    pk_memory_give(options);
+    PK_TRY(status);
     m->type = (pk_dtype)r->save_type;
     if (!m->network.encoder) PK_TRY(pk_network_init(&m->network));
     PK_TRY(pk_network_walk(&m->network, bind_weight, (void *)file));

@@ -45,7 +45,8 @@ typedef struct pk_parameters {
 pk_status pk_parameters_open(const pk_backend *on, const pk_config *config,
                              const pk_parameters_options *o, pk_parameters *out);
 void      pk_parameters_close(pk_parameters *p);
-/* the weights become those of a loaded model of the same configuration; moments zero */
+/* the weights become those of a loaded model of the same configuration; moments zero. Its tables
+ * may have fewer rows: those that they lack stay fresh. */
 pk_status pk_parameters_load(pk_parameters *p, const pk_model_data *model);
 /* A copy on the host as a model that can be saved and translated with: matrices in panels of the
  * type. averaged: the moving average instead of the weights. Vocabulary and provenance are taken

@@ -16,20 +16,27 @@ typedef struct mover {
 
 /* ---- a model becomes weights ---- */
 
+/* tables and the output's bias may have grown since: what is new stays as it is */
+static bool may_load(const pk_weight_spec *spec, const pk_weight *w) {
+    const bool tokens = pk_role_is_table(spec->role), bias = spec->role == PK_ROLE_OUTPUT_BIAS;
+    return (w->rows == spec->rows || (tokens && w->rows < spec->rows)) &&
+           (w->cols == spec->cols || (bias && w->cols < spec->cols));
+}
+
 /* one weight of the model to its offset in `host`, row by row */
 static pk_status unpack_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
     mover              *k = user;
     const pk_parameter *one = k->at < k->p->n_list ? &k->p->list[k->at++] : NULL;
     if (!one || strcmp(one->name, spec->name) != 0 || one->rows != spec->rows ||
-        one->cols != spec->cols)
+        one->cols != spec->cols || !may_load(spec, w))
         PK_FAIL(PK_FORMAT, "the model's \"%s\" is not of the shape that is trained", spec->name);
     PK_TRY(pk_weight_check_finite(w, spec->name));
     float *to = k->host + one->first;
     if (!spec->matrix) {
-        memcpy(to, w->data, (size_t)spec->rows * (size_t)spec->cols * sizeof *to);
+        memcpy(to, w->data, (size_t)w->rows * (size_t)w->cols * sizeof *to);
         return PK_OK;
     }
-    for (int32_t row = 0; row < spec->rows; row++)
+    for (int32_t row = 0; row < w->rows; row++)
         for (int32_t col = 0; col < spec->cols; col++) *to++ = pk_weight_get(w, row, col);
     return PK_OK;
 }
@@ -38,7 +45,8 @@ pk_status pk_parameters_load(pk_parameters *p, const pk_model_data *model) {
     pk_network net = model->network; /* walking wants to write; unpacking does not */
     mover      k = { .p = p };
     PK_TRY(PK_TAKE(&k.host, p->n_all));
-    pk_status status = pk_network_walk(&net, unpack_weight, &k);
+    pk_status status = pk_parameters_get(p, p->master, k.host, p->n_all);
+    if (status == PK_OK) status = pk_network_walk(&net, unpack_weight, &k);
     if (status == PK_OK) status = pk_parameters_begin(p, k.host);
     pk_memory_give(k.host);
     return status;

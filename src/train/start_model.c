@@ -1,7 +1,7 @@
 /* start_model.c - a fresh model's configuration and vocabulary, or a loaded model's.
  *
- * A fresh vocabulary's token list is that of the SentencePiece model, with a mask behind it where
- * the task needs one. The start symbol is a row of zeros, so no token is spent on it. */
+ * A fresh vocabulary's token list is that of the SentencePiece model, with the task's own tokens
+ * behind it (start_tokens.c). The start symbol is a row of zeros, so no token is spent on it. */
 #include "train/start_model.h"
 
 #include <math.h>
@@ -14,25 +14,20 @@
 
 /* ---- vocabulary ---- */
 
-static pk_status list_pieces(pk_model_data *m, pk_blob spm, bool mask, pk_blob *tokens) {
+static pk_status list_pieces(pk_model_data *m, pk_blob spm, pk_blob *tokens) {
     pk_spm   *s;
     pk_buffer names = { 0 };
     PK_TRY(pk_spm_open(spm.data, spm.size, &s));
     pk_status status = pk_spm_pieces(s, &names);
-    if (status == PK_OK && mask) {
-        pk_buffer_add(&names, PK_MASK_TOKEN, sizeof PK_MASK_TOKEN); /* with its NUL */
-        status = pk_buffer_status(&names);
-    }
     if (status == PK_OK) status = pk_model_data_copy(m, names.data, names.size, tokens);
     pk_buffer_free(&names);
     pk_spm_close(s);
     return status;
 }
 
-static pk_status read_spm(pk_model_data *m, const char *path, bool mask, pk_blob *spm,
-                          pk_blob *tokens) {
+static pk_status read_spm(pk_model_data *m, const char *path, pk_blob *spm, pk_blob *tokens) {
     PK_TRY(pk_model_data_read_spm(m, path, spm));
-    const pk_status status = list_pieces(m, *spm, mask, tokens);
+    const pk_status status = list_pieces(m, *spm, tokens);
     if (status == PK_FORMAT) pk_fail_context("%s", path);
     return status;
 }
@@ -60,12 +55,11 @@ static pk_status find_symbol(const pk_model_data *m, const char *name, int32_t *
     return PK_OK;
 }
 
-static pk_status read_vocabulary(const pk_recipe *r, const pk_task *task, pk_model_data *m) {
+static pk_status read_vocabulary(const pk_recipe *r, pk_model_data *m) {
     pk_config *c = &m->network.config;
     if (!*r->vocab) PK_FAIL(PK_ARGUMENT, "no vocabulary: give vocab (or init) in the recipe");
-    PK_TRY(read_spm(m, r->vocab, task->masks, &m->source_spm, &m->source_tokens));
-    if (*r->target_vocab)
-        PK_TRY(read_spm(m, r->target_vocab, task->masks, &m->target_spm, &m->target_tokens));
+    PK_TRY(read_spm(m, r->vocab, &m->source_spm, &m->source_tokens));
+    if (*r->target_vocab) PK_TRY(read_spm(m, r->target_vocab, &m->target_spm, &m->target_tokens));
     PK_TRY(find_symbol(m, "</s>", &c->eos));
     PK_TRY(find_symbol(m, "<unk>", &c->unk));
     c->source_vocab = (int32_t)pk_token_count(m->source_tokens);
@@ -102,32 +96,33 @@ static pk_status fill_config(const pk_recipe *r, pk_config *c) {
     return copy_language(r->target_language, c->target_language, sizeof c->target_language);
 }
 
-static pk_status make_fresh(const pk_recipe *r, const pk_task *task, pk_model_data *m) {
+static pk_status make_fresh(const pk_recipe *r, pk_model_data *m) {
     pk_config_defaults(&m->network.config);
-    PK_TRY(read_vocabulary(r, task, m));
+    PK_TRY(read_vocabulary(r, m));
     PK_TRY(fill_config(r, &m->network.config));
     return pk_config_check(&m->network.config);
 }
 
 /* ---- the whole ---- */
 
-static pk_status check_mask(const pk_model_data *m, const pk_task *task, const char *path) {
-    int32_t id;
-    if (!task->masks) return PK_OK;
-    PK_TRY(find_token(m->target_tokens.size ? m->target_tokens : m->source_tokens, PK_MASK_TOKEN,
-                      &id));
-    if (id < 0)
-        PK_FAIL(PK_UNSUPPORTED,
-                "%s: the task %s needs a token " PK_MASK_TOKEN ", and this model has none", path,
-                task->name);
+/* Files that say nothing of tasks are of `at`, so that one is not said. */
+static pk_status record_task(const pk_recipe *r, const pk_task *task, pk_config *c) {
+    const char *also = task->also ? task->also : "";
+    c->right_to_left = task->backwards;
+    memset(c->tasks, 0, sizeof c->tasks);
+    if (strcmp(r->task, "at") == 0) return PK_OK;
+    const int n = snprintf(c->tasks, sizeof c->tasks, "%s%s%s", r->task, *also ? " " : "", also);
+    if (n < 0 || (size_t)n >= sizeof c->tasks)
+        PK_FAIL(PK_ARGUMENT, "task is too long to be recorded in the model: %.100s", r->task);
     return PK_OK;
 }
 
-pk_status pk_start_model_open(const pk_recipe *r, const pk_task *task, pk_model_data *out) {
+pk_status pk_start_model_open(const pk_recipe *r, const pk_task *task, const void *options,
+                              pk_model_data *out) {
     *out = (pk_model_data){ 0 };
-    pk_status status = *r->init ? pk_model_data_open(r->init, -1, out) : make_fresh(r, task, out);
-    if (status == PK_OK) status = check_mask(out, task, r->init);
-    out->network.config.right_to_left = task->backwards;
+    pk_status status = *r->init ? pk_model_data_open(r->init, -1, out) : make_fresh(r, out);
+    if (status == PK_OK) status = pk_start_tokens_add(out, task, options);
+    if (status == PK_OK) status = record_task(r, task, &out->network.config);
     if (status != PK_OK) pk_model_data_close(out);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #include "model/forward.h"
+#include "tensor/panel.h"
 
 pk_status pk_device_get(const pk_backend *on, void *to, const void *from, size_t bytes) {
     on->get(on->self, to, from, bytes);
@@ -18,6 +19,28 @@ pk_status pk_device_put(const pk_backend *on, void *to, const void *from, size_t
 }
 
 /* ---- through the network ---- */
+
+/* the loss of questions about one slice of the output table, as often as there are slices */
+static void add_losses(pk_train_pass *t, pk_run *r, pk_tensor hidden, const pk_lesson_there *l,
+                       const pk_pass_options *o) {
+    const pk_network *net = &t->p->net;
+    int32_t          *best = o->answers ? t->best : NULL;
+    for (int32_t i = 0; i <= net->config.n_groups; i++) {
+        const pk_lesson_asked    *asked = &l->asked[i];
+        pk_weight                *table = &t->slice[i].table, *bias = &t->slice[i].bias;
+        const pk_lesson_questions q = { .n = asked->n,
+                                        .row = asked->row,
+                                        .target = asked->target,
+                                        .weight = asked->weight,
+                                        .smoothing = o->smoothing,
+                                        .vocab = t->slice[i].classes,
+                                        .never = i ? -1 : o->never };
+        if (i && !asked->n) continue; /* that of the text also clears the gradient */
+        pk_tape_loss(r, hidden, table, bias, &q, o->measure ? &t->valid->sums : &t->train->sums,
+                     best, !o->measure);
+        if (best) best += asked->n;
+    }
+}
 
 /* Encoder, decoder, loss, and the backward pass. A dry run only counts memory. */
 static pk_status compute(pk_train_pass *t, const pk_lesson_there *l, const pk_pass_options *o,
@@ -34,16 +57,7 @@ static pk_status compute(pk_train_pass *t, const pk_lesson_there *l, const pk_pa
                                .cross = &l->cross,
                                .source = source };
     pk_tensor       hidden = pk_decode(&r, net, &target); /* (target rows, D) */
-    const pk_lesson_questions q = { .n = l->n_questions,
-                                    .row = l->question_row,
-                                    .target = l->target,
-                                    .weight = l->weight,
-                                    .smoothing = o->smoothing,
-                                    .vocab = net->config.target_vocab,
-                                    .never = o->never };
-    pk_tape_loss(&r, hidden, &net->output, &net->output_bias, &q,
-                 o->measure ? &t->valid->sums : &t->train->sums, o->answers ? t->best : NULL,
-                 !o->measure);
+    add_losses(t, &r, hidden, l, o);
     if (!o->measure) pk_tape_backward(&r, o->done, o->user);
     return r.status;
 }
@@ -63,12 +77,25 @@ static pk_lesson_there largest(const pk_train_pass *t) {
                                  .key_segment = nothing };
     pk_lesson_there      l = { .n_source = t->most.source_rows + 1,
                                .n_target = t->most.target_rows,
-                               .n_questions = t->most.target_rows,
                                .source_self = see,
                                .self = see,
                                .cross = see };
     l.self.heads = l.cross.heads = c->decoder_heads;
+    for (int32_t i = 0; i <= c->n_groups; i++) l.asked[i].n = t->most.target_rows;
     return l;
+}
+
+/* Tables are filled up for products, and so are slices of them: where they end, rows follow that
+ * are no answers. */
+static void find_slices(pk_train_pass *t) {
+    const pk_network *net = &t->p->net;
+    for (int32_t i = 0; i <= net->config.n_groups; i++) {
+        pk_output_slice *s = &t->slice[i];
+        pk_network_slice(net, i, &s->table, &s->bias);
+        s->classes = s->table.rows;
+        s->table.rows = (s->table.rows + PK_PANEL - 1) / PK_PANEL * PK_PANEL;
+    }
+    if (!net->config.n_text) t->slice[0].table = net->output;
 }
 
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
@@ -131,11 +158,13 @@ static pk_status open_parts(pk_train_pass *t, bool two_pass) {
     t->train = block, block = NULL;
     PK_TRY(take(t, sizeof *t->valid, &block));
     t->valid = block, block = NULL;
+    find_slices(t);
     PK_TRY(reserve(t));
     PK_TRY(take_scratch(t));
     PK_TRY(take_blocks(t));
     if (!two_pass) return PK_OK;
     PK_TRY(PK_TAKE(&t->best_here, (size_t)t->most.target_rows));
+    PK_TRY(PK_TAKE(&t->best_packed, (size_t)t->most.target_rows));
     PK_TRY(take(t, answers, &block));
     t->best = block;
     return PK_OK;
@@ -157,6 +186,7 @@ void pk_train_pass_close(pk_train_pass *t) {
     pk_device_give(t->on, t->valid);
     pk_device_give(t->on, t->best);
     pk_memory_give(t->best_here);
+    pk_memory_give(t->best_packed);
     pk_tape_close(t->tape);
     *t = (pk_train_pass){ 0 };
 }
@@ -213,7 +243,9 @@ pk_status pk_train_pass_run(pk_train_pass *t, const pk_lesson *l, const pk_pass_
     if (on->remote && on->train->record_event) on->train->record_event(on->self, t->next);
     t->next = (t->next + 1) % t->n_blocks;
     if (!o->answers) return PK_OK;
-    return pk_device_get(on, t->best_here, t->best, l->target.n * sizeof *t->best);
+    PK_TRY(pk_device_get(on, t->best_packed, t->best, l->target.n * sizeof *t->best));
+    pk_lesson_sort_answers(l, t->best_packed, t->best_here);
+    return PK_OK;
 }
 
 /* The copy back is queued behind the pass: the host reads it when the block's event has come. */

@@ -24,18 +24,24 @@ typedef struct pk_pass_limits { /* of any lesson */
     int32_t source_rows, target_rows, sentences, longest_segment;
 } pk_pass_limits;
 
+typedef struct pk_output_slice { /* a part of the output layer, and how many answers it has */
+    pk_weight table, bias;
+    int32_t   classes;
+} pk_output_slice;
+
 typedef struct pk_train_pass {
     const pk_backend *on;
     pk_parameters    *p;
     pk_tape          *tape;
     pk_arena          scratch; /* on the device */
     pk_pass_limits    most;
+    pk_output_slice   slice[PK_SLICES];
     pk_lesson_block   block[PK_EVENTS];
     int32_t           n_blocks, next; /* block that is filled next */
     size_t            block_bytes;
     pk_readings      *train, *valid; /* on the device */
     int32_t          *best;          /* on the device: answers of the first pass; NULL: one pass */
-    int32_t          *best_here;
+    int32_t          *best_here, *best_packed; /* in the order of the questions; of the device */
     size_t            bytes; /* of the device that this takes */
 } pk_train_pass;
 

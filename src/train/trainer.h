@@ -24,6 +24,7 @@ struct pk_trainer {
     const pk_task  *task;
     void           *task_options;
     pk_model_data   start; /* vocabulary and configuration */
+    pk_start_tokens own;   /* the task's own */
     pk_vocab       *vocab;
     pk_loader      *loader, *valid; /* valid: NULL where there is no validation */
     pk_lesson_maker maker;

@@ -148,15 +148,19 @@ static bool begins_with_zeros(const pk_network *net, int32_t never) {
 
 static pk_status open_start(pk_trainer *t) {
     const pk_config *c = &t->start.network.config;
-    PK_TRY(pk_start_model_open(&t->recipe, t->task, &t->start));
+    PK_TRY(pk_start_model_open(&t->recipe, t->task, t->task_options, &t->start));
+    PK_TRY(pk_start_tokens_find(&t->start, t->task, t->task_options, &t->own));
     PK_TRY(pk_start_vocab_open(&t->start, &t->vocab));
     t->maker = (pk_lesson_maker){ .task = t->task,
                                   .options = t->task_options,
                                   .eos = c->eos,
                                   .start = c->start,
-                                  .mask = pk_vocab_find_target(t->vocab, PK_MASK_TOKEN),
+                                  .token = t->own.id.id,
+                                  .group = t->own.group,
+                                  .classes = { pk_config_text(c) },
                                   .max_source = c->max_source,
                                   .max_target = c->max_target };
+    for (int32_t i = 0; i < c->n_groups; i++) t->maker.classes[1 + i] = c->group[i].count;
     t->never = never_of(c);
     if (begins_with_zeros(&t->start.network, t->never)) t->maker.start = -1;
     PK_TRY(
@@ -323,6 +327,7 @@ void pk_trainer_close(pk_trainer *t) {
     pk_loader_close(t->valid);
     pk_lesson_free(&t->lesson);
     pk_vocab_close(t->vocab);
+    pk_ids_free(&t->own.id);
     pk_model_data_close(&t->start);
     pk_folder_unlock(t->lock);
     pk_memory_give(t->task_options);

@@ -50,7 +50,9 @@ static pk_status measure_all(pk_trainer *t) {
                                 .measure = true };
     pk_batch              batch;
     pk_status             status;
-    t->maker.key = pk_trainer_key(t, 0, 0, 1); /* the same lessons every time */
+    /* the same lessons every time, of the final mixture of tasks: losses compare */
+    t->maker.key = pk_trainer_key(t, 0, 0, 1);
+    t->maker.share = 1;
     PK_TRY(pk_loader_seek(t->valid, 0));
     while ((status = pk_loader_next(t->valid, &batch)) == PK_OK) {
         PK_TRY(pk_lesson_make(&t->lesson, &t->maker, &batch, NULL));

@@ -40,6 +40,10 @@ static pk_config good(void) {
         .no_repeat_ngram = 3,
         .repetition_penalty = 1.1f,
         .right_to_left = 1,
+        .n_text = 40,
+        .n_groups = 1,
+        .group = { { "length", 48, 2 } },
+        .tasks = "lengths:k=2 at-rl",
         .n_suppressed = 2,
         .suppressed = { 1, 49 },
         .source_language = "en_XX",
@@ -49,10 +53,11 @@ static pk_config good(void) {
 }
 
 static bool same(const pk_config *a, const pk_config *b) {
-    bool equal = a->n_suppressed == b->n_suppressed &&
-                 strcmp(a->source_language, b->source_language) == 0 &&
-                 strcmp(a->target_language, b->target_language) == 0 &&
-                 memcmp(a->suppressed, b->suppressed, sizeof a->suppressed) == 0;
+    bool equal =
+        a->n_suppressed == b->n_suppressed && strcmp(a->source_language, b->source_language) == 0 &&
+        strcmp(a->target_language, b->target_language) == 0 && strcmp(a->tasks, b->tasks) == 0 &&
+        a->n_groups == b->n_groups && memcmp(a->group, b->group, sizeof a->group) == 0 &&
+        memcmp(a->suppressed, b->suppressed, sizeof a->suppressed) == 0;
 #define SAME(kind, field, normal) equal = equal && a->field == b->field;
     PK_CONFIG_MAP(SAME)
 #undef SAME
@@ -94,23 +99,38 @@ static void test_later_fields_may_be_missing(void **state) {
     pk_config c = good(), back;
     pk_buffer json = { 0 };
     (void)state;
-    c.right_to_left = 0;
+    c.right_to_left = c.n_text = c.n_groups = 0;
+    memset(c.group, 0, sizeof c.group);
+    memset(c.tasks, 0, sizeof c.tasks);
     pk_config_write(&c, &json);
-    assert_null(strstr(json.data, "right_to_left"));
+    const char *const later[] = { "right_to_left", "n_text", "groups", "tasks" };
+    for (int i = 0; i < 4; i++) assert_null(strstr(json.data, later[i]));
     assert_int_equal(pk_config_read(json.data, json.size, &back), PK_OK);
     assert_true(same(&c, &back));
     pk_buffer_free(&json);
 }
 
+/* what a model was trained for; nothing said: one token after the other */
+static void test_tasks(void **state) {
+    pk_config c = good();
+    (void)state;
+    assert_true(pk_config_can(&c, "lengths") && pk_config_can(&c, "at"));
+    assert_false(pk_config_can(&c, "length") || pk_config_can(&c, "lengths:k") ||
+                 pk_config_can(&c, "k=2") || pk_config_can(&c, "a"));
+    c = (pk_config){ 0 };
+    assert_string_equal(pk_config_tasks(&c), "at");
+    assert_true(pk_config_can(&c, "at") && !pk_config_can(&c, "lengths"));
+}
+
 /* each assignment breaks a good configuration; the error must name the field */
 static void test_check(void **state) {
     (void)state;
-#define BREAK(field, value)                               \
-    do {                                                  \
-        pk_config c = good();                             \
-        c.field = value;                                  \
-        assert_int_equal(pk_config_check(&c), PK_FORMAT); \
-        assert_non_null(strstr(pk_last_error(), #field)); \
+#define BREAK(field, value)                                                                        \
+    do {                                                                                           \
+        pk_config c = good();                                                                      \
+        c.field = value;                                                                           \
+        assert_int_equal(pk_config_check(&c), PK_FORMAT);                                          \
+        assert_non_null(strstr(pk_last_error(), strncmp(#field, "group[", 6) ? #field : "group")); \
     } while (0)
     BREAK(family, 2);
     BREAK(source_vocab, 0);
@@ -132,6 +152,12 @@ static void test_check(void **state) {
     BREAK(epsilon, 0);
     BREAK(max_source, 0);
     BREAK(right_to_left, 2);
+    BREAK(n_text, 51);
+    BREAK(n_groups, PK_MOST_GROUPS + 1);
+    BREAK(group[0].first, 47); /* no panel begins there */
+    BREAK(group[0].first, 32); /* text */
+    BREAK(group[0].count, 3);
+    BREAK(group[0].count, 0);
     BREAK(max_target, 1 << 30);
     BREAK(start, 50);
     BREAK(eos, 50);
@@ -166,6 +192,15 @@ static void test_check_together(void **state) {
     c = good();
     memset(c.source_language, 'x', sizeof c.source_language);
     assert_int_equal(pk_config_check(&c), PK_FORMAT);
+    c = good();
+    memset(c.tasks, 'x', sizeof c.tasks);
+    assert_int_equal(pk_config_check(&c), PK_FORMAT);
+    c = good();
+    memset(c.group[0].name, 'x', sizeof c.group[0].name);
+    assert_int_equal(pk_config_check(&c), PK_FORMAT);
+    c = good();
+    c.eos = 40; /* no text */
+    assert_int_equal(pk_config_check(&c), PK_FORMAT);
 }
 
 /* writes the good configuration with `from` replaced by `to`, and reads it */
@@ -189,6 +224,9 @@ static void test_read_fails(void **state) {
     (void)state;
     assert_int_equal(read_changed("\"dim\":12,", ""), PK_FORMAT);
     assert_non_null(strstr(pk_last_error(), "dim"));
+    assert_int_equal(read_changed("\"first\":48,", ""), PK_FORMAT);
+    assert_int_equal(read_changed("[{\"name\"", "[7,{\"name\""), PK_FORMAT);
+    assert_int_equal(read_changed("\"lengths:k=2 at-rl\"", "7"), PK_FORMAT);
     assert_int_equal(read_changed("\"dim\":12,", "\"dim\":12,\"new\":1,"), PK_FORMAT);
     assert_non_null(strstr(pk_last_error(), "newer"));
     assert_int_equal(read_changed("\"dim\":12,", "\"dim\":12,\"dim\":12,"), PK_FORMAT);
@@ -214,6 +252,7 @@ int main(void) {
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_later_fields_may_be_missing),
+        cmocka_unit_test(test_tasks),
         cmocka_unit_test(test_check),
         cmocka_unit_test(test_check_together),
         cmocka_unit_test(test_read_fails),

@@ -17,7 +17,6 @@ static pk_lesson_maker maker_of(const pk_task *task) {
     return (pk_lesson_maker){ .task = task,
                               .eos = EOS,
                               .start = -1,
-                              .mask = -1,
                               .source_tag = -1,
                               .target_tag = -1,
                               .max_source = 16,
@@ -102,7 +101,7 @@ static void packed_for_the_device(void **state) {
     for (int i = 0; i < 64; i++) assert_int_equal(block[bytes + (size_t)i], 0x55);
     assert_int_equal(t.n_source, 6);
     assert_int_equal(t.n_target, 5);
-    assert_int_equal(t.n_questions, 5);
+    assert_int_equal(t.asked[0].n, 5);
     assert_memory_equal(t.source_token, l.source_token.id, 24);
     assert_memory_equal(t.pos, l.pos.id, 20);
     assert_memory_equal(t.source_self.first, ((int32_t[]){ 0, 0, 0, 0, 4, 4 }), 24);
@@ -115,8 +114,8 @@ static void packed_for_the_device(void **state) {
     assert_int_equal(t.source_self.heads, 2);
     assert_int_equal(t.cross.heads, 4);
     assert_int_equal(t.cross.longest_segment, 4);
-    assert_null(t.question_row); /* one to each row */
-    assert_memory_equal(t.weight, l.weight.value, 20);
+    assert_null(t.asked[0].row); /* one to each row */
+    assert_memory_equal(t.asked[0].weight, l.weight.value, 20);
     char *elsewhere = block + 4096; /* pointers are the device's, bytes are written here */
     pk_lesson_pack(&l, 2, 4, block, elsewhere, &t);
     assert_ptr_equal((const char *)t.source_self.query_segment, elsewhere);

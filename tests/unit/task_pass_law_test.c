@@ -64,7 +64,6 @@ static void draw_lesson(const pk_config *c, pk_lesson *l) {
     for (int i = 0; i < SENTENCES; i++) draw_layout(&both[i], c);
     const pk_lesson_maker m = { .task = &task,
                                 .options = both,
-                                .mask = -1,
                                 .source_tag = -1,
                                 .target_tag = -1,
                                 .max_source = c->max_source,

@@ -45,7 +45,6 @@ static void run_part(bench *b, int32_t first, int32_t n, const pk_pass_options *
     const pk_lesson_maker m = { .task = pk_task_find("at"),
                                 .eos = 2,
                                 .start = -1,
-                                .mask = -1,
                                 .source_tag = -1,
                                 .target_tag = -1,
                                 .max_source = 64,
