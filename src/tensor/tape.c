@@ -31,6 +31,7 @@ typedef struct record {
 typedef struct node {
     pk_tensor value, grad; /* grad has no data until it is written to */
     size_t    bytes;
+    bool      learns; /* depends on a weight that learns */
 } node;
 
 typedef struct piece { /* gradient memory that can serve again */
@@ -133,7 +134,7 @@ static void *take_gradient(pk_run *r, size_t bytes) {
 }
 
 /* the gradient of a value or a view of one; *add: whether something is there already */
-static pk_tensor gradient(pk_run *r, pk_tensor of, bool *add) {
+static pk_tensor take_any_gradient(pk_run *r, pk_tensor of, bool *add) {
     *add = false;
     if (!of.node) return (pk_tensor){ 0 };
     assert((size_t)of.node <= r->tape->n_nodes);
@@ -150,6 +151,13 @@ static pk_tensor gradient(pk_run *r, pk_tensor of, bool *add) {
     return of;
 }
 
+/* the same where it leads to something that learns; else none */
+static pk_tensor gradient(pk_run *r, pk_tensor of, bool *add) {
+    *add = false;
+    if (!of.node || !r->tape->node[of.node].learns) return (pk_tensor){ 0 };
+    return take_any_gradient(r, of, add);
+}
+
 /* the gradient of a record's output is not needed any more: its memory can be used again */
 static void give_gradient(pk_run *r, pk_tensor out) {
     pk_tape *t = r->tape;
@@ -162,7 +170,7 @@ static void give_gradient(pk_run *r, pk_tensor out) {
 
 /* the offset of a weight among those that learn, in numbers; false: it is a constant */
 static bool offset_of(const pk_tape *t, const pk_weight *w, size_t *first) {
-    if (!w || !w->data) return false;
+    if (!w || !w->data || w == t->learned.constant) return false;
     const uintptr_t at = (uintptr_t)w->data, base = (uintptr_t)t->learned.weights;
     *first = (at - base) / pk_dtype_bytes(t->learned.type);
     return at >= base && *first < t->learned.n;
@@ -178,18 +186,25 @@ static float *weight_gradient(const pk_tape *t, const pk_weight *w) {
 /* whether backend ops are called: not in a dry run, not after a failure */
 static bool live(const pk_run *r) { return r->status == PK_OK && !r->tape->dry; }
 
+static bool does_learn(const pk_tape *t, pk_tensor x) { return x.node && t->node[x.node].learns; }
+
 /* weights_end rises from record to record. So once the walk back is past record i, gradients from
  * record i - 1's weights_end on are final. */
 static void add_record(pk_run *r, record what) {
     pk_tape *t = r->tape;
     if (!grow(r, (void **)&t->record, t->n_records, &t->record_room, sizeof *t->record)) return;
     const pk_weight *const weights[] = { what.w, what.bias };
+    bool                   learns = false;
     what.weights_end = t->n_records ? t->record[t->n_records - 1].weights_end : 0;
     for (size_t i = 0, first; i < 2; i++) {
         if (!offset_of(t, weights[i], &first)) continue;
         const size_t end = first + (size_t)weights[i]->rows * (size_t)weights[i]->cols;
         if (end > what.weights_end) what.weights_end = end;
+        learns = true;
     }
+    if (what.out.node && r->status == PK_OK)
+        t->node[what.out.node].learns =
+            learns || does_learn(t, what.x) || does_learn(t, what.a) || does_learn(t, what.b);
     t->record[t->n_records++] = what;
 }
 
@@ -369,11 +384,12 @@ static void norm_back(pk_run *r, const record *i, pk_tensor d_out) {
 }
 
 /* Queries, keys and values may be views of one value (one product computes all three). Then no
- * other op reads that value: its gradient is set here, never added to. */
+ * other op reads that value: its gradient is set here, never added to. All three
+ * gradients come together, also where only one is of use. */
 static void attend_back(pk_run *r, const record *i, pk_tensor d_out) {
     bool      add[3];
-    pk_tensor d_q = gradient(r, i->x, &add[0]), d_k = gradient(r, i->a, &add[1]),
-              d_v = gradient(r, i->b, &add[2]);
+    pk_tensor d_q = take_any_gradient(r, i->x, &add[0]), d_k = take_any_gradient(r, i->a, &add[1]),
+              d_v = take_any_gradient(r, i->b, &add[2]);
     const bool whole = i->a.node == i->x.node || !add[1];
     if (pk_run_fits(r, !add[0] && whole, "attend backwards") && live(r))
         r->on->train->attend_back(r->on->self, d_q, d_k, d_v, d_out, i->out, i->x, i->a, i->b,
@@ -388,7 +404,7 @@ static void walk_back(pk_run *r, const record *i) {
     if (i->kind == LOSS) return; /* the forward op wrote its gradients already */
     const pk_tensor d_out = r->tape->node[i->out.node].grad;
     if (!d_out.data) return; /* the loss does not depend on it */
-    back[i->kind](r, i, d_out);
+    if (r->tape->node[i->out.node].learns) back[i->kind](r, i, d_out);
     give_gradient(r, i->out);
 }
 

@@ -17,10 +17,11 @@ typedef struct pk_dropout { /* shares that become zero */
 /* Weights that are learned, end to end, and their gradients beside them. A weight whose data lies
  * elsewhere is a constant. */
 typedef struct pk_gradients {
-    const void *weights;
-    float      *grad;
-    size_t      n;
-    pk_dtype    type; /* of the weights */
+    const void      *weights;
+    float           *grad;
+    size_t           n;
+    pk_dtype         type;     /* of the weights */
+    const pk_weight *constant; /* learns nothing although it lies there; NULL: there is none such */
 } pk_gradients;
 
 typedef struct pk_tape pk_tape;
@@ -39,7 +40,8 @@ size_t pk_tape_peak(const pk_tape *t); /* most bytes of scratch that were taken 
 void pk_tape_loss(pk_run *r, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                   const pk_lesson_questions *q, pk_loss_sums *sums, int32_t *best, bool learn);
 
-/* Adds the gradient of the loss to those of the weights. done (may be NULL) is called whenever all
+/* Adds the gradient of the loss to those of the weights. Values that depend on no weight that learns
+ * have no gradient: the way back ends where nothing below learns. done (may be NULL) is called whenever all
  * gradients of weights from `first` on are final; first falls from n to 0. */
 typedef void pk_tape_done(void *user, size_t first);
 void         pk_tape_backward(pk_run *r, pk_tape_done *done, void *user);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "tensor/panel.h"
 #include "train/initial.h"
 
 enum { ALIGN = 64 };
@@ -48,6 +49,23 @@ typedef struct listing {
     size_t                       room, at;
 } listing;
 
+static bool freezes_text(const pk_parameters_options *o) {
+    for (size_t i = 0; i < o->n_freeze; i++)
+        if (strcmp(o->freeze[i], PK_FREEZE_TEXT) == 0) return true;
+    return false;
+}
+
+/* Where text is frozen: how many rows, or numbers of the output's bias, that is. A source has no
+ * other tokens, so its own table is frozen as a whole. */
+static int32_t text_rows(const listing *l, const pk_weight_spec *spec) {
+    const pk_config *c = &l->p->net.config;
+    const bool       bias = spec->role == PK_ROLE_OUTPUT_BIAS;
+    const bool       source = spec->stack == PK_ENCODER && !c->share_embeddings;
+    const int32_t    all = bias ? spec->cols : spec->rows;
+    if (!freezes_text(l->o) || (!pk_role_is_table(spec->role) && !bias)) return 0;
+    return source || !c->n_text ? all : (c->n_text + PK_PANEL - 1) / PK_PANEL * PK_PANEL;
+}
+
 /* sinusoidal positions and a missing output bias are constants; so is what a freeze pattern
  * names */
 static bool is_learned(const listing *l, const pk_weight_spec *spec) {
@@ -55,7 +73,7 @@ static bool is_learned(const listing *l, const pk_weight_spec *spec) {
     if (!l->o->learn_output_bias && spec->role == PK_ROLE_OUTPUT_BIAS) return false;
     for (size_t i = 0; i < l->o->n_freeze; i++)
         if (fnmatch(l->o->freeze[i], spec->name, 0) == 0) return false;
-    return true;
+    return text_rows(l, spec) < (spec->role == PK_ROLE_OUTPUT_BIAS ? spec->cols : spec->rows);
 }
 
 static pk_status list_weight(void *user, const pk_weight_spec *spec, pk_weight *w) {
@@ -69,6 +87,8 @@ static pk_status list_weight(void *user, const pk_weight_spec *spec, pk_weight *
                            .room_rows = spec->rows,
                            .role = spec->role,
                            .learned = is_learned(l, spec) };
+    const size_t each = spec->role == PK_ROLE_OUTPUT_BIAS ? 1 : (size_t)spec->cols;
+    if (one->learned) one->frozen = (size_t)text_rows(l, spec) * each;
     /* products read tables row by row: whole 64 rows suit them */
     if (pk_role_is_table(spec->role)) one->room_rows = (int32_t)aligned((size_t)spec->rows);
     assert(strlen(spec->name) < sizeof one->name);
@@ -91,16 +111,31 @@ static void set_offsets(pk_parameters *p) {
     p->n_all = at;
 }
 
+/* what an update changes: all that learns, but for what is frozen at the beginning of a weight */
+static void find_ranges(pk_parameters *p) {
+    pk_range at = { 0 };
+    for (size_t i = 0; i < p->n_list; i++) {
+        const pk_parameter *one = &p->list[i];
+        if (!one->learned || !one->frozen) continue;
+        at.n = one->first - at.first;
+        assert(p->n_ranges + 1 < sizeof p->range / sizeof *p->range);
+        if (at.n) p->range[p->n_ranges++] = at;
+        at.first = one->first + one->frozen;
+    }
+    at.n = p->n - at.first;
+    p->range[p->n_ranges++] = at;
+}
+
 /* a pattern that matches no weight is an error: it is probably misspelt */
 static pk_status check_patterns(const pk_parameters *p, const pk_parameters_options *o) {
     for (size_t k = 0; k < o->n_freeze; k++) {
-        bool found = false;
+        bool found = strcmp(o->freeze[k], PK_FREEZE_TEXT) == 0;
         for (size_t i = 0; i < p->n_list && !found; i++)
             found = fnmatch(o->freeze[k], p->list[i].name, 0) == 0;
         if (!found)
             PK_FAIL(PK_ARGUMENT,
                     "freeze: no weight is named \"%s\"; names are like source_embed, "
-                    "encoder.0.qkv.w, decoder.*",
+                    "encoder.0.qkv.w, decoder.*, and " PK_FREEZE_TEXT,
                     o->freeze[k]);
     }
     if (p->n == 0) PK_FAIL(PK_ARGUMENT, "freeze: nothing is left to learn");
@@ -165,8 +200,10 @@ static pk_status open_parts(pk_parameters *p, const pk_parameters_options *o) {
     PK_TRY(pk_network_init(&p->net));
     PK_TRY(pk_network_walk(&p->net, list_weight, &l));
     set_offsets(p);
+    find_ranges(p);
     PK_TRY(check_patterns(p, o));
     PK_TRY(take_memory(p, o->average));
+    if (freezes_text(o)) p->learned.constant = &p->net.source_embed;
     PK_TRY(pk_network_walk(&p->net, bind_weight, &l));
     pk_network_share(&p->net);
     return set_first_weights(p, o);

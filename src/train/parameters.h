@@ -25,7 +25,15 @@ typedef struct pk_parameter { /* one weight and where it lies */
     size_t  first; /* in the block */
     pk_role role;
     bool    learned;
+    size_t  frozen; /* of one that learns: numbers at its beginning that stay as they are */
 } pk_parameter;
+
+typedef struct pk_range { /* numbers of the block that are updated */
+    size_t first, n;
+} pk_range;
+
+/* in the list of names: rows of text tokens stay, those of a task's own tokens learn */
+#define PK_FREEZE_TEXT "text_tokens"
 
 typedef struct pk_parameters {
     const pk_backend *on;
@@ -37,6 +45,8 @@ typedef struct pk_parameters {
     float            *master;                 /* (n_all) */
     float            *grad, *m, *v, *average; /* (n); average may be NULL */
     pk_gradients      learned;                /* for the tape */
+    pk_range          range[8];               /* what an update changes, of the first n */
+    size_t            n_ranges;
 } pk_parameters;
 
 /* a network of this configuration with fresh weights: matrices Xavier-uniform (queries, keys and

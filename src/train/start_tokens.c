@@ -69,8 +69,10 @@ static pk_status add_token(growing *g, const pk_task_token *token) {
     if (group) {
         pk_token_group *in = &g->c->group[find_group(g->c, group)];
         if (in->first + in->count != g->n || in->first < g->old.n)
-            PK_FAIL(PK_UNSUPPORTED, "the model has %d tokens of the group \"%s\", and \"%s\" is not"
-                                    " among them", in->count, group, token->name);
+            PK_FAIL(PK_UNSUPPORTED,
+                    "the model has %d tokens of the group \"%s\", and \"%s\" is not"
+                    " among them",
+                    in->count, group, token->name);
         in->count++;
     }
     add_name(g, token->name);

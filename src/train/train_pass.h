@@ -10,8 +10,9 @@
 /* what the device counts, in its own memory */
 typedef struct pk_readings {
     pk_loss_sums sums;
-    double       squares; /* of the last gradient */
-    int64_t      skipped; /* updates */
+    double       squares;       /* of the last gradient */
+    int64_t      skipped;       /* updates */
+    int64_t      skipped_again; /* further parts of those */
 } pk_readings;
 
 typedef struct pk_lesson_block { /* (host, pinned on a GPU) and its copy; the same on the host */

@@ -264,11 +264,12 @@ static double bytes_taken(const pk_trainer *t) {
 /* what users see before the first update */
 static void describe(pk_trainer *t) {
     const pk_parameters *p = &t->p;
+    double               learning = 0;
+    for (size_t i = 0; i < p->n_ranges; i++) learning += (double)p->range[i].n;
     pk_buffer_add_text(&t->text, pk_loader_report(t->loader));
     if (t->valid) pk_buffer_add_text(&t->text, pk_loader_report(t->valid));
     pk_buffer_print(&t->text, "%.2f million weights, %.2f million of them learn; %s, %.0f MiB\n",
-                    (double)p->n_all / 1e6, (double)p->n / 1e6, t->device,
-                    bytes_taken(t) / (1 << 20));
+                    (double)p->n_all / 1e6, learning / 1e6, t->device, bytes_taken(t) / (1 << 20));
 }
 
 /* In this order: what is cheap to check comes first, what takes minutes comes last. */

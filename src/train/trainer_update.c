@@ -92,33 +92,53 @@ static float average_keep(const pk_recipe *r, int64_t step) {
     return (float)fmin(r->average, (1 + (double)step) / (10 + (double)step));
 }
 
+/* what is frozen in between has no gradient: it counts for none of the sums */
+static void clear_frozen(pk_trainer *t) {
+    const pk_parameters *p = &t->p;
+    for (size_t i = 0, from = 0; i < p->n_ranges; from = p->range[i].first + p->range[i].n, i++)
+        if (p->range[i].first > from)
+            t->on.train->clear(t->on.self, p->grad + from,
+                               (p->range[i].first - from) * sizeof *p->grad);
+}
+
+/* an update that is skipped counts once, with the first of the ranges */
+static void step_range(pk_trainer *t, size_t which, double total, double rate) {
+    const pk_recipe *r = &t->recipe;
+    pk_parameters   *p = &t->p;
+    const size_t     at = p->range[which].first;
+    const int64_t    number = t->state.update + 1;
+    char *const      weights = p->weights;
+    t->on.train->update(
+        t->on.self,
+        &(pk_update){ .n = p->range[which].n,
+                      .master = p->master + at,
+                      .grad = p->grad + at,
+                      .m = p->m + at,
+                      .v = p->v + at,
+                      .average = p->average ? p->average + at : NULL,
+                      .weights = weights + at * pk_dtype_bytes(p->learned.type),
+                      .squares = &t->pass.train->squares,
+                      .skipped = which ? &t->pass.train->skipped_again : &t->pass.train->skipped,
+                      .total = (float)total,
+                      .rate = (float)rate,
+                      .beta1 = (float)r->beta1,
+                      .beta2 = (float)r->beta2,
+                      .epsilon = (float)r->epsilon,
+                      .decay = (float)r->weight_decay,
+                      .clip = (float)r->clip,
+                      .average_keep = average_keep(r, number),
+                      .step = number });
+}
+
 /* Adam (Kingma and Ba 2015) with decoupled weight decay, on the device. The squared length of the
  * gradient is needed first, for clipping and to see whether it is finite. */
 static void step(pk_trainer *t, double total, double rate) {
-    const pk_recipe   *r = &t->recipe;
     const pk_training *train = t->on.train;
     pk_parameters     *p = &t->p;
-    const int64_t      number = t->state.update + 1;
+    clear_frozen(t);
     train->clear(t->on.self, &t->pass.train->squares, sizeof t->pass.train->squares);
     train->squares(t->on.self, p->grad, p->n, &t->pass.train->squares);
-    train->update(t->on.self, &(pk_update){ .n = p->n,
-                                            .master = p->master,
-                                            .grad = p->grad,
-                                            .m = p->m,
-                                            .v = p->v,
-                                            .average = p->average,
-                                            .weights = p->weights,
-                                            .squares = &t->pass.train->squares,
-                                            .skipped = &t->pass.train->skipped,
-                                            .total = (float)total,
-                                            .rate = (float)rate,
-                                            .beta1 = (float)r->beta1,
-                                            .beta2 = (float)r->beta2,
-                                            .epsilon = (float)r->epsilon,
-                                            .decay = (float)r->weight_decay,
-                                            .clip = (float)r->clip,
-                                            .average_keep = average_keep(r, number),
-                                            .step = number });
+    for (size_t i = 0; i < p->n_ranges; i++) step_range(t, i, total, rate);
 }
 
 /* adds the time since the last call, unless the clock is stopped */

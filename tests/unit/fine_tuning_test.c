@@ -3,7 +3,11 @@
  */
 #include "trainer_help.h"
 
+#include "backend/list.h"
+#include "length_task.h"
 #include "tensor/panel.h"
+#include "train/parameters.h"
+#include "train/start_model.h"
 
 static toy text; /* and a model in it, good/model.pronk */
 
@@ -57,6 +61,126 @@ static void fine_tuning_begins_where_the_model_is(void **state) {
     }
     pk_model_data_close(&before);
     pk_model_data_close(&after);
+}
+
+/* ---- tokens of a task ---- */
+
+/* the model with the tokens of a task, as a training would begin with it */
+static void grow_model(const char *from, const char *task, const char *to) {
+    pk_recipe r = { .init = (char *)(uintptr_t)from, .task = (char *)(uintptr_t)task };
+    const pk_parameters_options o = { .seed = 3 };
+    pk_backend                  on;
+    pk_parameters               p;
+    pk_model_data               m, grown;
+    ASSERT_OK(pk_start_model_open(&r, &length_task, NULL, &m));
+    ASSERT_OK(pk_backend_open("cpu", 1, PK_F32, &on));
+    ASSERT_OK(pk_parameters_open(&on, &m.network.config, &o, &p));
+    ASSERT_OK(pk_parameters_load(&p, &m));
+    ASSERT_OK(pk_parameters_model(&p, &m, false, PK_F32, &grown));
+    ASSERT_OK(pk_model_data_save(&grown, to));
+    pk_model_data_close(&grown);
+    pk_parameters_close(&p);
+    pk_backend_close(&on);
+    pk_model_data_close(&m);
+}
+
+/* rows [first, end) of two tables, or numbers of two biases */
+static bool same_rows(const pk_weight *a, const pk_weight *b, int32_t first, int32_t end) {
+    const bool bias = a->rows == 1;
+    for (int32_t i = first; i < end; i++)
+        for (int32_t col = 0; col < (bias ? 1 : a->cols); col++) {
+            const float x = bias ? pk_weight_get(a, 0, i) : pk_weight_get(a, i, col);
+            const float y = bias ? pk_weight_get(b, 0, i) : pk_weight_get(b, i, col);
+            if (memcmp(&x, &y, sizeof x) != 0) return false;
+        }
+    return true;
+}
+
+static void translates_alike(const char *one, const char *other) {
+    static pairs p;
+    make_pairs(&p, 2);
+    pk_result *r[2] = { translate_valid(one, false, p.side[0], p.side[1], 20),
+                        translate_valid(other, false, p.side[0], p.side[1], 20) };
+    for (size_t i = 0; i < 20; i++)
+        assert_string_equal(pk_result_text(r[0], i), pk_result_text(r[1], i));
+    for (int i = 0; i < 2; i++) pk_result_free(r[i]);
+}
+
+/* a .pronk file whose tables are one, or three: old rows are as they were, and stay so where they
+ * are frozen, with decay and averages; new ones begin like fresh ones, and learn */
+static void text_stays_and_new_tokens_learn(void **state) {
+    char more[2048], from[PATH_ROOM], grown[PATH_ROOM], path[PATH_ROOM];
+    (void)state;
+    for (int apart = 0; apart < 2; apart++) {
+        pk_model_data   old, before, after;
+        pk_train_report last;
+        if (apart) {
+            toy_recipe(&text, "apart.yml",
+                       "output: apart\nmodel.tie: none\nmodel.output_bias: true\n"
+                       "train.updates: 20\n" SHORT_TRAINING);
+            ASSERT_OK(toy_run(&text, "apart.yml", false, 0, NULL, NULL));
+        }
+        toy_path(&text, apart ? "apart/model.pronk" : "good/model.pronk", from);
+        toy_path(&text, apart ? "grown-apart.pronk" : "grown.pronk", grown);
+        grow_model(from, "lengths:k=2", grown);
+        translates_alike(from, grown);
+        snprintf(
+            more, sizeof more,
+            "output: %s\ninit: %s\nfreeze: [text_tokens, encoder.*]\ntrain.updates: 4\n"
+            "train.weight_decay: 0.1\ntrain.average: 0.9\nmodel.output_bias: true\n" SHORT_TRAINING,
+            apart ? "kept-apart" : "kept", grown);
+        toy_recipe(&text, "kept.yml", more);
+        ASSERT_OK(toy_run(&text, "kept.yml", false, 0, NULL, &last));
+        ASSERT_OK(pk_model_data_open(from, -1, &old));
+        ASSERT_OK(pk_model_data_open(grown, -1, &before));
+        toy_path(&text, apart ? "kept-apart/model.pronk" : "kept/model.pronk", path);
+        ASSERT_OK(pk_model_data_open(path, -1, &after));
+        const pk_network *a = &old.network, *b = &before.network, *c = &after.network;
+        const int32_t     n = a->config.target_vocab, all = b->config.target_vocab;
+        assert_int_equal(b->config.n_text, n);
+        assert_string_equal(b->config.tasks, "lengths:k=2 at");
+        assert_string_equal(pk_config_tasks(&c->config), "at");
+        assert_true(all > n && b->config.n_groups == 1);
+        const pk_weight *pair[][3] = {
+            { &a->source_embed, &b->source_embed, &c->source_embed },
+            { &a->target_embed, &b->target_embed, &c->target_embed },
+            { &a->output, &b->output, &c->output },
+            { &a->output_bias, &b->output_bias, &c->output_bias },
+        };
+        for (size_t i = 0; i < 4; i++) {
+            assert_true(same_rows(pair[i][0], pair[i][1], 0, n));
+            assert_true(same_rows(pair[i][1], pair[i][2], 0, n));
+        }
+        assert_false(same_rows(&b->output, &c->output, n, all)); /* they decay */
+        assert_true(same_rows(&b->encoder[0].up.w, &c->encoder[0].up.w, 0, b->config.encoder_ffn));
+        assert_false(same_rows(&b->decoder[0].up.w, &c->decoder[0].up.w, 0, b->config.decoder_ffn));
+        pk_model_data_close(&old);
+        pk_model_data_close(&before);
+        pk_model_data_close(&after);
+    }
+}
+
+/* so do models that others made */
+static void hugging_face_models_grow(void **state) {
+    static const char *const folders[] = { "marian-gelu-separate", "marian-swish-untied",
+                                           "mbart-relu" };
+    char                     from[PATH_ROOM], to[PATH_ROOM];
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        pk_model_data a, b;
+        snprintf(from, sizeof from, "tests/data/models/%s", folders[i]);
+        grow_model(from, "lengths", toy_path(&text, "grown-hf.pronk", to));
+        ASSERT_OK(pk_model_data_open(from, -1, &a));
+        ASSERT_OK(pk_model_data_open(to, -1, &b));
+        const int32_t n = a.network.config.target_vocab;
+        assert_int_equal(b.network.config.n_text, n);
+        assert_true(same_rows(&a.network.output, &b.network.output, 0, n));
+        assert_true(same_rows(&a.network.output_bias, &b.network.output_bias, 0, n));
+        assert_true(same_rows(&a.network.source_embed, &b.network.source_embed, 0,
+                              a.network.config.source_vocab));
+        pk_model_data_close(&a);
+        pk_model_data_close(&b);
+    }
 }
 
 /* a model of several languages gets the language tokens that the engine gives it */
@@ -210,6 +334,8 @@ static int close_text(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fine_tuning_begins_where_the_model_is),
+        cmocka_unit_test(text_stays_and_new_tokens_learn),
+        cmocka_unit_test(hugging_face_models_grow),
         cmocka_unit_test(models_of_several_languages),
         cmocka_unit_test(padding_stays_zero),
         cmocka_unit_test(loss_is_score),

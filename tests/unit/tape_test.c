@@ -201,6 +201,93 @@ static void frozen_weights_have_no_gradient(void **state) {
     teach_close(&t);
 }
 
+/* ---- the way back ends where nothing learns ---- */
+
+static const pk_training *counted; /* the device's own */
+static int                n_back, n_unwanted, n_embedded;
+
+static void count_product(void *self, pk_tensor d_x, bool add, float *d_w, float *d_bias,
+                          pk_tensor d_out, pk_tensor x, const pk_weight *w) {
+    n_back++;
+    n_unwanted += !d_x.data;
+    counted->product_back(self, d_x, add, d_w, d_bias, d_out, x, w);
+}
+
+static void count_attend(void *self, pk_tensor d_q, pk_tensor d_k, pk_tensor d_v, pk_tensor d_out,
+                         pk_tensor out, pk_tensor q, pk_tensor k, pk_tensor v,
+                         const pk_attention *see, pk_drop drop, const float *sums) {
+    n_back++;
+    counted->attend_back(self, d_q, d_k, d_v, d_out, out, q, k, v, see, drop, sums);
+}
+
+static void count_embed(void *self, pk_tensor d_out, float *d_table, const int32_t *token,
+                        float scale, float *d_position, const int32_t *pos, pk_drop drop) {
+    n_embedded++;
+    counted->embed_back(self, d_out, d_table, token, scale, d_position, pos, drop);
+}
+
+/* opens with these frozen, and counts what a pass back calls */
+static void learn_counted(teach *t, const pk_config *config, const char *const *freeze, size_t n) {
+    const pk_parameters_options options = { .seed = 2, .freeze = freeze, .n_freeze = n };
+    pk_training                 counting;
+    if (teach_open("ref", 1, PK_F32, config, &options, t)) fail_msg("%s", pk_last_error());
+    counted = t->on.train;
+    counting = *counted;
+    counting.product_back = count_product;
+    counting.attend_back = count_attend;
+    counting.embed_back = count_embed;
+    t->on.train = &counting;
+    n_back = n_unwanted = n_embedded = 0;
+    loss_of(t, &shapes[1], true);
+    t->on.train = counted;
+}
+
+/* the gradients of what learns are the same numbers, with fewer ops */
+static void assert_same_gradients(const teach *all, const teach *some) {
+    for (size_t i = 0; i < some->p.n_list; i++) {
+        const pk_parameter *x = &some->p.list[i], *y = &all->p.list[i];
+        const size_t        n = (size_t)x->rows * (size_t)x->cols - x->frozen;
+        if (!x->learned) continue;
+        assert_memory_equal(some->p.grad + x->first + x->frozen, all->p.grad + y->first + x->frozen,
+                            n * sizeof(float));
+    }
+}
+
+static void the_way_back_ends_where_nothing_learns(void **state) {
+    static const char *const encoder[] = { "encoder*", "source_embed" };
+    static const char *const lower[] = { "encoder*", "*_embed", "decoder.0.*" };
+    static const char *const text[] = { "encoder*", "text_tokens" };
+    pk_config                config = config_of(&shapes[1]);
+    teach                    all, some;
+    (void)state;
+    learn_counted(&all, &config, NULL, 0); /* a layer: 4 and 1, 7 and 2 */
+    assert_int_equal(n_back, 2 * 5 + 2 * 9);
+    assert_int_equal(n_embedded, 2);
+    learn_counted(&some, &config, encoder, 2);
+    assert_int_equal(n_back, 2 * 9);
+    assert_int_equal(n_unwanted, 2); /* keys and values of the source, in each layer */
+    assert_int_equal(n_embedded, 1);
+    assert_same_gradients(&all, &some);
+    teach_close(&some);
+    learn_counted(&some, &config, lower, 3);
+    assert_int_equal(n_back, 9);
+    assert_int_equal(n_embedded, 0);
+    assert_same_gradients(&all, &some);
+    teach_close(&some);
+    teach_close(&all);
+    config.share_embeddings = config.tie_output = 1; /* a source has text alone */
+    config.source_vocab = config.target_vocab = 70, config.n_text = 40;
+    learn_counted(&all, &config, NULL, 0);
+    learn_counted(&some, &config, text, 2);
+    assert_int_equal(n_back, 2 * 9);
+    assert_int_equal(n_embedded, 1);
+    assert_int_equal(some.p.n_ranges, 1);
+    assert_int_equal(some.p.range[0].first, 48 * config.dim); /* where a task's tokens begin */
+    assert_same_gradients(&all, &some);
+    teach_close(&some);
+    teach_close(&all);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradient_is_the_slope),
@@ -208,6 +295,7 @@ int main(void) {
         cmocka_unit_test(repeats),
         cmocka_unit_test(gradients_are_final_when_reported),
         cmocka_unit_test(frozen_weights_have_no_gradient),
+        cmocka_unit_test(the_way_back_ends_where_nothing_learns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,16 +52,16 @@ typedef struct answers {
 
 /* two words of a sentence; between them, where `group` is, the question for the length */
 static void ask(const kind *k, const pk_ensemble *nets, int32_t n_all, bool group, answers *out) {
-    static const int32_t token[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17,
-                                     18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33,
-                                     34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49,
-                                     50, 51, 52, 53, 54, 55, 56, 57 };
-    pk_backend  on;
-    pk_session *s;
-    int32_t     id, tips[4];
-    pk_ask      asks[8];
-    pk_answer   answer[8];
-    pk_pass     p = { .room = 7, .ask = asks, .answer = answer };
+    static const int32_t token[] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14,
+                                     15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29,
+                                     30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44,
+                                     45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57 };
+    pk_backend           on;
+    pk_session          *s;
+    int32_t              id, tips[4];
+    pk_ask               asks[8];
+    pk_answer            answer[8];
+    pk_pass              p = { .room = 7, .ask = asks, .answer = answer };
     ASSERT_OK(open_backend(k, &on));
     ASSERT_OK(pk_session_open_ensemble(nets, &on, &room, &s));
     ASSERT_OK(pk_session_encode(s, sources, 1, &id));
@@ -112,8 +112,7 @@ static void text_is_answered_as_if_they_were_not_there(void **state) {
         for (int i = 0; i < 2; i++) {
             assert_true(fabs(sum_of(with.all[i], TEXT) - 1) < 1e-3);
             assert_int_equal(with.text[i][TEXT - 1].token, PK_NO_TOKEN); /* one is suppressed */
-            for (int j = 0; j < TEXT - 1; j++)
-                assert_in_range(with.text[i][j].token, 0, TEXT - 1);
+            for (int j = 0; j < TEXT - 1; j++) assert_in_range(with.text[i][j].token, 0, TEXT - 1);
         }
         tiny_network_close(&t);
     }
@@ -145,7 +144,8 @@ static void a_group_sums_to_one(void **state) {
         ASSERT_OK(open_backend(&kinds[k], &on));
         ASSERT_OK(pk_session_open_ensemble(&other, &on, &room, &s));
         ASSERT_OK(pk_session_encode(s, sources, 1, &id));
-        pk_ask_add(&p, (pk_ask){ .token = MASK, .logp = true, .target = token, .n_target = LENGTHS });
+        pk_ask_add(&p,
+                   (pk_ask){ .token = MASK, .logp = true, .target = token, .n_target = LENGTHS });
         ASSERT_OK(pk_session_decode(s, &(pk_request){ id, &p }, 1));
         memcpy(whole.lengths, answer[1].target_logp, sizeof whole.lengths);
         const double sum = log(sum_of(whole.lengths, LENGTHS));

@@ -22,7 +22,8 @@ enum { TEXT = 20, MASK = 32, FIRST = 48, ALL = 58 }; /* 20 pieces, then panels o
 static void make_list(pk_model_data *m, bool apart) {
     static char names[2 * TEXT];
     for (int i = 0; i < TEXT; i++) names[2 * i] = (char)('a' + i);
-    *m = (pk_model_data){ .network.config = tiny_config(), .source_tokens = { names, sizeof names } };
+    *m = (pk_model_data){ .network.config = tiny_config(),
+                          .source_tokens = { names, sizeof names } };
     if (apart) m->target_tokens = m->source_tokens;
     pk_config *c = &m->network.config;
     c->source_vocab = c->target_vocab = TEXT;
@@ -140,11 +141,11 @@ static void gradients_are_those_of_the_loss(void **state) {
         const char *name;
         size_t      at; /* number */
     } some[] = {
-        { "source_embed", 7 * 16 + 3 },  { "source_embed", MASK * 16 + 1 },
-        { "output", 8 * 16 + 2 },        { "output", FIRST * 16 + 4 },
-        { "output", (FIRST + 4) * 16 },  { "output_bias", 9 },
-        { "output_bias", FIRST + 3 },    { "decoder.1.up.w", 5 },
-        { "encoder.0.qkv.w", 40 },       { "target_embed", MASK * 16 + 1 },
+        { "source_embed", 7 * 16 + 3 }, { "source_embed", MASK * 16 + 1 },
+        { "output", 8 * 16 + 2 },       { "output", FIRST * 16 + 4 },
+        { "output", (FIRST + 4) * 16 }, { "output_bias", 9 },
+        { "output_bias", FIRST + 3 },   { "decoder.1.up.w", 5 },
+        { "encoder.0.qkv.w", 40 },      { "target_embed", MASK * 16 + 1 },
     };
     const pk_pass_options o = { .smoothing = 0.1f, .never = -1 };
     (void)state;
@@ -211,8 +212,7 @@ static void a_first_look_at_a_group(void **state) {
     for (size_t i = 0; i < b.lesson.target.n; i++) {
         const bool length = b.lesson.slice.id[i] == 1;
         assert_in_range(b.pass.best_here[i], 0, length ? N_LENGTHS - 1 : TEXT - 1);
-        if (b.pass.best_here[i] == b.lesson.target.id[i])
-            right += (double)b.lesson.weight.value[i];
+        if (b.pass.best_here[i] == b.lesson.target.id[i]) right += (double)b.lesson.weight.value[i];
     }
     assert_true(b.pass.valid->sums.correct == right);
     for (size_t i = 0; i < b.p.n; i++) assert_true(b.p.grad[i] == 0);
@@ -239,9 +239,9 @@ static pk_status no_group(pk_lesson *l, pk_pair *p) {
 
 static void answers_that_are_not_there_are_refused(void **state) {
     pk_status (*const teach[])(pk_lesson *, pk_pair *) = { beyond, too_long, no_group };
-    static const int32_t  word[] = { 5 }, ends[] = { 0, 1 };
-    const pk_batch        batch = { 1, word, word, ends, ends };
-    pk_lesson             l = { 0 };
+    static const int32_t word[] = { 5 }, ends[] = { 0, 1 };
+    const pk_batch       batch = { 1, word, word, ends, ends };
+    pk_lesson            l = { 0 };
     (void)state;
     for (size_t i = 0; i < 3; i++) {
         const pk_task         task = { .name = "wrong", .teach = teach[i] };
@@ -263,7 +263,7 @@ static void tables_grow(void **state) {
     const pk_dtype types[] = { PK_F32, PK_F16 };
     (void)state;
     for (int k = 0; k < 8; k++) {
-        pk_config c = config_of(false, k % 2), larger;
+        pk_config                   c = config_of(false, k % 2), larger;
         tiny_network                t;
         pk_parameters               p, fresh;
         pk_backend                  on;
@@ -282,8 +282,8 @@ static void tables_grow(void **state) {
         for (size_t i = 0; i < p.n_list; i++) {
             const pk_parameter *one = &p.list[i];
             const bool          bias = one->role == PK_ROLE_OUTPUT_BIAS;
-            const pk_weight    *w = one->role == PK_ROLE_OUTPUT          ? &t.net.output
-                                    : bias                               ? &t.net.output_bias
+            const pk_weight    *w = one->role == PK_ROLE_OUTPUT         ? &t.net.output
+                                    : bias                              ? &t.net.output_bias
                                     : strcmp(one->name, "source_embed") ? &t.net.target_embed
                                                                         : &t.net.source_embed;
             if (!pk_role_is_table(one->role) && !bias) continue;
