@@ -34,6 +34,12 @@ static pk_status refuse(const char *spec, size_t size) {
     return status;
 }
 
+const pk_added_tokens *pk_added_find(const pk_conventions *model, const char *name) {
+    for (int32_t i = 0; i < model->n_added; i++)
+        if (strcmp(model->added[i].name, name) == 0) return &model->added[i];
+    return NULL;
+}
+
 pk_status pk_strategy_parse(const char *spec, const pk_strategy **out, void **state) {
     if (!spec || !*spec) spec = "greedy";
     const size_t size = strcspn(spec, ":");

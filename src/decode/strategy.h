@@ -15,6 +15,13 @@
 #include "base/status.h"
 #include "decode/pass.h"
 
+/* Tokens that a task added to the model: one by its name, or a group by the group's. */
+typedef struct pk_added_tokens {
+    char    name[32];
+    int32_t first, count;                       /* ids */
+    int32_t group;                              /* what pk_ask.group takes; 0: a single token */
+} pk_added_tokens;
+
 /* What a strategy may know of the model: made once, the same for all its sentences. */
 typedef struct pk_conventions {
     int32_t        vocab;                       /* tokens that may be output */
@@ -26,6 +33,8 @@ typedef struct pk_conventions {
     int32_t        n_suppressed;
     int32_t        continuation;                /* the first of the tokens that go on with a character */
     int32_t        n_continuation;              /*   written as bytes; 0: there are none */
+    const pk_added_tokens *added;                  /* the tokens of its tasks */
+    int32_t        n_added;
     /* what the model's makers recommend; an option the user left unset takes it */
     int32_t        beams, no_repeat_ngram, early_stopping;   /* 0: none; none; 0 no, 1 yes, 2 never */
     float          length_penalty, repetition_penalty;       /* repetition_penalty: 0 or 1 is none */
@@ -67,6 +76,7 @@ typedef struct pk_strategy pk_strategy;
 struct pk_strategy {
     const char      *name, *help;
     const pk_option *options;                   /* ends with a NULL name */
+    const char      *needs, *drafter_needs;     /* the task that its models, and drafters, are trained with; NULL: at */
     int32_t          variant;                   /* which one, where functions serve several strategies */
     size_t           state_size;
     /* checks options against each other when a translator opens; may be NULL */
@@ -87,6 +97,8 @@ extern const pk_strategy *const pk_strategies[];        /* decode/list.c: one li
 extern const pk_strategy pk_strategy_greedy, pk_strategy_beam, pk_strategy_score;
 extern const pk_strategy pk_strategy_jacobi, pk_strategy_pj, pk_strategy_pgj, pk_strategy_hgj;
 
+/* by name; NULL: the model has none such, which pk_strategy.needs rules out where the task adds it */
+const pk_added_tokens *pk_added_find(const pk_conventions *model, const char *name);
 /* "beam:size=4,rules=hf" -> the strategy, and its options as a fresh state to copy (caller gives back) */
 pk_status pk_strategy_parse(const char *spec, const pk_strategy **out, void **state);
 /* the check of those that give one hypothesis */

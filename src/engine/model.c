@@ -111,12 +111,14 @@ pk_status pk_model_describe(const pk_model *m, char **json) {
     pk_buffer_print(
         &b,
         "{\"type\": \"%s\", \"family\": \"%s\", \"activation\": \"%s\", \"parameters\": %llu, "
-        "\"weight_bytes\": %llu, \"config\": ",
+        "\"weight_bytes\": %llu, ",
         pk_dtype_name(m->data.type), pk_family_name((pk_family)c->family),
         pk_act_name((pk_act)c->act), (unsigned long long)s.parameters, (unsigned long long)s.bytes);
+    pk_status status = pk_model_describe_tasks(m, &b);
+    pk_buffer_add_text(&b, ", \"config\": ");
     pk_config_write(c, &b);
     pk_buffer_print(&b, ", \"provenance\": %s}", m->data.provenance ? m->data.provenance : "{}");
-    const pk_status status = pk_buffer_take(&b, json, NULL);
+    if (status == PK_OK) status = pk_buffer_take(&b, json, NULL);
     pk_buffer_free(&b);
     return status;
 }

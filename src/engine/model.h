@@ -2,6 +2,7 @@
  * threads. */
 #ifndef PK_ENGINE_MODEL_H
 #define PK_ENGINE_MODEL_H
+#include "decode/strategy.h"
 #include "model/ensemble.h"
 #include "model/model_file.h"
 #include "vocab/vocab.h"
@@ -15,6 +16,14 @@ struct pk_model {
 
 /* PK_IO where a file that is mapped was written to since the model was opened */
 pk_status pk_model_check_file(const pk_model *m);
+
+/* model_tasks.c: PK_UNSUPPORTED where the strategy needs another task than it was trained with */
+pk_status pk_model_check_task(const pk_model *m, const pk_strategy *by);
+pk_status pk_model_check_drafter_task(const pk_model *m, const pk_strategy *by);
+/* the tokens of its tasks; given back with pk_memory_give */
+pk_status pk_model_added(const pk_model *m, pk_added_tokens **out, int32_t *n);
+/* both as members of a JSON object */
+pk_status pk_model_describe_tasks(const pk_model *m, pk_buffer *json);
 
 /* Tokens that say which languages are meant; -1: none needed. */
 typedef struct pk_language {

@@ -24,6 +24,8 @@ struct pk_translator {
     pk_plan         plan, scoring;
     void           *options, *scoring_options; /* strategies' fresh states */
     int32_t         n_best, n_workers, threads, threads_each;
+    pk_added_tokens *added; /* by tasks, to the drafter where there is one */
+    int32_t         n_added;
     bool            lends_threads; /* worker 0 may have all threads when it serves alone */
     pk_worker      *worker;        /* [n_workers] */
     uint64_t        texts, repaired, wrapped, skipped;
@@ -61,6 +63,8 @@ static pk_status open_strategy(pk_translator *t, const pk_translator_options *o)
     t->scoring.strategy = &pk_strategy_score;
     PK_TRY(pk_memory_take(1, pk_strategy_score.state_size, &t->scoring_options));
     const pk_strategy *by = t->plan.strategy;
+    PK_TRY(pk_model_check_task(t->model, by));
+    for (size_t i = 0; i < o->n_ensemble; i++) PK_TRY(pk_model_check_task(o->ensemble[i], by));
     if (by->check) PK_TRY(by->check(by, t->options, t->n_best));
     t->plan.options = t->options;
     t->plan.n_best = t->n_best;
@@ -75,7 +79,9 @@ static pk_status open_strategy(pk_translator *t, const pk_translator_options *o)
 
 static pk_status open_drafter(pk_translator *t, const pk_model *drafter) {
     PK_TRY(pk_strategy_check_drafter(t->plan.strategy, drafter != NULL));
-    return drafter ? pk_models_drafter(t->model, drafter, &t->drafter) : PK_OK;
+    if (!drafter) return PK_OK;
+    PK_TRY(pk_model_check_drafter_task(drafter, t->plan.strategy));
+    return pk_models_drafter(t->model, drafter, &t->drafter);
 }
 
 enum { MOST_WORKERS = 8, JOBS_EACH = 4 };
@@ -135,6 +141,8 @@ static pk_status open_workers(pk_translator *t, const pk_translator_options *o) 
                             .drafter = t->drafter.n ? &t->drafter : NULL };
     w.arithmetic = arithmetic_of(t, o, &devices);
     w.n_continuation = pk_vocab_continuation(t->model->vocab, &w.continuation);
+    PK_TRY(pk_model_added(o->drafter ? o->drafter : t->model, &t->added, &t->n_added));
+    w.added = t->added, w.n_added = t->n_added;
     w.max_source = o->max_input && o->max_input < c->max_source ? o->max_input : c->max_source;
     t->reader.max_source = w.max_source;
     if (devices.gpu)
@@ -202,6 +210,7 @@ void pk_translator_close(pk_translator *t) {
     pk_memory_give(t->worker);
     pk_memory_give(t->options);
     pk_memory_give(t->scoring_options);
+    pk_memory_give(t->added);
     pk_splitter_close(t->reader.splitter);
     pk_splitter_close(t->reader.target_splitter);
     pk_ensemble_close(&t->all);
@@ -386,6 +395,8 @@ pk_status pk_score(pk_translator *t, const pk_text *source, const pk_text *targe
     PK_NEED(t);
     if (n) PK_NEED(source);
     if (n) PK_NEED(target);
+    for (int32_t i = 0; i < t->all.n; i++)
+        PK_TRY(pk_model_check_task(t->member[i], &pk_strategy_score));
     return serve(t, source, n ? target : &(pk_text){ "", 0 }, n, opt, out);
 }
 

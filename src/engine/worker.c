@@ -70,6 +70,8 @@ pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_o
     w->model = pk_plan_conventions(&w->config);
     w->model.continuation = opt->continuation;
     w->model.n_continuation = opt->n_continuation;
+    w->model.added = opt->added;
+    w->model.n_added = opt->n_added;
     if (opt->drafter) network[w->n_networks++].all = opt->drafter;
     const size_t a = opt->plan.strategy->state_size, b = opt->scoring.strategy->state_size;
     PK_TRY(pk_backend_open(opt->backend, opt->threads, opt->arithmetic, &w->on));

@@ -202,6 +202,8 @@ void pk_config_write(const pk_config *c, pk_buffer *json) {
     pk_buffer_add_text(json, "}");
 }
 
+void pk_config_write_text(pk_buffer *json, const char *text) { pk_json_add_string(json, text); }
+
 /* ---- JSON in ---- */
 
 /* one reader per kind of field, named after it, for the macro below */

@@ -72,6 +72,9 @@ typedef struct pk_config {
     char    tasks[128];                                      /* what it was trained for; see pk_config_tasks() */
 } pk_config;
 
+/* names of tokens that fill panels up before a task's own begin with this */
+#define PK_UNUSED_TOKEN "<unused:"
+
 /* tokens of the target that are text: only these are output */
 static inline int32_t pk_config_text(const pk_config *c) { return c->n_text ? c->n_text : c->target_vocab; }
 /* what the model was trained for: tasks with their options, between spaces; where nothing is recorded, "at" */
@@ -82,5 +85,6 @@ bool        pk_config_can(const pk_config *c, const char *task);
 void      pk_config_defaults(pk_config *c);
 pk_status pk_config_check(const pk_config *c);               /* every field in range, and sane together */
 void      pk_config_write(const pk_config *c, pk_buffer *json);
+void      pk_config_write_text(pk_buffer *json, const char *text);           /* one string, for what is said besides */
 pk_status pk_config_read(const char *json, size_t size, pk_config *out);     /* unknown or missing keys fail */
 #endif

@@ -44,7 +44,7 @@ static void add_name(growing *g, const char *name) {
 static void fill_panel(growing *g) {
     char name[32];
     while (g->n % PK_PANEL) {
-        snprintf(name, sizeof name, "<unused:%d>", g->n);
+        snprintf(name, sizeof name, PK_UNUSED_TOKEN "%d>", g->n);
         add_name(g, name);
     }
 }

@@ -94,6 +94,7 @@ hints() {
 describing() {
     "$PRONK" info $MODEL >"$dir/out"
     check "info: the family has a name" "marian" "$(awk '$1 == "config.family" { print $2 }' "$dir/out")"
+    check "info: what it was trained for" "at" "$(awk '$1 == "tasks" { print $2 }' "$dir/out")"
     check "info: so has the activation" "relu" "$(awk '$1 == "config.act" { print $2 }' "$dir/out")"
     check "info: and when beams stop" "" "$(awk '$1 == "config.early_stopping" { print $2 }' "$dir/out" | tr -d 'a-z')"
     "$PRONK" info --json $MODEL >"$dir/out"

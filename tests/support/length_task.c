@@ -3,6 +3,10 @@
 
 #include <stdio.h>
 
+#include "backend/list.h"
+#include "train/parameters.h"
+#include "train/start_model.h"
+
 static bool tokens(const void *options, int32_t i, pk_task_token *out) {
     (void)options;
     *out = (pk_task_token){ .name = "<mask>" };
@@ -32,3 +36,28 @@ const pk_task length_task = {
     .also = "at",
     .teach = teach,
 };
+
+static pk_status grow(pk_model_data *m, const pk_backend *on, pk_parameters *p, const char *to) {
+    const pk_parameters_options o = { .seed = 3 };
+    pk_model_data               grown;
+    PK_TRY(pk_parameters_open(on, &m->network.config, &o, p));
+    PK_TRY(pk_parameters_load(p, m));
+    PK_TRY(pk_parameters_model(p, m, false, PK_F32, &grown));
+    const pk_status status = pk_model_data_save(&grown, to);
+    pk_model_data_close(&grown);
+    return status;
+}
+
+pk_status grow_model(const pk_task *task, const char *from, const char *text, const char *to) {
+    pk_recipe     r = { .init = (char *)(uintptr_t)from, .task = (char *)(uintptr_t)text };
+    pk_model_data m;
+    pk_backend    on = { 0 };
+    pk_parameters p = { 0 };
+    PK_TRY(pk_start_model_open(&r, task, NULL, &m));
+    pk_status status = pk_backend_open("cpu", 1, PK_F32, &on);
+    if (status == PK_OK) status = grow(&m, &on, &p, to);
+    pk_parameters_close(&p);
+    pk_backend_close(&on);
+    pk_model_data_close(&m);
+    return status;
+}

@@ -8,4 +8,8 @@
 
 enum { LENGTH_MASK, LENGTH_FIRST, N_LENGTHS = 10 }; /* numbers of its tokens */
 extern const pk_task length_task;
+
+/* the model at `from` with the tokens of a task, as a training of it would begin, in a file; text:
+ * what the recipe says of the task */
+pk_status grow_model(const pk_task *task, const char *from, const char *text, const char *to);
 #endif

@@ -3,11 +3,8 @@
  */
 #include "trainer_help.h"
 
-#include "backend/list.h"
 #include "length_task.h"
 #include "tensor/panel.h"
-#include "train/parameters.h"
-#include "train/start_model.h"
 
 static toy text; /* and a model in it, good/model.pronk */
 
@@ -65,25 +62,6 @@ static void fine_tuning_begins_where_the_model_is(void **state) {
 
 /* ---- tokens of a task ---- */
 
-/* the model with the tokens of a task, as a training would begin with it */
-static void grow_model(const char *from, const char *task, const char *to) {
-    pk_recipe r = { .init = (char *)(uintptr_t)from, .task = (char *)(uintptr_t)task };
-    const pk_parameters_options o = { .seed = 3 };
-    pk_backend                  on;
-    pk_parameters               p;
-    pk_model_data               m, grown;
-    ASSERT_OK(pk_start_model_open(&r, &length_task, NULL, &m));
-    ASSERT_OK(pk_backend_open("cpu", 1, PK_F32, &on));
-    ASSERT_OK(pk_parameters_open(&on, &m.network.config, &o, &p));
-    ASSERT_OK(pk_parameters_load(&p, &m));
-    ASSERT_OK(pk_parameters_model(&p, &m, false, PK_F32, &grown));
-    ASSERT_OK(pk_model_data_save(&grown, to));
-    pk_model_data_close(&grown);
-    pk_parameters_close(&p);
-    pk_backend_close(&on);
-    pk_model_data_close(&m);
-}
-
 /* rows [first, end) of two tables, or numbers of two biases */
 static bool same_rows(const pk_weight *a, const pk_weight *b, int32_t first, int32_t end) {
     const bool bias = a->rows == 1;
@@ -122,7 +100,7 @@ static void text_stays_and_new_tokens_learn(void **state) {
         }
         toy_path(&text, apart ? "apart/model.pronk" : "good/model.pronk", from);
         toy_path(&text, apart ? "grown-apart.pronk" : "grown.pronk", grown);
-        grow_model(from, "lengths:k=2", grown);
+        ASSERT_OK(grow_model(&length_task, from, "lengths:k=2", grown));
         translates_alike(from, grown);
         snprintf(
             more, sizeof more,
@@ -169,7 +147,7 @@ static void hugging_face_models_grow(void **state) {
     for (int i = 0; i < 3; i++) {
         pk_model_data a, b;
         snprintf(from, sizeof from, "tests/data/models/%s", folders[i]);
-        grow_model(from, "lengths", toy_path(&text, "grown-hf.pronk", to));
+        ASSERT_OK(grow_model(&length_task, from, "lengths", toy_path(&text, "grown-hf.pronk", to)));
         ASSERT_OK(pk_model_data_open(from, -1, &a));
         ASSERT_OK(pk_model_data_open(to, -1, &b));
         const int32_t n = a.network.config.target_vocab;
