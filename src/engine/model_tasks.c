@@ -45,7 +45,7 @@ static const pk_token_group *group_of(const pk_config *c, int32_t token) {
 static pk_added_tokens special_at(const pk_model *m, int32_t token) {
     const pk_config      *c = &m->data.network.config;
     const pk_token_group *g = group_of(c, token);
-    pk_added_tokens            one = { .first = token, .count = g ? g->count : 1 };
+    pk_added_tokens       one = { .first = token, .count = g ? g->count : 1 };
     snprintf(one.name, sizeof one.name, "%s", g ? g->name : pk_vocab_target_token(m->vocab, token));
     if (g) one.group = 1 + (int32_t)(g - c->group);
     return one;
@@ -79,8 +79,8 @@ static void add_special(const pk_model *m, const pk_added_tokens *one, pk_buffer
 
 pk_status pk_model_describe_tasks(const pk_model *m, pk_buffer *json) {
     pk_added_tokens *added;
-    int32_t     n;
-    pk_status   status = pk_model_added(m, &added, &n);
+    int32_t          n;
+    pk_status        status = pk_model_added(m, &added, &n);
     pk_buffer_add_text(json, "\"tasks\": ");
     pk_config_write_text(json, pk_config_tasks(&m->data.network.config));
     if (n) pk_buffer_add_text(json, ", \"special_tokens\": [");

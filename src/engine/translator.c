@@ -16,19 +16,19 @@
 #include "engine/worker.h"
 
 struct pk_translator {
-    const pk_model *model;                        /* the first, where there are several */
-    const pk_model *member[PK_MOST_NETWORKS + 1]; /* all models, the drafter included */
-    size_t          n_members;
-    pk_ensemble     all, drafter; /* drafter: of no network where there is none */
-    pk_reader       reader;
-    pk_plan         plan, scoring;
-    void           *options, *scoring_options; /* strategies' fresh states */
-    int32_t         n_best, n_workers, threads, threads_each;
+    const pk_model  *model;                        /* the first, where there are several */
+    const pk_model  *member[PK_MOST_NETWORKS + 1]; /* all models, the drafter included */
+    size_t           n_members;
+    pk_ensemble      all, drafter; /* drafter: of no network where there is none */
+    pk_reader        reader;
+    pk_plan          plan, scoring;
+    void            *options, *scoring_options; /* strategies' fresh states */
+    int32_t          n_best, n_workers, threads, threads_each;
     pk_added_tokens *added; /* by tasks, to the drafter where there is one */
-    int32_t         n_added;
-    bool            lends_threads; /* worker 0 may have all threads when it serves alone */
-    pk_worker      *worker;        /* [n_workers] */
-    uint64_t        texts, repaired, wrapped, skipped;
+    int32_t          n_added;
+    bool             lends_threads; /* worker 0 may have all threads when it serves alone */
+    pk_worker       *worker;        /* [n_workers] */
+    uint64_t         texts, repaired, wrapped, skipped;
 };
 
 /* ---- opening ---- */

@@ -24,7 +24,8 @@ static pk_status check(const pk_session *s, const session_sentence *e, const pk_
         const bool    ok = a->row >= 0 && a->row < e->n_rows && a->parent < i &&
                         a->token >= PK_NO_TOKEN && a->token < c->target_vocab && a->pos >= 0 &&
                         a->pos < c->max_target && a->top_k >= 0 && a->top_k <= s->max.top_k &&
-                        a->stride >= 0 && a->group >= 0 && a->group <= c->n_groups && (!pk_ask_continues(p, i) || a->parent == i - 1);
+                        a->stride >= 0 && a->group >= 0 && a->group <= c->n_groups &&
+                        (!pk_ask_continues(p, i) || a->parent == i - 1);
         if (!ok) PK_FAIL(PK_ARGUMENT, "ask %d of a pass is out of range", i);
         *listed += (int64_t)a->n_ban + a->n_target + c->n_suppressed;
     }

@@ -43,7 +43,7 @@ typedef struct pk_train_pass {
     pk_readings      *train, *valid; /* on the device */
     int32_t          *best;          /* on the device: answers of the first pass; NULL: one pass */
     int32_t          *best_here, *best_packed; /* in the order of the questions; of the device */
-    size_t            bytes; /* of the device that this takes */
+    size_t            bytes;                   /* of the device that this takes */
 } pk_train_pass;
 
 typedef struct pk_pass_options {

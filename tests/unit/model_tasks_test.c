@@ -28,17 +28,19 @@ static void another_task_is_refused(void **state) {
     pk_translator *t;
     (void)state;
     ASSERT_STATUS(PK_UNSUPPORTED, pk_translator_open(m, NULL, &t));
-    assert_non_null(strstr(pk_last_error(), "greedy needs a model trained with task at; this one was "
-                                            "trained with lengths:k=2"));
+    assert_non_null(strstr(pk_last_error(),
+                           "greedy needs a model trained with task at; this one was "
+                           "trained with lengths:k=2"));
     ASSERT_OK(pk_model_open(MODEL, NULL, &at)); /* as one of an ensemble, too */
-    ASSERT_STATUS(PK_UNSUPPORTED,
-                  pk_translator_open(m, PK_OPTIONS(pk_translator_options, .decode = "beam:size=2"),
-                                     &t));
+    ASSERT_STATUS(
+        PK_UNSUPPORTED,
+        pk_translator_open(m, PK_OPTIONS(pk_translator_options, .decode = "beam:size=2"), &t));
     const pk_strategy needs = { .name = "mine", .needs = "lengths" };
     ASSERT_OK(pk_model_check_task(m, &needs));
     ASSERT_STATUS(PK_UNSUPPORTED, pk_model_check_task(at, &needs));
-    assert_non_null(strstr(pk_last_error(), "mine needs a model trained with task lengths; this one "
-                                            "was trained with at: use -d greedy"));
+    assert_non_null(strstr(pk_last_error(),
+                           "mine needs a model trained with task lengths; this one "
+                           "was trained with at: use -d greedy"));
     const pk_strategy drafted = { .name = "mine", .drafter_needs = "lengths" };
     ASSERT_OK(pk_model_check_drafter_task(m, &drafted));
     ASSERT_STATUS(PK_UNSUPPORTED, pk_model_check_drafter_task(at, &drafted));
@@ -79,11 +81,12 @@ static void tokens_are_described(void **state) {
     (void)state;
     ASSERT_OK(pk_model_describe(m, &json));
     assert_non_null(strstr(json, "\"tasks\": \"lengths:k=2 at\""));
-    assert_non_null(strstr(json, "\"special_tokens\": [\"<mask>\", \"<length:1> to <length:10>\"]"));
+    assert_non_null(
+        strstr(json, "\"special_tokens\": [\"<mask>\", \"<length:1> to <length:10>\"]"));
     pk_free(json);
     ASSERT_OK(pk_model_added(m, &added, &n));
     assert_int_equal(n, 2);
-    const pk_conventions  model = { .added = added, .n_added = n };
+    const pk_conventions   model = { .added = added, .n_added = n };
     const pk_added_tokens *mask = pk_added_find(&model, "<mask>");
     const pk_added_tokens *length = pk_added_find(&model, "length");
     assert_non_null(mask);

@@ -352,6 +352,39 @@ static void failed_allocations(void **state) {
     assert_true(failures > 50);
 }
 
+/* ---- the final mixture of tasks ---- */
+
+static double least_share, most_share;
+
+static pk_status teach_and_see(pk_lesson *l, pk_pair *pair) {
+    least_share = fmin(least_share, pair->share);
+    most_share = fmax(most_share, pair->share);
+    return pk_task_find("at")->teach(l, pair);
+}
+
+/* a task that changes over time is validated as it will be in the end, so that losses compare */
+static void validation_takes_the_final_mixture(void **state) {
+    char        path[PATH_ROOM];
+    pk_trainer *t;
+    pk_task     seen = *pk_task_find("at");
+    (void)state;
+    seen.teach = teach_and_see;
+    toy_recipe(&text, "mixture.yml",
+               "output: mixture\ntrain.updates: 4\nvalid.source: valid.source\n"
+               "valid.target: valid.target\nvalid.every: 1000\nvalid.bleu: false\n" SHORT_TRAINING);
+    ASSERT_OK(pk_trainer_open(toy_path(&text, "mixture.yml", path), NULL, &t));
+    t->maker.task = &seen;
+    for (int i = 0; i < 2; i++) {
+        least_share = 2, most_share = -1;
+        ASSERT_OK(pk_trainer_update(t));
+        assert_true(least_share == i / 4.0 && most_share == i / 4.0);
+        least_share = 2, most_share = -1;
+        ASSERT_OK(pk_trainer_validate(t));
+        assert_true(least_share == 1 && most_share == 1);
+    }
+    pk_trainer_close(t);
+}
+
 static int open_text(void **state) {
     (void)state;
     toy_open(&text, 40000);
@@ -374,6 +407,7 @@ int main(void) {
         cmocka_unit_test(patience_ends_it),
         cmocka_unit_test(minutes_end_it),
         cmocka_unit_test(not_finite),
+        cmocka_unit_test(validation_takes_the_final_mixture),
         cmocka_unit_test(the_log_is_written_before_the_checkpoint),
         cmocka_unit_test(folders_with_checkpoints_are_not_overwritten),
         cmocka_unit_test(a_folder_in_use_is_refused),
