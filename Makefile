@@ -192,9 +192,9 @@ install: all man
 
 FORMATTED = $(shell git ls-files '*.c' '*.h' '*.cc' '*.cu' '*.cuh')
 format:
-	clang-format -i $(FORMATTED)
+	@clang-format -i $(FORMATTED)
 check-format: setup-lint
-	clang-format --dry-run -Werror $(FORMATTED)
+	@clang-format --dry-run -Werror $(FORMATTED)
 clean:
 	rm -rf build
 
