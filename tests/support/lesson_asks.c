@@ -21,6 +21,7 @@ void lesson_asks(const pk_lesson *l, int32_t sentence, pk_pass *out) {
         pk_ask *a = &out->ask[l->question_row.id[q] - from + 1];
         a->target = &l->target.id[q];
         a->n_target = 1;
+        a->group = l->slice.id[q];
         a->logp = true;
     }
 }
