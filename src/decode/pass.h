@@ -27,10 +27,9 @@ typedef struct pk_ask {
     int32_t top_k;         /* how many of the best next tokens to return; 0: only store the token */
     bool    logp;          /* return log-probabilities (costs a sum over the vocabulary) */
     bool    attention;     /* return its attention to the source */
+    int32_t n_ban, n_target;
     const int32_t *ban;    /* never among the best next tokens; valid until absorb() returns */
-    int32_t        n_ban;
     const int32_t *target; /* next tokens whose log-probabilities to return */
-    int32_t        n_target;
     int32_t        follow; /* > 1: the best token is fed in turn, and so on, for so many steps in all or
                               until the end symbol; bans stay the same. Only where pass->follow allows, and
                               only the last ask of a pass, or the last two where they are a block of two:
@@ -38,6 +37,8 @@ typedef struct pk_ask {
                               is the end symbol */
     int32_t        stride; /* positions from one of these steps to the next; 0: as many as it feeds tokens */
 } pk_ask;
+/* a pass has many: they should not take more cache lines than they must */
+static_assert(sizeof(pk_ask) <= 64, "an ask is a cache line");
 
 typedef struct pk_candidate {
     int32_t token;         /* PK_NO_TOKEN past the end: fewer tokens are allowed than were asked for */

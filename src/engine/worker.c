@@ -268,13 +268,15 @@ static int32_t next_ready(const pk_worker *w, int32_t network, int32_t first) {
 static int32_t group(pk_worker *w, int32_t network, int32_t first) {
     const pk_session        *s = pk_session_model_part(w->session, network);
     const pk_session_limits *max = pk_session_max(s);
-    int32_t                  n = 0;
-    int64_t                  asks = 0, listed = 0, visible = 0;
+    /* usually there is room for the longest lists of all asks, and nothing to count */
+    const bool lists_may_fill = (int64_t)max->asks * max->path > max->visible;
+    int32_t    n = 0;
+    int64_t    asks = 0, listed = 0, visible = 0;
     for (int32_t i = first; i < w->n_live; i = next_ready(w, network, i + 1)) {
         asks += w->live[i].pass.n;
         listed += tokens_listed(&w->live[i].pass, w->network[network].n_suppressed);
         w->request[n] = (pk_request){ w->live[i].sentence, &w->live[i].pass };
-        visible += pk_session_visible(w->session, &w->request[n]);
+        if (lists_may_fill) visible += pk_session_visible(w->session, &w->request[n]);
         if (asks > max->asks || asks > pk_session_free_slots(s) || listed > max->listed ||
             visible > max->visible)
             break;
