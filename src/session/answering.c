@@ -65,9 +65,11 @@ void pk_session_question(pk_session *s, const pk_request *request, int32_t n) {
             const pk_ask *a = &p->ask[j];
             if (!wants_answer(a)) continue;
             const int32_t at = question_at(s, a, questions);
-            s->question[questions] = (pk_question){ .row = row };
             s->question[at] = question_for(s, a, row);
-            if (a->group) s->groups_asked |= 1u << (a->group - 1);
+            if (a->group) { /* the text is not asked about */
+                s->question[questions] = (pk_question){ .row = row };
+                s->groups_asked |= 1u << (a->group - 1);
+            }
             if (s->n_members > 1) set_sums_apart(s, questions, at);
             questions++;
             s->any_log_sum |= a->logp;
@@ -147,6 +149,9 @@ static pk_answer answer_of_steps(pk_session *s, int32_t g) {
 /* Damaged weights make logits that are not numbers. Then no best token is found, or the log sum
  * makes every score not a number. Where all tokens are banned it is right that there is none. */
 static bool is_finite(const pk_session *s, const pk_ask *a, const pk_answer *x) {
+    /* the usual case, for many asks in a pass: their sum is a number, so both are */
+    if (a->top_k > 0 && a->n_target + x->n_found == 0 && isfinite(x->top[0].logp + x->log_sum))
+        return true;
     const pk_config *c = &s->config;
     const int32_t    n_ban = a->n_ban + (a->group ? 0 : c->n_suppressed);
     if (n_ban >= (a->group ? c->group[a->group - 1].count : pk_config_text(c))) return true;
