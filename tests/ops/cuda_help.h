@@ -302,4 +302,6 @@ static inline void check_same(const array *x, int32_t row, const array *y, int32
         return;
     }
 }
+
+static inline bool same_float(float a, float b) { return memcmp(&a, &b, sizeof a) == 0; }
 #endif
