@@ -35,11 +35,7 @@ typedef struct reading {
 static pk_status add_word(void *user, const char *name, size_t size, size_t begin) {
     side *s = user;
     (void)begin;
-    if (s->n_tokens == s->token_room) {
-        const size_t room = s->token_room ? 2 * s->token_room : FIRST_ROOM;
-        PK_TRY(PK_GROW(&s->token, room));
-        s->token_room = room;
-    }
+    PK_TRY(PK_RESERVE(&s->token, s->n_tokens + 1, &s->token_room));
     PK_TRY(pk_align_word_builder_add(s->words, name, size, &s->token[s->n_tokens]));
     s->n_tokens++;
     return PK_OK;

@@ -4,11 +4,7 @@
 #include "base/memory.h"
 
 pk_status pk_align_links_add(pk_align_links *l, uint32_t source, uint32_t target) {
-    if (l->n == l->room) {
-        const size_t room = l->room ? 2 * l->room : 64;
-        PK_TRY(PK_GROW(&l->link, room));
-        l->room = room;
-    }
+    PK_TRY(PK_RESERVE(&l->link, l->n + 1, &l->room));
     l->link[l->n++] = (pk_align_link){ source, target };
     return PK_OK;
 }

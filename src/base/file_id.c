@@ -15,11 +15,7 @@ bool pk_file_id_of(const char *path, pk_file_id *out) {
 pk_status pk_file_ids_add(pk_file_ids *list, const char *path) {
     pk_file_id id;
     if (!pk_file_id_of(path, &id)) return PK_OK;
-    if (list->n == list->room) {
-        const size_t room = list->room ? 2 * list->room : 8;
-        PK_TRY(PK_GROW(&list->id, room));
-        list->room = room;
-    }
+    PK_TRY(PK_RESERVE(&list->id, list->n + 1, &list->room));
     list->id[list->n++] = id;
     return PK_OK;
 }
