@@ -72,6 +72,8 @@ def main():
         seed('text', 'choice_%02x' % choice, bytes([choice]) + TEXT)
     for kind in ('f16', 'i8'):
         seed('model', kind, convert('marian-gelu-legacy', kind))
+    # a file that has a list of tokens for the target side alone
+    seed('model', 'no_source_tokens', convert('marian-gelu-legacy', 'i8').replace(b'vocab.source.tokens', b'vocab.target.tokens'))
     folder = os.path.join(MODELS, 'marian-gelu-separate')
     files = ('config.json', 'generation_config.json', 'tokenizer_config.json', 'vocab.json', 'target_vocab.json',
              'source.spm')  # in the order of hf_folder_fuzz.c

@@ -98,6 +98,7 @@ pk_status pk_model_data_read_spm(pk_model_data *m, const char *path, pk_blob *ou
 }
 
 int64_t pk_token_count(pk_blob tokens) {
+    if (!tokens.size) return 0; /* its data may be NULL, and NULL + 0 is undefined in C */
     const char *at = tokens.data, *end = at + tokens.size;
     int64_t     n = 0;
     while (at < end) {
