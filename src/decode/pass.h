@@ -79,6 +79,7 @@ typedef struct pk_verdict {
 static inline bool pk_ask_continues(const pk_pass *p, int32_t i) {
     return i > 1 && p->ask[i].block && p->ask[i].block == p->ask[i - 1].block && p->ask[i].row == p->ask[i - 1].row;
 }
+static inline bool pk_ask_wants_answer(const pk_ask *a) { return a->top_k > 0 || a->n_target > 0; }
 static inline int32_t pk_ask_add(pk_pass *p, pk_ask a) { assert(p->n < p->room); p->ask[++p->n] = a; return p->n; }
 static inline void pk_keep_tip(pk_verdict *v, int32_t tip) { assert(v->n_rows < v->room); v->tip[v->n_rows++] = tip; }
 static inline void pk_keep(pk_verdict *v, int32_t ask) { pk_keep_tip(v, ask); }         /* new row, ending in this ask */

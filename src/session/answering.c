@@ -16,16 +16,6 @@ static int32_t list_tokens(pk_session *s, const int32_t *token, int32_t n) {
     return s->n_list - n;
 }
 
-static bool wants_answer(const pk_ask *a) { return a->top_k > 0 || a->n_target > 0; }
-
-int32_t pk_session_count_questions(const pk_request *request, int32_t n) {
-    int32_t questions = 0;
-    for (int32_t i = 0; i < n; i++)
-        for (int32_t j = 1; j <= request[i].pass->n; j++)
-            questions += wants_answer(&request[i].pass->ask[j]);
-    return questions;
-}
-
 static pk_question question_for(pk_session *s, const pk_ask *a, int32_t row) {
     const pk_config *c = &s->config;
     const int32_t    n_suppressed = a->group ? 0 : c->n_suppressed;
@@ -63,7 +53,7 @@ void pk_session_question(pk_session *s, const pk_request *request, int32_t n) {
         const pk_pass *p = request[i].pass;
         for (int32_t j = 1; j <= p->n; j++, row++) {
             const pk_ask *a = &p->ask[j];
-            if (!wants_answer(a)) continue;
+            if (!pk_ask_wants_answer(a)) continue;
             const int32_t at = question_at(s, a, questions);
             s->question[at] = question_for(s, a, row);
             if (a->group) { /* the text is not asked about */
@@ -170,8 +160,9 @@ pk_status pk_session_answer(pk_session *s, const pk_request *request, int32_t n)
         session_sentence *e = &s->sentence[request[i].sentence];
         const int32_t     followed = e->steps ? e->width : 0;
         for (int32_t j = 1; j <= p->n; j++) {
-            p->answer[j] = (pk_answer){ 0 };
-            if (wants_answer(&p->ask[j])) {
+            if (!pk_ask_wants_answer(&p->ask[j])) {
+                p->answer[j] = (pk_answer){ 0 };
+            } else {
                 p->answer[j] = j > p->n - followed ? answer_of_steps(s, e->first_ask + j - 1)
                                                    : answer_to(s, &p->ask[j], q);
                 finite = finite && is_finite(s, &p->ask[j], &p->answer[j]);

@@ -15,21 +15,40 @@ static int32_t slot_before(const pk_session *s, const session_sentence *e, const
     return pk_slots_back(&s->slots, e->tip[a->row], -a->parent);
 }
 
-static pk_status check(const pk_session *s, const session_sentence *e, const pk_pass *p, int32_t at,
-                       int64_t *listed) {
+static int32_t count_questions(const pk_pass *p) {
+    int32_t questions = 0;
+    for (int32_t i = 1; i <= p->n; i++) questions += pk_ask_wants_answer(&p->ask[i]);
+    return questions;
+}
+
+typedef struct pass_counts { /* of all requests together */
+    int32_t asks, questions;
+    int64_t listed; /* tokens of bans and targets */
+    bool    any_attention;
+} pass_counts;
+
+/* 0 <= x < n, for n >= 0, in one comparison: this is done for every ask of every pass */
+static bool below(int32_t x, int32_t n) { return (uint32_t)x < (uint32_t)n; }
+
+static pk_status check(const pk_session *s, const session_sentence *e, const pk_pass *p,
+                       pass_counts *all) {
     const pk_config *c = &s->config;
-    if (at + p->n > s->max.asks) PK_FAIL(PK_NO_MEMORY, "a pass of more than %d asks", s->max.asks);
+    if (all->asks + p->n > s->max.asks)
+        PK_FAIL(PK_NO_MEMORY, "a pass of more than %d asks", s->max.asks);
     for (int32_t i = 1; i <= p->n; i++) {
         const pk_ask *a = &p->ask[i];
-        const bool    ok = a->row >= 0 && a->row < e->n_rows && a->parent < i &&
-                        a->token >= PK_NO_TOKEN && a->token < c->target_vocab && a->pos >= 0 &&
-                        a->pos < c->max_target && a->top_k >= 0 && a->top_k <= s->max.top_k &&
-                        a->stride >= 0 && a->group >= 0 && a->group <= c->n_groups &&
-                        (!pk_ask_continues(p, i) || a->parent == i - 1);
+        const bool    ok = below(a->row, e->n_rows) && a->parent < i &&
+                        (a->token == PK_NO_TOKEN || below(a->token, c->target_vocab)) &&
+                        below(a->pos, c->max_target) && below(a->top_k, s->max.top_k + 1) &&
+                        a->stride >= 0 && below(a->group, c->n_groups + 1) &&
+                        (!a->block || !pk_ask_continues(p, i) || a->parent == i - 1);
         if (!ok) PK_FAIL(PK_ARGUMENT, "ask %d of a pass is out of range", i);
-        *listed += (int64_t)a->n_ban + a->n_target + c->n_suppressed;
+        all->listed += (int64_t)a->n_ban + a->n_target + c->n_suppressed;
+        all->questions += pk_ask_wants_answer(a);
+        all->any_attention |= a->attention;
     }
-    if (*listed > s->max.listed)
+    all->asks += p->n;
+    if (all->listed > s->max.listed)
         PK_FAIL(PK_NO_MEMORY, "a pass lists more than %d tokens", s->max.listed);
     return PK_OK;
 }
@@ -92,38 +111,30 @@ int64_t pk_session_visible(const pk_session *all, const pk_request *request) {
     return sum;
 }
 
-static bool wants_attention(const pk_pass *p) {
-    for (int32_t i = 1; i <= p->n; i++)
-        if (p->ask[i].attention) return true;
-    return false;
-}
-
-/* all asks are checked before anything relies on them */
+/* all asks are checked before anything relies on them, and counted on the way */
 static pk_status check_all(const pk_session *s, const pk_request *request, int32_t n,
-                           int32_t *asks) {
-    int64_t listed = 0;
-    for (int32_t i = 0; i < n; i++) {
-        const session_sentence *e = &s->sentence[request[i].sentence];
-        PK_TRY(check(s, e, request[i].pass, *asks, &listed));
-        *asks += request[i].pass->n;
-    }
+                           pass_counts *all) {
+    for (int32_t i = 0; i < n; i++)
+        PK_TRY(check(s, &s->sentence[request[i].sentence], request[i].pass, all));
     return PK_OK;
 }
 
 pk_status pk_session_lower(pk_session *s, const pk_request *request, int32_t n,
                            bool *any_attention) {
-    int32_t asks = 0, questions = 0;
-    PK_TRY(check_all(s, request, n, &asks));
+    pass_counts all = { 0 };
+    int32_t     questions = 0;
+    PK_TRY(check_all(s, request, n, &all));
     s->steps = pk_session_steps(s, request, n);
-    pk_session_lay_out(s, asks, pk_session_count_questions(request, n));
+    pk_session_lay_out(s, all.asks, all.questions);
     pk_session_question(s, request, n); /* its lists come first */
     for (int32_t i = 0; i < n; i++) {
         session_sentence *e = &s->sentence[request[i].sentence];
         PK_TRY(take_slots(s, e, request[i].pass));
         PK_TRY(list_visible(s, e, request[i].pass));
-        questions += pk_session_count_questions(&request[i], 1);
-        if (s->steps) PK_TRY(pk_session_take_steps(s, e, request[i].pass, questions));
-        *any_attention |= wants_attention(request[i].pass);
+        if (!s->steps) continue;
+        questions += count_questions(request[i].pass);
+        PK_TRY(pk_session_take_steps(s, e, request[i].pass, questions));
     }
+    *any_attention |= all.any_attention;
     return PK_OK;
 }

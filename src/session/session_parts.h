@@ -150,8 +150,7 @@ void pk_session_lay_out(pk_session *s, int32_t n, int32_t n_questions);
 pk_status pk_session_lower(pk_session *s, const pk_request *request, int32_t n,
                            bool *any_attention);
 /* answering.c: asks -> questions for the backend; its answers -> the strategies' answers */
-int32_t pk_session_count_questions(const pk_request *request, int32_t n);
-void    pk_session_question(pk_session *s, const pk_request *request, int32_t n);
+void pk_session_question(pk_session *s, const pk_request *request, int32_t n);
 /* slice: 0 the text, then the groups */
 void pk_session_answering(const pk_session *s, int32_t slice, pk_answering *out);
 /* one member's log sums, where there are several */
