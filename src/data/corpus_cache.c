@@ -49,10 +49,10 @@ static pk_status find_key(const pk_corpus_request *q, uint64_t *key) {
     pk_buffer        all = { 0 };
     pk_status        status = add_file(&all, q->source);
     if (status == PK_OK) status = add_file(&all, q->target);
-    pk_buffer_print(&all, "%d %016llx %d %.17g %d %d %s %s", PK_CORPUS_VERSION,
+    pk_buffer_print(&all, "%d %016llx %d %.17g %d %d %s %s %d %s", PK_CORPUS_VERSION,
                     (unsigned long long)pk_vocab_fingerprint(q->vocab), f->max_length, f->max_ratio,
                     f->drop_duplicates, q->keep_text, f->source ? q->source_language : "-",
-                    f->target ? q->target_language : "-");
+                    f->target ? q->target_language : "-", (int)q->change, q->to ? q->to : "");
     if (status == PK_OK) status = pk_buffer_status(&all);
     if (status == PK_OK) *key = pk_hash(all.data, all.size);
     pk_buffer_free(&all);

@@ -7,12 +7,15 @@
 #define PK_DATA_CORPUS_CACHE_H
 #include "base/file_map.h"
 #include "data/filter.h"
+#include "text/text_change.h"
 #include "vocab/vocab.h"
 
 typedef struct pk_corpus_request {
     const char     *source, *target; /* text files */
     const char     *cache;           /* folder; made if need be */
     const char     *source_language, *target_language;
+    pk_text_change  change; /* of both texts, as they are read */
+    const char     *to;     /* a tag for this language stands before each source; NULL: none */
     const pk_vocab *vocab;
     pk_filter       filter;
     bool            keep_text; /* texts, not ids: they will be segmented anew each time */

@@ -74,23 +74,34 @@ static pk_status check_end(encoder *e) {
     return e->lines[0] == e->lines[1] ? PK_OK : misaligned(e);
 }
 
+/* One side of a pair: a line as the request changes it, or two that are joined; the source has its
+ * tag before it. Returns through *got how many lines there were. */
+static pk_status read_side(encoder *e, int side, pk_buffer *to, int *got) {
+    const int   wanted = e->q->change == PK_TEXT_JOIN ? 2 : 1;
+    const char *line;
+    size_t      size;
+    for (*got = 0; *got < wanted; ++*got) {
+        PK_TRY(pk_text_reader_next(e->reader[side], &line, &size));
+        if (!line) break;
+        if (*got) pk_buffer_add(to, " ", 1);
+        if (!*got && side == 0 && e->q->to) pk_buffer_print(to, ">>%s<< ", e->q->to);
+        pk_text_change_add(e->q->change, side, line, size, to);
+        e->lines[side]++;
+    }
+    return PK_OK;
+}
+
 /* reads up to CHUNK_PAIRS pairs or about CHUNK_BYTES bytes; fewer at the end of the files */
 static pk_status read_chunk(encoder *e, chunk *c) {
     c->n = 0;
     pk_buffer_clear(&c->text);
     while (c->n < CHUNK_PAIRS && c->text.size < CHUNK_BYTES) {
-        int n_lines = 0;
+        int got[2];
         for (int side = 0; side < 2; side++) {
-            const char *line;
-            size_t      size;
-            PK_TRY(pk_text_reader_next(e->reader[side], &line, &size));
-            if (!line) continue;
-            pk_buffer_add(&c->text, line, size);
+            PK_TRY(read_side(e, side, &c->text, &got[side]));
             c->end[2 * c->n + (size_t)side] = c->text.size;
-            e->lines[side]++;
-            n_lines++;
         }
-        if (n_lines < 2) {
+        if (got[0] != got[1] || got[0] == 0) {
             PK_TRY(check_end(e));
             break;
         }

@@ -204,6 +204,7 @@ static pk_status open_corpora(pk_loader *l, const pk_loader_options *o, const pk
     for (; l->n_corpora < o->n_corpora; l->n_corpora++) {
         const pk_corpus_files *files = &o->corpus[l->n_corpora];
         q.source = files->source, q.target = files->target;
+        q.change = files->change, q.to = files->to;
         PK_TRY(pk_corpus_open(&q, &l->corpus[l->n_corpora]));
         l->weight[l->n_corpora] = files->weight;
     }
@@ -216,6 +217,9 @@ static pk_status describe(pk_loader *l, const pk_loader_options *o) {
     for (size_t i = 0; i < l->n_corpora; i++) {
         pk_buffer_clear(&name);
         pk_buffer_print(&name, "%s and %s", o->corpus[i].source, o->corpus[i].target);
+        if (o->corpus[i].change)
+            pk_buffer_print(&name, ", %s", pk_text_change_word(o->corpus[i].change));
+        if (o->corpus[i].to) pk_buffer_print(&name, ", to %s", o->corpus[i].to);
         if (!o->in_order && l->weight[i] != 1) pk_buffer_print(&name, ", weight %g", l->weight[i]);
         if (!name.failed) pk_filter_report(&l->corpus[i].counts, name.data, &l->report);
     }

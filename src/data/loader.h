@@ -8,11 +8,14 @@
 #define PK_DATA_LOADER_H
 #include "base/buffer.h"
 #include "data/batch.h"
+#include "text/text_change.h"
 #include "vocab/vocab.h"
 
 typedef struct pk_corpus_files {
     const char *source, *target;
     double weight; /* share of it that an epoch sees; each epoch goes on where the last stopped */
+    pk_text_change change;
+    const char    *to; /* language whose tag stands before each source; NULL: none */
 } pk_corpus_files;
 
 typedef struct pk_loader_options {

@@ -1,7 +1,7 @@
 /* model_language.c - from "en" and "de" to the tokens by which a model knows languages.
  *
- * MarianMT: models for several targets read a tag such as ">>de<<" before the source; models for
- * one pair have no tags. mBART-50: the source begins with its language's token, the output with its
+ * MarianMT, and models trained with data.to: those for several targets read a tag such as ">>de<<"
+ * before the source; models for one pair have no tags. mBART-50: the source begins with its language's token, the output with its
  * own. */
 #include <stdio.h>
 #include <string.h>
@@ -48,17 +48,30 @@ static bool has_tags(const pk_vocab *v) {
     return false;
 }
 
+/* the token of a tag; -1: none */
+static int32_t find_tag(const pk_model *m, const char *language) {
+    char tag[32];
+    snprintf(tag, sizeof tag, ">>%s<<", language);
+    return pk_vocab_find_source(m->vocab, tag);
+}
+
+/* Was the model taught this language by a tag of its own (data.to)? Such a model translates between
+ * its languages, and into the one of its configuration where nothing is said. */
+static bool is_taught(const pk_model *m, const char *language) {
+    return find_tag(m, language) >= pk_config_text(&m->data.network.config);
+}
+
 /* a tag for the target where the model has tags; otherwise names may only confirm the pair */
 static pk_status choose_marian(const pk_model *m, const char *from, const char *to,
                                pk_language *out) {
     const pk_config *c = &m->data.network.config;
-    char             tag[32];
-    if (from && c->source_language[0] && strcmp(from, c->source_language) != 0)
+    if (from && c->source_language[0] && strcmp(from, c->source_language) != 0 &&
+        !is_taught(m, from))
         PK_FAIL(PK_ARGUMENT, "this model translates from '%s', not from '%s'", c->source_language,
                 from);
+    if (!to && is_taught(m, c->target_language)) to = c->target_language;
     if (!to) return PK_OK;
-    snprintf(tag, sizeof tag, ">>%s<<", to);
-    out->source_token = pk_vocab_find_source(m->vocab, tag);
+    out->source_token = find_tag(m, to);
     if (out->source_token >= 0) return PK_OK;
     if (has_tags(m->vocab)) return refuse(m, true, "this model does not translate into ", to);
     if (c->target_language[0] && strcmp(to, c->target_language) != 0)
@@ -106,6 +119,9 @@ pk_status pk_language_choose(const pk_model *m, const char *from, const char *to
     if (to && !*to) to = NULL;
     PK_TRY(c->family == PK_MBART ? choose_mbart(m, from, to, out)
                                  : choose_marian(m, from, to, out));
+    /* a model of two languages that translates into its source language does so from the other */
+    if (!from && to && is_taught(m, to) && strcmp(to, c->source_language) == 0)
+        from = c->target_language;
     set_code(from ? from : c->source_language, out->source_code);
     set_code(to ? to : c->target_language, out->target_code);
     return PK_OK;

@@ -12,6 +12,7 @@
 #include "base/file_map.h"
 #include "base/memory.h"
 #include "recipe/recipe_parts.h"
+#include "text/text_change.h"
 
 enum { MOST_BYTES = 1 << 20 }; /* of a recipe; more is another kind of file */
 
@@ -102,6 +103,13 @@ pk_status pk_recipe_read(const char *path, const char *const *set, size_t n_set,
 
 /* ---- Settings that must fit each other ---- */
 
+/* a list that has one item for each corpus, or none at all */
+static pk_status check_list(const char *name, const pk_texts *list, size_t n_corpora) {
+    if (list->n && list->n != n_corpora)
+        PK_FAIL(PK_ARGUMENT, "%s has %zu items for %zu corpora", name, list->n, n_corpora);
+    return PK_OK;
+}
+
 /* lists that go together, and both sides of the validation text */
 static pk_status check_data(const pk_recipe *r) {
     if (r->source.n == 0)
@@ -110,12 +118,22 @@ static pk_status check_data(const pk_recipe *r) {
         PK_FAIL(PK_ARGUMENT,
                 "data.source has %zu files and data.target has %zu: they go together in pairs",
                 r->source.n, r->target.n);
-    if (r->weight.n && r->weight.n != r->source.n)
-        PK_FAIL(PK_ARGUMENT, "data.weight has %zu numbers for %zu corpora", r->weight.n,
-                r->source.n);
+    PK_TRY(check_list("data.weight", &r->weight, r->source.n));
+    PK_TRY(check_list("data.change", &r->change, r->source.n));
+    PK_TRY(check_list("data.to", &r->data_to, r->source.n));
+    for (size_t i = 0; i < r->change.n; i++) {
+        pk_text_change change;
+        PK_TRY(pk_text_change_find(r->change.item[i], &change));
+    }
     if (!*r->valid_source != !*r->valid_target)
         PK_FAIL(PK_ARGUMENT, "%s is missing: validation needs valid.source and valid.target",
                 *r->valid_source ? "valid.target" : "valid.source");
+    if (r->data_to.n && !*r->target_language)
+        PK_FAIL(PK_ARGUMENT,
+                "data.to needs the language that is meant when nothing is said: give to");
+    if (r->data_to.n && r->check_language)
+        PK_FAIL(PK_ARGUMENT,
+                "data.check_language knows one direction only: leave it out with data.to");
     if (r->check_language && (!*r->source_language || !*r->target_language))
         PK_FAIL(PK_ARGUMENT, "data.check_language needs to know the languages: give from and to");
     return PK_OK;

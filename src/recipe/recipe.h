@@ -42,6 +42,8 @@ typedef enum pk_recipe_metric { PK_METRIC_MAP(PK_CHOICE_CONSTANT) } pk_recipe_me
     X(PATHS,  FIXED, source,           "data.source",         NULL, 0, 0, NULL, "source text, a sentence a line; plain, .gz, .xz or .zst; one file or several") \
     X(PATHS,  FIXED, target,           "data.target",         NULL, 0, 0, NULL, "its translations, line by line") \
     X(NUMBERS, FIXED, weight,          "data.weight",         NULL, 0, 1e6, NULL, "how often each corpus is seen in an epoch, 1 each unless given; 0.5: half of it, 2: twice") \
+    X(TEXTS,  FIXED, change,           "data.change",         NULL, 0, 0, NULL, "how each corpus is changed as it is read; a corpus may be listed again under another change; the words are at the end") \
+    X(TEXTS,  FIXED, data_to,          "data.to",             NULL, 0, 0, NULL, "target language of each corpus, for a model of several: a tag such as >>de<< then stands before each source") \
     X(PATH,   FREE,  cache,            "data.cache",          "", 0, 0, NULL, "folder for encoded text; default: output/cache") \
     X(LONG,   FIXED, max_length,       "data.max_length",     200, 1, 4096, NULL, "longest sentence in tokens, either side; longer pairs are left out") \
     X(DOUBLE, FIXED, max_ratio,        "data.max_ratio",      4, 1, 1000, NULL, "most tokens of one side for one of the other, in pairs of more than 10 tokens") \

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "recipe/recipe_parts.h"
+#include "text/text_change.h"
 #include "text/utf8.h"
 
 /* ---- A copy ---- */
@@ -152,4 +153,7 @@ void pk_recipe_help(pk_buffer *out) {
         pk_buffer_add_text(out, "\n");
         add_wrapped(out, k->help);
     }
+    pk_buffer_add_text(out, "Changes of text (data.change):\n");
+    pk_text_changes_help(out);
+    pk_buffer_add_text(out, "\n");
 }

@@ -121,6 +121,7 @@ pk_status pk_start_model_open(const pk_recipe *r, const pk_task *task, const voi
                               pk_model_data *out) {
     *out = (pk_model_data){ 0 };
     pk_status status = *r->init ? pk_model_data_open(r->init, -1, out) : make_fresh(r, out);
+    if (status == PK_OK) status = pk_start_languages_add(out, &r->data_to);
     if (status == PK_OK) status = pk_start_tokens_add(out, task, options);
     if (status == PK_OK) status = record_task(r, task, &out->network.config);
     if (status != PK_OK) pk_model_data_close(out);
@@ -160,6 +161,7 @@ pk_status pk_start_tags(const pk_model_data *m, const pk_vocab *v, const pk_reci
                         int32_t *source, int32_t *target) {
     char tag[32];
     *source = *target = -1;
+    if (r->data_to.n) return PK_OK;              /* the corpora have their tags */
     if (m->network.config.family == PK_MARIAN) { /* one of several targets is named in the source */
         snprintf(tag, sizeof tag, ">>%.20s<<", r->target_language);
         *source = pk_vocab_find_source(v, tag);

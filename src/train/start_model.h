@@ -16,6 +16,8 @@ pk_status pk_start_model_open(const pk_recipe *r, const pk_task *task, const voi
 /* start_tokens.c: tokens that the task needs and the model lacks are added behind its others. Only
  * configuration and list grow: weights as they were loaded have fewer rows then. */
 pk_status pk_start_tokens_add(pk_model_data *m, const pk_task *task, const void *options);
+/* the same for the tags of languages, ">>de<<": part of the source, never output */
+pk_status pk_start_languages_add(pk_model_data *m, const pk_texts *languages);
 typedef struct pk_start_tokens { /* as pk_pair has them */
     pk_ids  id;
     int32_t group[PK_MOST_GROUPS];

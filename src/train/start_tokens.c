@@ -1,4 +1,4 @@
-/* start_tokens.c - a task's own tokens, behind those of the text.
+/* start_tokens.c - a task's own tokens, and tags of languages, behind those of the text.
  *
  * The list of target tokens is: text, then tokens of tasks; the first of these and each group begin
  * at a multiple of PK_PANEL rows, so that a group is a whole number of panels. A model that has a
@@ -11,6 +11,8 @@
 #include "tensor/panel.h"
 #include "train/start_model.h"
 #include "vocab/token_list.h"
+
+enum { MOST_LANGUAGE = 20 };
 
 typedef struct growing { /* a list of tokens that becomes longer */
     pk_config    *c;
@@ -79,22 +81,46 @@ static pk_status add_token(growing *g, const pk_task_token *token) {
     return PK_OK;
 }
 
-static pk_status add_all(growing *g, const pk_task *task, const void *options) {
-    pk_task_token token;
-    for (int32_t i = 0; task->tokens(options, i, &token); i++) PK_TRY(add_token(g, &token));
-    return pk_buffer_status(&g->names);
+typedef struct task_tokens {
+    const pk_task *task;
+    const void    *options;
+} task_tokens;
+
+static pk_status add_task(growing *g, const void *user) {
+    const task_tokens *of = user;
+    pk_task_token      token;
+    for (int32_t i = 0; of->task->tokens(of->options, i, &token); i++) PK_TRY(add_token(g, &token));
+    return PK_OK;
 }
 
-pk_status pk_start_tokens_add(pk_model_data *m, const pk_task *task, const void *options) {
+/* a tag may also be one of the text's tokens, as in OPUS-MT's models of several languages */
+static pk_status add_languages(growing *g, const void *user) {
+    const pk_texts *languages = user;
+    for (size_t i = 0; i < languages->n; i++) {
+        pk_task_token tag = { .group = NULL };
+        bool          again = false;
+        for (size_t j = 0; j < i; j++) again |= strcmp(languages->item[i], languages->item[j]) == 0;
+        if (strlen(languages->item[i]) > MOST_LANGUAGE)
+            PK_FAIL(PK_ARGUMENT, "data.to: \"%s\" is too long for a language", languages->item[i]);
+        snprintf(tag.name, sizeof tag.name, ">>%.*s<<", MOST_LANGUAGE, languages->item[i]);
+        if (!again && pk_token_list_find(&g->old, tag.name, strlen(tag.name)) < 0)
+            PK_TRY(add_token(g, &tag));
+    }
+    return PK_OK;
+}
+
+/* `add` names what is added to the list of target tokens */
+static pk_status grow(pk_model_data *m, pk_status (*add)(growing *, const void *),
+                      const void    *user) {
     pk_config *c = &m->network.config;
     pk_blob   *list = target_list(m);
     growing    g = { .c = c };
-    if (!task->tokens) return PK_OK;
     PK_TRY(pk_token_list_open(list->data, list->size, &g.old));
     g.n = g.old.n;
     g.text = pk_config_text(c);
     pk_buffer_add(&g.names, list->data, list->size);
-    pk_status status = add_all(&g, task, options);
+    pk_status status = add(&g, user);
+    if (status == PK_OK) status = pk_buffer_status(&g.names);
     if (status == PK_OK && g.n > g.old.n) {
         status = pk_model_data_copy(m, g.names.data, g.names.size, list);
         c->n_text = g.text;
@@ -104,6 +130,20 @@ pk_status pk_start_tokens_add(pk_model_data *m, const pk_task *task, const void 
     pk_buffer_free(&g.names);
     pk_token_list_close(&g.old);
     return status == PK_OK ? pk_config_check(c) : status;
+}
+
+pk_status pk_start_tokens_add(pk_model_data *m, const pk_task *task, const void *options) {
+    return task->tokens ? grow(m, add_task, &(task_tokens){ task, options }) : PK_OK;
+}
+
+pk_status pk_start_languages_add(pk_model_data *m, const pk_texts *languages) {
+    if (languages->n == 0) return PK_OK;
+    if (m->network.config.family != PK_MARIAN)
+        PK_FAIL(PK_UNSUPPORTED,
+                "this model has languages of its own: give from and to, not data.to");
+    if (m->target_tokens.size)
+        PK_FAIL(PK_UNSUPPORTED, "data.to needs one vocabulary for both sides");
+    return grow(m, add_languages, languages);
 }
 
 static pk_status find_all(const pk_model_data *m, const pk_token_list *list, const pk_task *task,

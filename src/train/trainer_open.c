@@ -77,13 +77,18 @@ static pk_status open_training_text(pk_trainer *t, const char *cache) {
     pk_loader_options o = loader_options(t, cache);
     pk_corpus_files  *files;
     PK_TRY(PK_TAKE(&files, r->source.n));
-    for (size_t i = 0; i < r->source.n; i++) {
-        files[i] = (pk_corpus_files){ r->source.item[i], r->target.item[i], 1 };
+    pk_status status = PK_OK;
+    for (size_t i = 0; i < r->source.n && status == PK_OK; i++) {
+        files[i] = (pk_corpus_files){ .source = r->source.item[i],
+                                      .target = r->target.item[i],
+                                      .weight = 1,
+                                      .to = r->data_to.n ? r->data_to.item[i] : NULL };
         if (r->weight.n)
             pk_number_parse(r->weight.item[i], strlen(r->weight.item[i]), &files[i].weight);
+        if (r->change.n) status = pk_text_change_find(r->change.item[i], &files[i].change);
     }
     o.corpus = files, o.n_corpora = r->source.n;
-    const pk_status status = pk_loader_open(&o, t->vocab, &t->loader);
+    if (status == PK_OK) status = pk_loader_open(&o, t->vocab, &t->loader);
     pk_memory_give(files);
     return status;
 }
@@ -91,7 +96,10 @@ static pk_status open_training_text(pk_trainer *t, const char *cache) {
 /* Validation text is not filtered, but for its length, and only rank 0 reads it. */
 static pk_status open_validation_text(pk_trainer *t, const char *cache) {
     const pk_recipe      *r = &t->recipe;
-    const pk_corpus_files files = { r->valid_source, r->valid_target, 1 };
+    const pk_corpus_files files = { .source = r->valid_source,
+                                    .target = r->valid_target,
+                                    .weight = 1,
+                                    .to = r->data_to.n ? r->target_language : NULL };
     pk_loader_options     o = loader_options(t, cache);
     if (!*r->valid_source || t->ranks.rank > 0) return PK_OK;
     o.corpus = &files, o.n_corpora = 1;

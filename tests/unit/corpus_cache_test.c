@@ -86,6 +86,31 @@ static void test_round_trip(void **state) {
     }
 }
 
+static void test_changed_as_they_are_read(void **state) {
+    (void)state;
+    pk_corpus_request q = request_of(write_text("e", "The sea.\nhere\nold ship\n"),
+                                     write_text("f", "Das Meer.\nhier\nSchiff\n"));
+    pk_corpus         c;
+    q.keep_text = true; /* so that the text can be compared */
+    q.change = PK_TEXT_UPPER;
+    ASSERT_OK(pk_corpus_open(&q, &c));
+    assert_int_equal(c.n, 3);
+    assert_pair(&c, 0, "THE SEA.", "DAS MEER.");
+    pk_corpus_close(&c);
+    q.change = PK_TEXT_JOIN; /* the third is left over, and stays alone */
+    ASSERT_OK(pk_corpus_open(&q, &c));
+    assert_int_equal(c.n, 2);
+    assert_pair(&c, 0, "The sea. here", "Das Meer. hier");
+    assert_pair(&c, 1, "old ship", "Schiff");
+    pk_corpus_close(&c);
+    q.to = "de";
+    q.change = PK_TEXT_BARE;
+    ASSERT_OK(pk_corpus_open(&q, &c));
+    assert_pair(&c, 0, ">>de<< The sea", "Das Meer");
+    assert_pair(&c, 1, ">>de<< here", "hier");
+    pk_corpus_close(&c);
+}
+
 static int count_calls(void *user, const char *file, size_t lines) {
     (void)file, (void)lines;
     ++*(int *)user;
@@ -107,6 +132,12 @@ static void test_made_once_for_each_setting(void **state) {
     pk_corpus_request q = request_of(write_text("c", "a\nb c\n"), write_text("d", "e\nf\n"));
     assert_true(encodes(q));
     assert_false(encodes(q));
+    q.change = PK_TEXT_JOIN;
+    assert_true(encodes(q));
+    q.to = "de";
+    assert_true(encodes(q));
+    assert_false(encodes(q));
+    q.change = PK_TEXT_KEEP, q.to = NULL;
     q.threads = 1;
     assert_false(encodes(q)); /* changes nothing */
     q.filter.max_length = 50;
@@ -155,6 +186,9 @@ static void assert_refused(const pk_corpus_request *q, pk_status status, const c
 
 static void test_bad_text_files(void **state) {
     (void)state;
+    pk_corpus_request pairs = request_of(write_text("p", "a\nb\nc\n"), write_text("q", "d\ne\n"));
+    pairs.change = PK_TEXT_JOIN;
+    assert_refused(&pairs, PK_FORMAT, "p has 3 lines but");
     pk_corpus_request q = request_of(write_text("e", "1\n2\n3\n"), write_text("f", "1\n2\n"));
     assert_refused(&q, PK_FORMAT, "has 3 lines but");
     assert_refused(&q, PK_FORMAT, "/f has 2");
@@ -305,6 +339,7 @@ static void test_many_lines(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_changed_as_they_are_read),
         cmocka_unit_test(test_made_once_for_each_setting),
         cmocka_unit_test(test_same_file_with_any_number_of_threads),
         cmocka_unit_test(test_bad_text_files),

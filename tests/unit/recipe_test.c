@@ -401,7 +401,12 @@ static void settings_must_fit(void **state) {
     checked("only {output: o, data: {source: a, target: b}}", "no vocabulary");
     checked("only {output: o, init: m, data: {source: a, target: b}}", NULL);
     checked("only {output: o, data: {source: [a, b], target: c}}", "2 files and data.target has 1");
-    checked("data.weight: [1, 2]", "data.weight has 2 numbers for 1 corpora");
+    checked("data.weight: [1, 2]", "data.weight has 2 items for 1 corpora");
+    checked("data.change: [upper, lower]", "data.change has 2 items for 1 corpora");
+    checked("data.change: [loud]",
+            "no change of text is called \"loud\": keep, upper, title, lower, bare, join");
+    checked("data.to: [de]",
+            "data.to needs the language that is meant when nothing is said: give to");
     checked("valid.source: x", "valid.target is missing");
     checked("valid.target: x", "valid.source is missing");
     checked("data.check_language: yes", "give from and to");
