@@ -209,6 +209,10 @@ typedef struct pk_stats {
     uint64_t skipped;                           /* texts left empty, see skip_long */
     double   seconds[PK_N_MODULES];             /* summed over workers */
     uint64_t draft_passes;                      /* of passes: those on a drafter */
+    uint64_t draft_weight_bytes;                /* read by one pass on a drafter */
+    uint64_t flops, draft_flops;                /* floating-point operations of products, counted from shapes,
+                                                   encoder included; of those: a drafter's */
+    double   pass_seconds, draft_seconds;       /* in decoder passes, summed over workers; of those: on a drafter */
 } pk_stats;
 PK_API void        pk_translator_stats(const pk_translator *t, pk_stats *out);
 

@@ -400,13 +400,18 @@ pk_status pk_score(pk_translator *t, const pk_text *source, const pk_text *targe
     return serve(t, source, n ? target : &(pk_text){ "", 0 }, n, opt, out);
 }
 
-/* of a worker and of all its networks */
-static void add_seconds(const pk_worker *w, double *seconds) {
-    for (int m = 0; m < PK_N_MODULES; m++) seconds[m] += w->stats.seconds[m];
+/* what a worker and all its networks took */
+static void add_work(const pk_worker *w, pk_stats *out) {
+    for (int m = 0; m < PK_N_MODULES; m++) out->seconds[m] += w->stats.seconds[m];
     for (int32_t i = 0; i < w->n_networks; i++) {
-        const double *more = pk_session_seconds(pk_session_model_part(w->session, i));
-        for (int m = 0; m < PK_N_MODULES; m++) seconds[m] += more[m];
+        const pk_session *s = pk_session_model_part(w->session, i);
+        const double     *more = pk_session_seconds(s);
+        for (int m = 0; m < PK_N_MODULES; m++) out->seconds[m] += more[m];
+        out->flops += pk_session_flops(s);
+        if (i > 0) out->draft_flops += pk_session_flops(s);
     }
+    out->pass_seconds += w->stats.pass_seconds;
+    out->draft_seconds += w->stats.draft_seconds;
 }
 
 void pk_translator_stats(const pk_translator *t, pk_stats *out) {
@@ -417,7 +422,8 @@ void pk_translator_stats(const pk_translator *t, pk_stats *out) {
                        .repaired = t->repaired,
                        .wrapped = t->wrapped,
                        .skipped = t->skipped,
-                       .decoder_weight_bytes = pk_ensemble_decoder_bytes(&t->all) };
+                       .decoder_weight_bytes = pk_ensemble_decoder_bytes(&t->all),
+                       .draft_weight_bytes = pk_ensemble_decoder_bytes(&t->drafter) };
     for (int32_t i = 0; i < t->n_workers; i++) {
         const pk_worker *w = &t->worker[i];
         out->sentences += w->stats.sentences;
@@ -429,6 +435,6 @@ void pk_translator_stats(const pk_translator *t, pk_stats *out) {
         out->sentence_passes += w->stats.sentence_passes;
         out->probe_passes += w->stats.probe_passes;
         out->draft_passes += w->stats.draft_passes;
-        add_seconds(w, out->seconds);
+        add_work(w, out);
     }
 }

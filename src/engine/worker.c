@@ -365,6 +365,14 @@ static int32_t asks_of(const pk_worker *w, int32_t n) {
     return asks;
 }
 
+static void count_passes(pk_worker *w, int32_t network, uint64_t passes, double seconds) {
+    w->stats.passes += passes;
+    w->stats.pass_seconds += seconds;
+    if (network == 0) return;
+    w->stats.draft_passes += passes;
+    w->stats.draft_seconds += seconds;
+}
+
 /* one pass on a network, for the sentences in w->request, which are those from `first` on */
 static pk_status decode(pk_worker *w, pk_queue *q, int32_t network, int32_t n, int32_t *first) {
     const double begun = pk_clock_now();
@@ -372,8 +380,7 @@ static pk_status decode(pk_worker *w, pk_queue *q, int32_t network, int32_t n, i
     const double   since = pk_clock_now();
     const uint64_t passes = passes_of(w, n);
     pk_pass_cost_learn(&w->network[network].cost, asks_of(w, n), (since - begun) / (double)passes);
-    w->stats.passes += passes;
-    if (network > 0) w->stats.draft_passes += passes;
+    count_passes(w, network, passes, since - begun);
     PK_TRY(absorb(w, q, network, n, first));
     w->stats.seconds[PK_MODULE_STRATEGY] += pk_clock_now() - since;
     return PK_OK;

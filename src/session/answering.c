@@ -36,6 +36,12 @@ static int32_t question_at(const pk_session *s, const pk_ask *a, int32_t q) {
     return a->group * s->questions + q;
 }
 
+/* outputs of the products that answer the ask: twice as many where members sum for themselves */
+static uint64_t outputs_for(const pk_session *s, const pk_ask *a) {
+    const int32_t rows = a->group ? s->group[a->group - 1].table.rows : s->output.rows;
+    return (uint64_t)rows * (s->n_members > 1 && a->logp ? 2 : 1);
+}
+
 /* of several members each sums for itself, and the sum of their logits is asked about as one */
 static void set_sums_apart(pk_session *s, int32_t q, int32_t at) {
     s->summing[q] = s->question[q];
@@ -61,6 +67,7 @@ void pk_session_question(pk_session *s, const pk_request *request, int32_t n) {
                 s->groups_asked |= 1u << (a->group - 1);
             }
             if (s->n_members > 1) set_sums_apart(s, questions, at);
+            s->n_logits += outputs_for(s, a);
             questions++;
             s->any_log_sum |= a->logp;
             s->any_target |= a->n_target > 0;
@@ -172,7 +179,10 @@ pk_status pk_session_answer(pk_session *s, const pk_request *request, int32_t n)
                 p->answer[j].attention =
                     s->attention + (size_t)(e->first_ask + j - 1) * (size_t)s->max.source_length;
         }
-        if (followed) pk_session_settle(s, e, p->answer[p->n].n_found);
+        if (followed) {
+            pk_session_count_steps(s, e, p->answer[p->n].n_found);
+            pk_session_settle(s, e, p->answer[p->n].n_found);
+        }
     }
     if (!finite)
         PK_FAIL(PK_FORMAT,

@@ -161,6 +161,7 @@ pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int
                   encode_and_remember, &e);
     const pk_status status = pk_run_status(&e.r);
     pk_session_add_time(s, &e.r);
+    if (status == PK_OK) pk_session_count_encoding(s, source, n);
     for (int32_t i = 0; status != PK_OK && i < n; i++) pk_session_forget(s, sentence[i]);
     return status;
 }

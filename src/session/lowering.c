@@ -91,6 +91,7 @@ static pk_status list_visible(pk_session *s, const session_sentence *e, const pk
         if (count > s->max.visible - (s->n_list - s->n_listed))
             PK_FAIL(PK_NO_MEMORY, "the asks of a pass see more than %d tokens", s->max.visible);
         s->n_list += pk_slots_path(&s->slots, slot, s->list + first);
+        s->n_seen += (uint64_t)(last - i + 1) * (uint64_t)(count + e->n_source);
         for (; i <= last; i++) {
             s->first[e->first_ask + i - 1] = first;
             s->count[e->first_ask + i - 1] = count;

@@ -107,6 +107,7 @@ pk_status pk_session_open_members(pk_session *s, const pk_ensemble *all, int32_t
     for (int32_t i = 0; i < all->n; i++) {
         session_member *m = &s->member[s->n_members++];
         PK_TRY(open_network(s, &m->net, all->net[i]));
+        m->flops = pk_flops_of(&m->net);
         PK_TRY(open_groups(s->on, all->net[i], m->group));
         PK_TRY(open_pools(s, &m->net, &m->memory.self, s->max.slots));
         PK_TRY(open_pools(s, &m->net, &m->memory.source, s->max.source_tokens));

@@ -80,6 +80,7 @@ void pk_session_lay_out(pk_session *s, int32_t n, int32_t n_questions) {
     s->n_questions = n_questions;
     s->questions = n_questions ? s->on->padded_rows(s->on->self, n_questions) : 0;
     s->n_asks = s->n_listed = s->n_list = s->n_following = s->n_followers = 0;
+    s->n_seen = s->n_logits = 0;
     lay_out_up(s, s->up.here, s->rows, s->questions);
     lay_out_down(s, s->down.here, s->rows, s->questions);
     for (int32_t i = n; i < s->rows; i++) fill_row(s, i);

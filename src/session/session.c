@@ -154,6 +154,7 @@ pk_status pk_session_decode(pk_session *all, const pk_request *request, int32_t 
     fetch_answers(s, d.any_attention);
     pk_status status = pk_run_status(&d.r);
     pk_session_add_time(s, &d.r);
+    if (status == PK_OK) pk_session_count_pass(s);
     if (status == PK_OK) status = pk_session_answer(s, request, n);
     return status == PK_OK ? PK_OK : give_up(s, request, n, status);
 }

@@ -72,6 +72,8 @@ int32_t pk_session_free_sentences(const pk_session *s);
 const pk_session_limits *pk_session_max(const pk_session *s);
 /* seconds spent per module since open */
 const double *pk_session_seconds(const pk_session *s);
+/* floating-point operations since open, see model/flops.h; of this network */
+uint64_t pk_session_flops(const pk_session *s);
 
 /* for tests: encoder states of n tokens of one sentence, (n, D) into out; the first network's */
 pk_status pk_session_states(pk_session *s, const int32_t *token, int32_t n, float *out);

@@ -11,6 +11,7 @@
 #define PK_SESSION_SESSION_PARTS_H
 #include <assert.h>
 
+#include "model/flops.h"
 #include "session/session.h"
 #include "session/slots.h"
 
@@ -51,6 +52,7 @@ typedef struct session_member {
     pk_network    net;    /* with the device's weights; its output layer has text alone */
     pk_memory     memory; /* its keys and values, by slot and by source row */
     session_group group[PK_MOST_GROUPS];
+    pk_flops      flops;
 } session_member;
 
 /* A session over one network. Where passes may choose from several networks, there is one such for
@@ -72,6 +74,7 @@ struct pk_session {
     pk_slots          slots;
     pk_arena          scratch;
     double            seconds[PK_N_MODULES];
+    uint64_t          flops;
 
     session_sentence *sentence;
     int32_t          *tips, *new_tips;
@@ -100,6 +103,7 @@ struct pk_session {
     int32_t        n_listed, n_list;          /* of the former; of both */
     int32_t        most_top_k;                /* of any question */
     bool           any_log_sum, any_target;
+    uint64_t       n_seen, n_logits;         /* what all its rows see; outputs of its questions */
     size_t         up_used;                  /* bytes of up in front of list */
     pk_scored     *top;                      /* (questions, max.top_k) */
     float         *log_sum;                  /* (member, questions) */
@@ -191,4 +195,8 @@ static inline uint64_t pk_session_key(uint32_t what, int32_t top_k, int32_t ques
            (uint64_t)rows << (of_questions + PK_KEY_ROW_BITS);
 }
 void pk_session_add_time(pk_session *s, const pk_run *r);
+/* counting.c: what was computed; a pass is counted before its sentences' further steps */
+void pk_session_count_encoding(pk_session *s, const pk_sentence_tokens *source, int32_t n);
+void pk_session_count_pass(pk_session *s);
+void pk_session_count_steps(pk_session *s, const session_sentence *e, int32_t fed);
 #endif

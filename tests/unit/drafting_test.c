@@ -193,6 +193,7 @@ static void a_draft_that_is_verified_is_greedy_search(void **state) {
     ASSERT_OK(tiny_network_open(&d, PK_F32, 11, &drafter[1]));
     const pk_stats plain = decode(&model, NULL, 48, greedy);
     assert_int_equal(plain.draft_passes, 0);
+    assert_true(plain.pass_seconds > 0 && plain.draft_seconds == 0);
     for (int i = 0; i < 2; i++)
         for (int32_t usual = 48; usual >= 1; usual -= 47) { /* with plenty of slots, and with few */
             costs_known = 0;
@@ -201,6 +202,7 @@ static void a_draft_that_is_verified_is_greedy_search(void **state) {
             compare(greedy, drafted);
             free_jobs(drafted);
             assert_true(s.draft_passes > 0 && s.draft_passes < s.passes);
+            assert_true(s.draft_seconds > 0 && s.draft_seconds < s.pass_seconds);
             if (usual == 1) assert_true(s.source_tokens > plain.source_tokens); /* put back */
             /* one pass for all sentences that ask one network */
             if (usual == 48) assert_true(s.sentence_passes > 2 * s.passes);

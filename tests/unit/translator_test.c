@@ -269,6 +269,37 @@ static void long_sentences_are_wrapped_not_cut_off(void **state) {
     free(text);
 }
 
+/* what is counted is what the sentences need: nothing else changes it */
+static void operations_do_not_depend_on_batch_or_threads(void **state) {
+    static const int32_t batch[] = { 1, 8, 3, 4 }, threads[] = { 1, 1, 2, 2 },
+                         workers[] = { 1, 1, 1, 2 };
+    (void)state;
+    pk_model *m = open_model("f32");
+    uint64_t  alone = 0;
+    pk_text   text[N_LINES];
+    for (size_t i = 0; i < N_LINES; i++) text[i] = text_of(lines[i]);
+    for (int i = 0; i < 4; i++) {
+        pk_translator *t;
+        pk_result     *r;
+        pk_stats       stats;
+        ASSERT_OK(pk_translator_open(m,
+                                     PK_OPTIONS(pk_translator_options, .batch = batch[i],
+                                                .threads = threads[i], .workers = workers[i]),
+                                     &t));
+        for (uint64_t call = 1; call < 3; call++) {
+            ASSERT_OK(pk_translate(t, text, N_LINES, NULL, &r));
+            pk_translator_stats(t, &stats);
+            if (!alone) alone = stats.flops;
+            assert_int_equal(stats.flops, call * alone);
+            pk_result_free(r);
+        }
+        assert_true(stats.flops > 0 && stats.draft_flops == 0);
+        assert_true(stats.pass_seconds > 0 && stats.draft_seconds == 0);
+        pk_translator_close(t);
+    }
+    pk_model_close(m);
+}
+
 static void invalid_utf8_is_repaired_and_counted(void **state) {
     (void)state;
     pk_model      *m = open_model("f32");
@@ -516,6 +547,7 @@ int main(void) {
         cmocka_unit_test(space_around_sentences_is_kept),
         cmocka_unit_test(space_between_sentences_is_kept_and_inside_is_the_models),
         cmocka_unit_test(long_sentences_are_wrapped_not_cut_off),
+        cmocka_unit_test(operations_do_not_depend_on_batch_or_threads),
         cmocka_unit_test(invalid_utf8_is_repaired_and_counted),
         cmocka_unit_test(scoring_agrees_with_search),
         cmocka_unit_test(a_call_can_be_cancelled_and_the_next_one_works),
