@@ -1,4 +1,4 @@
-/* bench.c - `pronk bench`: translates the same lines with each --decode, and measures.
+/* bench.c - `pronk bench`: translates the same lines with each --decode and its model, and measures.
  *
  * Cases come one after the other, each in a process of its own, or, interleaved, in one: each block
  * of lines goes through all of them before the next one comes. At batch 1 a block is a line, as an
@@ -33,8 +33,6 @@ typedef struct runner { /* one case at work */
 typedef struct job {
     pk_bench       b;
     pk_cli        *c;
-    pk_model      *model;
-    double         model_load;
     pk_line_reader input;
     runner        *runners; /* one a case */
     void          *shared;  /* with the processes of cases: b.cases and all hashes */
@@ -134,6 +132,10 @@ static void subtract(pk_stats *after, const pk_stats *before) {
     after->sentence_passes -= before->sentence_passes;
     after->probe_passes -= before->probe_passes;
     after->draft_passes -= before->draft_passes;
+    after->flops -= before->flops;
+    after->draft_flops -= before->draft_flops;
+    after->pass_seconds -= before->pass_seconds;
+    after->draft_seconds -= before->draft_seconds;
     for (int i = 0; i < PK_N_MODULES; i++) after->seconds[i] -= before->seconds[i];
 }
 
@@ -155,22 +157,13 @@ static void summarize(job *j, runner *r) {
 }
 
 /* opens a case and warms it up; statistics count from here */
-static int start(job *j, runner *r) {
+static int start(job *j, pk_bench_models *models, runner *r) {
     size_t warm = (size_t)j->c->warm_up < j->b.lines ? (size_t)j->c->warm_up : j->b.lines;
-    double begin = pk_cli_seconds(), ignored = 0;
-    int    code = pk_cli_open_translator(j->c, j->model, r->k->decode, &r->translator);
-    r->k->load = j->model_load + pk_cli_seconds() - begin;
+    double ignored = 0;
+    int    code = pk_bench_open_case(j->c, models, r->k, &r->translator);
     if (!code && warm) code = call(j, r, 0, warm, &ignored);
     if (!code) pk_translator_stats(r->translator, &r->before);
     r->n_latency = 0;
-    return code;
-}
-
-/* timed: part of each case's load time */
-static int load_model(job *j) {
-    double begin = pk_cli_seconds();
-    int    code = pk_cli_open_model(j->c, &j->model);
-    j->model_load = pk_cli_seconds() - begin;
     return code;
 }
 
@@ -182,10 +175,11 @@ typedef struct group { /* cases open at the same time: one, or all, interleaved 
 
 /* in a process of its own, which ends then: nothing is closed */
 static int measure_cases(void *user) {
-    group *s = user;
-    job   *j = s->j;
-    int    code = load_model(j);
-    for (size_t i = 0; i < s->n && !code; i++) code = start(j, &s->r[i]);
+    group          *s = user;
+    job            *j = s->j;
+    pk_bench_models models = { 0 };
+    int             code = 0;
+    for (size_t i = 0; i < s->n && !code; i++) code = start(j, &models, &s->r[i]);
     for (size_t i = 0; i < (size_t)j->c->repeat && !code; i++)
         code = translate_once(j, s->r, s->n, i);
     for (size_t i = 0; i < s->n && !code; i++) summarize(j, &s->r[i]);
@@ -195,12 +189,15 @@ static int measure_cases(void *user) {
 /* what cannot be opened is refused before anything is measured; later cases find the model's file
  * in memory as the first one does */
 static int try_cases(void *user) {
-    job *j = user;
-    int  code = load_model(j);
+    job            *j = user;
+    pk_bench_models models = { 0 };
+    int             code = 0;
+    for (size_t i = 0; i < j->b.n && !code; i++)
+        code = pk_bench_open_models(j->c, &models, &j->b.cases[i]);
     if (!code) code = pk_inputs_refuse(j->c, NULL);
     for (size_t i = 0; i < j->b.n && !code; i++) {
         pk_translator *translator = NULL;
-        code = pk_cli_open_translator(j->c, j->model, j->b.cases[i].decode, &translator);
+        code = pk_bench_open_case(j->c, &models, &j->b.cases[i], &translator);
         pk_translator_close(translator);
     }
     return code;
@@ -221,20 +218,18 @@ static int measure(job *j) {
 
 /* one case for each --decode, or the default alone */
 static int prepare(job *j) {
-    static const char *const normal[] = { "greedy" };
-    pk_bench                *b = &j->b;
+    pk_bench *b = &j->b;
     b->c = j->c;
     b->lines = j->input.n;
     for (size_t i = 0; i < b->lines; i++) b->words += count_words(&j->input.line[i]);
     b->threads = j->c->threads ? (int)j->c->threads : pk_cli_cores();
-    b->n = j->c->decodes.n ? j->c->decodes.n : 1;
+    b->n = pk_bench_count_cases(j->c);
     j->shared_bytes = b->n * (sizeof *b->cases + b->lines * sizeof(uint64_t));
     j->shared = pk_bench_share(j->shared_bytes);
     if (!j->shared) return b->n = 0, pk_cli_fail(j->c, "out of memory");
     b->cases = j->shared;
     uint64_t *hash = (uint64_t *)(b->cases + b->n);
-    for (size_t i = 0; i < b->n; i++)
-        b->cases[i].decode = j->c->decodes.n ? j->c->decodes.item[i] : normal[i];
+    pk_bench_read_cases(j->c, b->cases);
     const pk_cli_list *draft = &j->c->drafts;
     for (size_t i = 0; i < b->n && draft->n; i++)
         b->cases[i].draft = draft->item[draft->n > 1 && i < draft->n ? i : 0];
@@ -306,7 +301,8 @@ int pk_cli_bench(pk_cli *c) {
         c->batch = c->device && strncmp(c->device, "cuda", 4) == 0 ? PK_DEFAULT_BATCH_GPU
                                                                    : PK_DEFAULT_BATCH;
     c->no_split = true; /* each line is one sentence with one latency */
-    int code = open_all(&j);
+    int code = pk_bench_check_cases(c);
+    if (!code) code = open_all(&j);
     if (!code) code = measure(&j);
     if (!code) {
         j.b.bandwidth = pk_cli_bandwidth(j.b.threads);

@@ -4,15 +4,25 @@
 #include "cli.h"
 
 typedef struct pk_bench_case {
-    const char *decode;
+    const char *decode, *model;
+    const char *drafter;                /* a model, or NULL */
     const char *draft;                  /* a file, or NULL or "" for none */
-    double      load;                   /* seconds to open model and translator */
+    double      load;                   /* seconds to open models and translator */
     double      seconds;                /* of the median repetition */
     double      p50, p95, p99, slowest; /* latency of a sentence in seconds, all repetitions */
     pk_stats    stats;                  /* of all repetitions together */
     uint64_t    peak_bytes;             /* most memory resident */
-    uint64_t    same;                   /* lines translated as in the first case */
+    uint64_t    same; /* lines translated as in the first case; for the same model */
 } pk_bench_case;
+
+typedef struct pk_bench_models { /* open ones, until the process ends */
+    struct {
+        const char *path;
+        pk_model   *model;
+        double      seconds; /* to open it */
+    } * item;
+    size_t n;
+} pk_bench_models;
 
 typedef struct pk_bench {
     const pk_cli  *c;
@@ -22,6 +32,16 @@ typedef struct pk_bench {
     double         bandwidth; /* bytes a second this machine reads */
     pk_bench_case *cases;
 } pk_bench;
+
+/* the cases of the command line: 0 or an exit code; how many there are; what each has */
+int    pk_bench_check_cases(const pk_cli *c);
+size_t pk_bench_count_cases(const pk_cli *c);
+void   pk_bench_read_cases(const pk_cli *c, pk_bench_case *out);
+bool   pk_bench_same_model(const pk_bench_case *a, const pk_bench_case *b);
+/* the models of a case alone; the models and a translator, timed. 0 or an exit code */
+int pk_bench_open_models(const pk_cli *c, pk_bench_models *all, pk_bench_case *k);
+int pk_bench_open_case(const pk_cli *c, pk_bench_models *all, pk_bench_case *k,
+                       pk_translator **out);
 
 void pk_bench_print_table(const pk_bench *b);
 void pk_bench_print_json(const pk_bench *b); /* a line for each case */

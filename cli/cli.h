@@ -17,15 +17,25 @@ typedef struct pk_cli_list { /* an option that may be given several times */
     size_t       n;
 } pk_cli_list;
 
+typedef struct pk_cli_case { /* a --decode, with the last --model and --drafter before it */
+    const char *decode, *model, *drafter; /* NULL: none came before it */
+} pk_cli_case;
+
+typedef struct pk_cli_cases {
+    pk_cli_case *item;
+    size_t       n;
+} pk_cli_cases;
+
 typedef struct pk_cli {
     const struct pk_cli_verb *verb;
     pk_cli_list               operand; /* arguments that are no options, in order */
     /* names are those of the options; options_table.c says what each one means */
     const char           *model, *from, *to, *type, *device, *decode;
     const char           *input, *output, *prefix, *draft, *reference, *tokenize, *format;
-    pk_cli_list           decodes, drafts; /* bench: one case each; one for each or for all */
-    pk_cli_list           models;          /* several decode together; where a verb takes them */
-    char                 *own_model;       /* path of Pronk's own, where that is used */
+    pk_cli_cases          cases;     /* bench */
+    pk_cli_list           drafts;    /* bench: one for each case or for all */
+    pk_cli_list           models;    /* several decode together; where a verb takes them */
+    char                 *own_model; /* path of Pronk's own, where that is used */
     int64_t               threads, workers, batch, batch_tokens, max_input, n_best;
     int64_t               bootstrap, seed, limit, repeat, warm_up;
     bool                  no_split, scores, word_scores, alignment, lowercase, json, quiet;
@@ -39,7 +49,7 @@ typedef struct pk_cli {
     bool                  reverse, pharaoh;
     struct pk_cli_opened *opened; /* what is read, see inputs.h; NULL: not recorded */
     const char           *characters;
-    const char           *drafter; /* translate: a model */
+    const char           *drafter; /* a model */
 } pk_cli;
 
 /* one line on stderr, "pronk VERB: ..."; the value is the exit code to return */
@@ -54,21 +64,20 @@ void *pk_cli_grow(void *block, size_t n, size_t each);
 
 /* the path of the model that comes with Pronk, to be freed; NULL where there is none */
 char *pk_cli_default_model(void);
-/* opens c->model and a translator with the options given; prints what failed. 0 or an exit code */
-int pk_cli_open_model(const pk_cli *c, pk_model **model);
-int pk_cli_open_translator(const pk_cli *c, const pk_model *model, const char *decode,
-                           pk_translator **out);
-/* the same for the models of c->models, which decode together */
+/* opens a model; prints what failed. 0 or an exit code, as all of these */
+int pk_cli_open_model(const pk_cli *c, const char *path, pk_model **model);
+/* the models of c->models, which decode together, or c->model alone; and c->drafter */
 typedef struct pk_cli_models {
     pk_model **model;
     size_t     n;
-    pk_model  *drafter; /* c->drafter; NULL: none was given */
+    pk_model  *drafter; /* NULL: none was given */
 } pk_cli_models;
 int  pk_cli_open_models(const pk_cli *c, pk_cli_models *out);
 void pk_cli_close_models(pk_cli_models *models);
-int  pk_cli_open_ensemble(const pk_cli *c, const pk_cli_models *models, const char *decode,
-                          pk_translator **out);
-/* the options of a translator as they were given; models borrowed, or NULL */
+/* a translator with the options given; the first model decodes, the others are its ensemble */
+int pk_cli_open_translator(const pk_cli *c, const pk_cli_models *models, const char *decode,
+                           pk_translator **out);
+/* its options; models borrowed */
 pk_translator_options pk_cli_translator_options(const pk_cli *c, const pk_cli_models *models,
                                                 const char *decode);
 /* says once what became of input that was not as it should be */

@@ -86,7 +86,7 @@ int pk_cli_info(pk_cli *c) {
     if (!c->operand.n) c->own_model = pk_cli_default_model();
     c->model = c->operand.n ? c->operand.item[0] : c->own_model;
     if (!c->model) return pk_cli_usage(c, "no model: name one, pronk info MODEL");
-    int code = pk_cli_open_model(c, &model);
+    int code = pk_cli_open_model(c, c->model, &model);
     if (code) return code;
     code = pk_inputs_refuse(c, NULL);
     pk_status status = code ? PK_OK : pk_model_describe(model, &text);

@@ -4,29 +4,23 @@
 
 #include "inputs.h"
 
-int pk_cli_open_model(const pk_cli *c, pk_model **model) {
+int pk_cli_open_model(const pk_cli *c, const char *path, pk_model **model) {
     pk_model_options options = { .size = sizeof options, .type = c->type };
-    pk_status        status = pk_model_open(c->model, &options, model);
+    pk_status        status = pk_model_open(path, &options, model);
     if (status != PK_OK) return pk_cli_fail_status(c, status);
     pk_inputs_add_model(c, *model);
     return 0;
 }
 
 int pk_cli_open_models(const pk_cli *c, pk_cli_models *out) {
-    pk_model_options options = { .size = sizeof options, .type = c->type };
-    *out = (pk_cli_models){ 0 };
-    for (size_t i = 0; i < c->models.n; i++) {
-        out->model = pk_cli_grow(out->model, i + 1, sizeof *out->model);
-        pk_status status = pk_model_open(c->models.item[i], &options, &out->model[i]);
-        if (status != PK_OK) return pk_cli_fail_status(c, status);
-        pk_inputs_add_model(c, out->model[i]);
-        out->n++;
+    const char *const *path = c->models.n ? c->models.item : &c->model;
+    const size_t       n = c->models.n ? c->models.n : 1;
+    *out = (pk_cli_models){ .model = pk_cli_grow(NULL, n, sizeof *out->model) };
+    for (; out->n < n; out->n++) {
+        const int code = pk_cli_open_model(c, path[out->n], &out->model[out->n]);
+        if (code) return code;
     }
-    if (!c->drafter) return 0;
-    pk_status status = pk_model_open(c->drafter, &options, &out->drafter);
-    if (status != PK_OK) return pk_cli_fail_status(c, status);
-    pk_inputs_add_model(c, out->drafter);
-    return 0;
+    return c->drafter ? pk_cli_open_model(c, c->drafter, &out->drafter) : 0;
 }
 
 void pk_cli_close_models(pk_cli_models *models) {
@@ -55,31 +49,19 @@ pk_translator_options pk_cli_translator_options(const pk_cli *c, const pk_cli_mo
         .scores = c->scores || c->word_scores || c->n_best,
         .max_input = (int32_t)c->max_input,
     };
-    if (models && models->n > 1) {
+    if (models->n > 1) {
         options.ensemble = (const pk_model *const *)models->model + 1;
         options.n_ensemble = models->n - 1;
     }
-    if (models) options.drafter = models->drafter;
+    options.drafter = models->drafter;
     return options;
 }
 
-static int open_translator(const pk_cli *c, const pk_model *model,
-                           const pk_translator_options *options, pk_translator **out) {
-    pk_status status = pk_translator_open(model, options, out);
-    return status == PK_OK ? 0 : pk_cli_fail_status(c, status);
-}
-
-int pk_cli_open_translator(const pk_cli *c, const pk_model *model, const char *decode,
+int pk_cli_open_translator(const pk_cli *c, const pk_cli_models *models, const char *decode,
                            pk_translator **out) {
-    pk_translator_options options = pk_cli_translator_options(c, NULL, decode);
-    return open_translator(c, model, &options, out);
-}
-
-/* the first model decodes, the others are its ensemble */
-int pk_cli_open_ensemble(const pk_cli *c, const pk_cli_models *models, const char *decode,
-                         pk_translator **out) {
     pk_translator_options options = pk_cli_translator_options(c, models, decode);
-    return open_translator(c, models->model[0], &options, out);
+    pk_status             status = pk_translator_open(models->model[0], &options, out);
+    return status == PK_OK ? 0 : pk_cli_fail_status(c, status);
 }
 
 void pk_cli_warn_stats(const pk_cli *c, const pk_translator *translator) {

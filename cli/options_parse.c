@@ -25,6 +25,11 @@ static void list_add(pk_cli_list *list, const char *item) {
     list->item[list->n++] = item;
 }
 
+static void case_add(pk_cli *c, pk_cli_cases *cases, const char *decode) {
+    cases->item = pk_cli_grow(cases->item, cases->n + 1, sizeof *cases->item);
+    cases->item[cases->n++] = (pk_cli_case){ decode, c->model, c->drafter };
+}
+
 /* Levenshtein distance, for names shorter than the row */
 static size_t distance(const char *a, const char *b) {
     enum { LONGEST = 31 };
@@ -107,6 +112,8 @@ static int set(parser *p, const pk_cli_option *o, const char *value) {
         *(bool *)field(p->c, o) = true;
     else if (o->kind == PK_CLI_LIST)
         list_add(field(p->c, o), value);
+    else if (o->kind == PK_CLI_CASES)
+        case_add(p->c, field(p->c, o), value);
     else
         *(const char **)field(p->c, o) = value;
     return 0;
@@ -226,7 +233,7 @@ int pk_cli_parse(pk_cli *c, const pk_cli_verb *verb, int n, char *const *argumen
 
 void pk_cli_free(pk_cli *c) {
     free(c->operand.item);
-    free(c->decodes.item);
+    free(c->cases.item);
     free(c->drafts.item);
     free(c->models.item);
     free(c->inputs.item);

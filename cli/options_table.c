@@ -24,6 +24,8 @@
     { name, letter, argument, PK_CLI_LIST, AT(field), 0, 0, NULL, normal, NULL, help }
 #define NEEDED_LIST(name, letter, argument, field, missing, help) \
     { name, letter, argument, PK_CLI_LIST, AT(field), 0, 0, NULL, NULL, missing, help }
+#define CASES(name, letter, argument, field, normal, help) \
+    { name, letter, argument, PK_CLI_CASES, AT(field), 0, 0, NULL, normal, NULL, help }
 #define FLOAT(name_, field, from, to, normal_, help_)                                             \
     {                                                                                             \
         .name = name_, .argument = "X", .kind = PK_CLI_FLOAT, .offset = AT(field), .least = from, \
@@ -50,6 +52,11 @@
 #define OWN_MODEL "Pronk's own, English to German"
 #define MODEL_OPTION \
     { "model", 'm', "MODEL", PK_CLI_TEXT, AT(model), 0, 0, NULL, OWN_MODEL, NO_MODEL, MODEL_HELP }
+#define BENCH_MODEL_OPTION                                                              \
+    {                                                                                   \
+        "model", 'm', "MODEL", PK_CLI_TEXT, AT(model), 0, 0, NULL, OWN_MODEL, NO_MODEL, \
+            MODEL_HELP "; give several to compare: each serves every -d behind it"      \
+    }
 #define MODELS_OPTION \
     { "model", 'm', "MODEL", PK_CLI_LIST, AT(models), 0, 0, NULL, OWN_MODEL, NO_MODEL, MODELS_HELP }
 #define TEACHERS_OPTION NEEDED_LIST("model", 'm', "MODEL", models, NO_MODEL, MODELS_HELP)
@@ -62,6 +69,9 @@
 #define TYPE_OPTION                                      \
     CHOICE("type", type, "f32|f16|bf16|i8", "as stored", \
            "numbers to compute with; f16 and bf16 need a GPU")
+#define DRAFTER_HELP                                                                       \
+    "a smaller model of the same vocabulary, for strategies that check its guesses (none " \
+    "does yet)"
 #define DEVICE_OPTION                                                                             \
     TEXT("device", 0, "DEVICE", device, "cpu",                                                    \
          "where to compute: cpu; cuda, cuda:1 or cuda:0,1 (one or several GPUs); ref (naive and " \
@@ -109,8 +119,7 @@ static const pk_cli_option translate_options[] = {
          "several; may be empty"),
     TEXT("draft", 0, "FILE", draft, NULL,
          "a line for each line of input: a guess at its translation, for strategies that check guesses"),
-    TEXT("drafter", 0, "MODEL", drafter, NULL,
-         "a smaller model of the same vocabulary, for strategies that check its guesses (none does yet)"),
+    TEXT("drafter", 0, "MODEL", drafter, NULL, DRAFTER_HELP),
     MAX_INPUT_OPTION,
     INT("n-best", n_best, 1, PK_MOST_N_BEST, "only the best",
         "print the N best translations of each line as "
@@ -202,11 +211,13 @@ static const pk_cli_option distill_options[] = {
 };
 
 static const pk_cli_option bench_options[] = {
-    MODEL_OPTION,
+    BENCH_MODEL_OPTION,
     INPUT_OPTION("sentences to translate, one a line; - is standard input"),
     LANGUAGE_OPTIONS,
-    LIST("decode", 'd', "SPEC", decodes, "greedy",
-         DECODE_HELP "; give it several times to compare, each against the first"),
+    CASES("decode", 'd', "SPEC", cases, "greedy",
+          DECODE_HELP "; give it several times to compare, each against the first, with the last -m before it"),
+    TEXT("drafter", 0, "MODEL", drafter, NULL,
+         DRAFTER_HELP "; serves every -d behind it, where \"\" is none"),
     LIST("draft", 0, "FILE", drafts, NULL,
          "a line for each line of input: a guess at its translation, for strategies that check guesses; "
          "give it several times for one with each --decode, where \"\" is none"),
@@ -233,6 +244,7 @@ static const pk_cli_option viz_options[] = {
     TEXT("decode", 'd', "SPEC", decode, "jacobi", DECODE_HELP),
     TEXT("draft", 0, "TEXT", draft, NULL,
          "a guess at the translation, for strategies that check guesses"),
+    TEXT("drafter", 0, "MODEL", drafter, NULL, DRAFTER_HELP),
     TYPE_OPTION,
     THREADS_OPTION,
     DEVICE_OPTION,
@@ -380,10 +392,16 @@ const pk_cli_verb pk_cli_verbs[] = {
       "Shares of time are summed over workers.\n"
       "Each case has a process of its own: peak memory and load time are that case's alone. Load time is "
       "that of a file which is in the system's memory already.\n"
+      "Of cases with different models only the speed is compared: lines as in the first are counted where the "
+      "model is the first's.\n"
+      "Floating-point operations are those of all products that a sentence needs, 2 m n k for (m, k) times (k, n), in "
+      "the encoder, the decoder, both attentions and the output layer; they are counted from shapes, whatever the "
+      "numbers' type. Seconds in passes are summed over workers and do not contain the encoder.\n"
       "Passes are those of the decoder that a sentence took part in; probes only found out what a "
       "method presumes (pj: the length) and are not counted among them. "
       "A strategy that remembers the document (jacobi) knows the lines of the warm-up and of earlier repetitions.",
-      "pronk bench -m en-de.pronk -i news.en --batch 1 --decode greedy --decode beam:size=4" },
+      "pronk bench -m en-de.pronk -i news.en --batch 1 --decode greedy --decode beam:size=4\n"
+      "pronk bench --interleave -i news.en -m large.pronk -d greedy -d beam -m small.pronk -d greedy" },
     { "viz", "[SENTENCE]", 0, 1, pk_cli_viz, viz_options, PK_CLI_STRATEGIES,
       "show how a sentence is decoded, pass by pass",
       "Translates one sentence, the first line of standard input if none is given, and writes a page "

@@ -14,6 +14,7 @@ typedef enum pk_cli_kind {
     PK_CLI_TEXT,   /* const char *; the last one given counts */
     PK_CLI_CHOICE, /* const char *, one of those in `choices` */
     PK_CLI_LIST,   /* pk_cli_list: each one given is added */
+    PK_CLI_CASES,  /* pk_cli_cases: the same, with the model and the drafter given so far */
 } pk_cli_kind;
 
 typedef struct pk_cli_option { /* a table ends with a NULL name */

@@ -66,7 +66,7 @@ int pk_cli_score(pk_cli *c) {
     c->no_split = c->scores = true; /* a pair of lines is a pair of sentences */
     int code = read_all(&j);
     if (!code) code = pk_cli_open_models(c, &j.models);
-    if (!code) code = pk_cli_open_ensemble(c, &j.models, NULL, &j.translator);
+    if (!code) code = pk_cli_open_translator(c, &j.models, NULL, &j.translator);
     if (!code) code = pk_writer_open(c, c->output, &j.output);
     if (!code) code = score_all(&j);
     code = pk_writer_close(c, &j.output, code);

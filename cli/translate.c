@@ -39,7 +39,7 @@ static int open_all(job *j) {
     if (!code && c->draft) code = pk_lines_open(c, c->draft, &j->draft);
     if (!code) code = check_counts(j);
     if (!code) code = pk_cli_open_models(c, &j->models);
-    if (!code) code = pk_cli_open_ensemble(c, &j->models, c->decode, &j->translator);
+    if (!code) code = pk_cli_open_translator(c, &j->models, c->decode, &j->translator);
     if (!code) code = pk_writer_open(c, c->output, &j->output);
     return code;
 }

@@ -9,7 +9,7 @@
 
 typedef struct job {
     pk_cli        *c;
-    pk_model      *model;
+    pk_cli_models  models;
     pk_translator *translator;
     pk_line_reader input;
     pk_line_writer output;
@@ -52,8 +52,8 @@ static int open_all(job *j) {
     c->scores = c->no_split = true;
     c->batch = c->workers = 1;
     if (!c->decode) c->decode = "jacobi";
-    if (!code) code = pk_cli_open_model(c, &j->model);
-    if (!code) code = pk_cli_open_translator(c, j->model, c->decode, &j->translator);
+    if (!code) code = pk_cli_open_models(c, &j->models);
+    if (!code) code = pk_cli_open_translator(c, &j->models, c->decode, &j->translator);
     if (!code) code = pk_writer_open_whole(c, c->output, &j->output);
     return code;
 }
@@ -92,7 +92,9 @@ static int show(job *j, const pk_result *result, pk_viz *v) {
 static int translate(job *j) {
     const char *draft = j->c->draft ? j->c->draft : "";
     pk_text     given = { draft, strlen(draft) };
-    pk_viz v = { .sentence = j->owned, .decode = j->c->decode, .name = name_of, .names = j->model };
+    pk_viz      v = {
+             .sentence = j->owned, .decode = j->c->decode, .name = name_of, .names = j->models.model[0]
+    };
     pk_call_options options = { .size = sizeof options,
                                 .draft = j->c->draft ? &given : NULL,
                                 .trace = pk_viz_trace,
@@ -111,7 +113,7 @@ int pk_cli_viz(pk_cli *c) {
     if (!code) code = translate(&j);
     code = pk_writer_close(c, &j.output, code);
     pk_translator_close(j.translator);
-    pk_model_close(j.model);
+    pk_cli_close_models(&j.models);
     pk_lines_close(&j.input);
     free(j.owned);
     return code;

@@ -7,7 +7,7 @@
 #define PK_MODEL_FLOPS_H
 #include "model/network.h"
 
-typedef struct pk_flops { /* of one network; a pair: a token and one that it sees */
+typedef struct pk_flops {               /* of one network; a pair: a token and one that it sees */
     uint64_t source_token, source_pair; /* all layers of the encoder */
     uint64_t remembered;                /* keys and values of a source token, for the decoder */
     uint64_t target_token, target_pair; /* all layers of the decoder; pairs of both attentions */

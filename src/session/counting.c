@@ -27,7 +27,8 @@ void pk_session_count_encoding(pk_session *s, const pk_sentence_tokens *source, 
         for (int32_t i = 0; i < own->n_members; i++) {
             const pk_flops *f = &own->member[i].flops;
             own->flops += tokens * f->remembered;
-            if (!own->shares_encoder) own->flops += tokens * f->source_token + pairs * f->source_pair;
+            if (!own->shares_encoder)
+                own->flops += tokens * f->source_token + pairs * f->source_pair;
         }
     }
 }

@@ -3,6 +3,7 @@
 
 #include "../../cli/bandwidth.c"
 #include "../../cli/bench.c"
+#include "../../cli/bench_cases.c"
 #include "../../cli/bench_process.c"
 #include "../../cli/bench_report.c"
 #include "../../cli/inputs.c"
@@ -10,12 +11,24 @@
 #include "../../cli/progress.c"
 #include "../../cli/table.c"
 
-/* no model is opened here */
 int pk_cli_fail_status(const pk_cli *c, pk_status status) { return (void)c, (int)status; }
-int pk_cli_open_model(const pk_cli *c, pk_model **model) { return (void)c, (void)model, 1; }
-int pk_cli_open_translator(const pk_cli *c, const pk_model *model, const char *decode,
+
+/* no model is opened here: a path stands for it, and "broken" for none */
+static int n_opened;
+int        pk_cli_open_model(const pk_cli *c, const char *path, pk_model **model) {
+           (void)c;
+           *model = (pk_model *)(uintptr_t)path;
+           n_opened++;
+           return strcmp(path, "broken") ? 0 : PK_EXIT_FAILED;
+}
+static pk_cli_models served; /* by the last translator that was opened */
+int pk_cli_open_translator(const pk_cli *c, const pk_cli_models *models, const char *decode,
                            pk_translator **out) {
-    return (void)c, (void)model, (void)decode, (void)out, 1;
+    static pk_model *model;
+    (void)c, (void)decode, (void)out;
+    model = models->model[0];
+    served = (pk_cli_models){ &model, models->n, models->drafter };
+    return 0;
 }
 
 /* runs `body` with standard output going to *text, which the caller frees */
@@ -87,8 +100,9 @@ static void blocks_follow_the_batch(void **state) {
 
 /* a draft for all cases, one for each, none; never two for three */
 static void drafts_are_for_all_or_for_each(void **state) {
-    const char *decode[] = { "greedy", "jacobi", "pj" }, *draft[] = { "", "/no/such/file", "" };
-    pk_cli      c = { .repeat = 1, .decodes = { decode, 3 }, .drafts = { draft, 1 } };
+    pk_cli_case cases[] = { { "greedy", "m", NULL }, { "jacobi", "m", NULL }, { "pj", "m", NULL } };
+    const char *draft[] = { "", "/no/such/file", "" };
+    pk_cli      c = { .repeat = 1, .cases = { cases, 3 }, .drafts = { draft, 1 } };
     job         j = { .c = &c };
     (void)state;
     assert_int_equal(prepare(&j), 0);
@@ -108,14 +122,92 @@ static void drafts_are_for_all_or_for_each(void **state) {
     free_all(&j);
 }
 
+/* a --decode has the last model and drafter before it; "" is none; before the first it has that */
+static void cases_have_what_comes_before_them(void **state) {
+    pk_cli_case given[] = {
+        { "a", NULL, NULL }, { "b", "one", NULL }, { "c", "two", "small" }, { "d", "two", "" }
+    };
+    pk_cli c = { .model = given[3].model, .drafter = given[3].drafter, .cases = { given, 4 } };
+    pk_bench_case k[4] = { 0 };
+    (void)state;
+    assert_int_equal(pk_bench_check_cases(&c), 0);
+    assert_int_equal(pk_bench_count_cases(&c), 4);
+    pk_bench_read_cases(&c, k);
+    for (int i = 0; i < 4; i++) {
+        assert_string_equal(k[i].decode, given[i].decode);
+        assert_string_equal(k[i].model, i < 2 ? "one" : "two");
+        assert_ptr_equal(k[i].drafter, i == 2 ? given[2].drafter : NULL);
+    }
+    assert_true(pk_bench_same_model(&k[0], &k[1]) && !pk_bench_same_model(&k[0], &k[2]));
+    c.cases.n = 1; /* --decode a --model two */
+    assert_int_equal(pk_bench_check_cases(&c), 0);
+    pk_bench_read_cases(&c, k);
+    assert_string_equal(k[0].model, "two");
+    c.cases.n = 0;
+    assert_int_equal(pk_bench_check_cases(&c), 0);
+    assert_int_equal(pk_bench_count_cases(&c), 1);
+    pk_bench_read_cases(&c, k);
+    assert_string_equal(k[0].decode, "greedy");
+    assert_string_equal(k[0].model, "two");
+}
+
+static void a_model_that_serves_nothing_is_refused(void **state) {
+    pk_cli_case given[] = { { "a", "one", NULL } };
+    pk_cli      c = { .model = "two", .cases = { given, 1 } };
+    (void)state;
+    assert_int_equal(pk_bench_check_cases(&c), PK_EXIT_USAGE);
+    assert_non_null(strstr(message, "no --decode follows --model two"));
+    c.model = given[0].model;
+    c.drafter = "small";
+    assert_int_equal(pk_bench_check_cases(&c), PK_EXIT_USAGE);
+    assert_non_null(strstr(message, "no --decode follows --drafter small"));
+    c.drafter = "";
+    assert_int_equal(pk_bench_check_cases(&c), 0);
+}
+
+/* a model of several cases is opened once, and one that cannot be is refused */
+static void models_are_opened_once(void **state) {
+    pk_bench_case   k[] = { { .model = "one" },
+                            { .model = "two", .drafter = "one" },
+                            { .model = "two" },
+                            { .model = "one", .drafter = "broken" } };
+    pk_bench_models models = { 0 };
+    pk_translator  *t;
+    pk_cli          c = { 0 };
+    (void)state;
+    n_opened = 0;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(pk_bench_open_models(&c, &models, &k[i]), 0);
+        assert_int_equal(pk_bench_open_case(&c, &models, &k[i], &t), 0);
+        assert_ptr_equal(served.model[0], k[i].model);
+        assert_int_equal(served.n, 1);
+        assert_ptr_equal(served.drafter, i == 1 ? k[0].model : NULL);
+    }
+    assert_int_equal(n_opened, 2);
+    assert_int_equal(pk_bench_open_case(&c, &models, &k[3], &t), PK_EXIT_FAILED);
+    free(models.item);
+}
+
 static void statistics_are_of_the_runs_alone(void **state) {
-    pk_stats before = { .sentences = 10, .passes = 100, .target_tokens = 50, .probe_passes = 3 };
+    pk_stats before = { .sentences = 10,
+                        .passes = 100,
+                        .target_tokens = 50,
+                        .probe_passes = 3,
+                        .flops = 1000,
+                        .draft_flops = 10,
+                        .pass_seconds = 2,
+                        .draft_seconds = 1 };
     pk_stats after = { .sentences = 30,
                        .passes = 160,
                        .target_tokens = 80,
                        .probe_passes = 5,
                        .repaired = 1,
-                       .decoder_weight_bytes = 7 };
+                       .decoder_weight_bytes = 7,
+                       .flops = 1500,
+                       .draft_flops = 30,
+                       .pass_seconds = 5,
+                       .draft_seconds = 1.5,
+                       .draft_weight_bytes = 3 };
     (void)state;
     before.seconds[PK_MODULE_FFN] = 1;
     after.seconds[PK_MODULE_FFN] = 1.5;
@@ -125,14 +217,18 @@ static void statistics_are_of_the_runs_alone(void **state) {
     assert_int_equal(after.target_tokens, 30);
     assert_int_equal(after.probe_passes, 2);
     assert_int_equal(after.decoder_weight_bytes, 7);
+    assert_int_equal(after.draft_weight_bytes, 3);
+    assert_int_equal(after.flops, 500);
+    assert_int_equal(after.draft_flops, 20);
+    assert_true(after.pass_seconds == 3 && after.draft_seconds == 0.5);
     assert_true(after.seconds[PK_MODULE_FFN] == 0.5);
 }
 
 /* two repetitions of 10 lines in 2 seconds each; the second case takes half as long */
 static void make_bench(pk_bench *b, pk_cli *c, pk_bench_case *cases) {
-    *c = (pk_cli){ .repeat = 2, .batch = 1, .model = "m" };
+    *c = (pk_cli){ .repeat = 2, .batch = 1 };
     for (int i = 0; i < 2; i++) {
-        cases[i] = (pk_bench_case){ .decode = i ? "beam" : "greedy", .same = 10 };
+        cases[i] = (pk_bench_case){ .decode = i ? "beam" : "greedy", .model = "m", .same = 10 };
         cases[i].seconds = i ? 1 : 2;
         cases[i].stats = (pk_stats){ .sentences = 20,
                                      .target_tokens = 200,
@@ -198,6 +294,69 @@ static void reports_have_all_cases(void **state) {
     free(text);
 }
 
+/* a drafter's passes, seconds, bytes and operations are not the model's */
+static void networks_are_told_apart(void **state) {
+    pk_bench_case cases[2];
+    pk_cli        c;
+    pk_bench      b;
+    (void)state;
+    make_bench(&b, &c, cases);
+    cases[0].stats.flops = 4000;
+    cases[1].drafter = "small";
+    cases[1].stats.draft_passes = 30;
+    cases[1].stats.draft_weight_bytes = 100;
+    cases[1].stats.flops = 6000, cases[1].stats.draft_flops = 1000;
+    cases[1].stats.pass_seconds = 3, cases[1].stats.draft_seconds = 1;
+    const figures f = derive(&b, &cases[1]);
+    assert_true(f.flops == 300 && f.flops_ratio == 1.5); /* 20 sentences */
+    assert_true(f.network[MODEL].passes == 5 && f.network[DRAFTER].passes == 15);
+    assert_true(f.network[MODEL].seconds == 1 && f.network[DRAFTER].seconds == 0.5);
+    assert_true(f.network[MODEL].flops == 250 && f.network[DRAFTER].flops == 50);
+    assert_true(f.bandwidth == 0.065); /* 5 passes of 1000 bytes and 15 of 100 */
+    json_t *line = json_case(&b, &cases[1], &f), *networks = json_object_get(line, "networks");
+    assert_string_equal(json_string_value(json_object_get(line, "drafter")), "small");
+    assert_true(json_number_value(json_object_get(line, "flops_per_sentence")) == 300);
+    assert_true(json_number_value(json_object_get(line, "flops_to_first")) == 1.5);
+    assert_int_equal(json_array_size(networks), 2);
+    const char *network, *file;
+    double      passes, seconds, flops;
+    assert_int_equal(json_unpack(json_array_get(networks, 1), "{s:s s:s s:F s:F s:F}", "network",
+                                 &network, "file", &file, "passes", &passes, "pass_seconds",
+                                 &seconds, "flops_per_sentence", &flops),
+                     0);
+    assert_string_equal(network, "drafter");
+    assert_string_equal(file, "small");
+    assert_true(passes == 15 && seconds == 0.5 && flops == 50);
+    json_decref(line);
+}
+
+/* what two models say is never compared */
+static void lines_are_compared_for_one_model_only(void **state) {
+    pk_bench_case cases[2];
+    pk_cli        c;
+    pk_bench      b;
+    char         *text = NULL;
+    (void)state;
+    make_bench(&b, &c, cases);
+    cases[1].model = "other";
+    for (int i = 0; i < 2; i++) {
+        const figures f = derive(&b, &cases[i]);
+        json_t       *line = json_case(&b, &cases[i], &f);
+        assert_string_equal(json_string_value(json_object_get(line, "model")), cases[i].model);
+        assert_true(json_is_null(json_object_get(line, "drafter")));
+        assert_int_equal(json_is_null(json_object_get(line, "lines_as_first")), i);
+        assert_int_equal(json_array_size(json_object_get(line, "networks")), 1);
+        json_decref(line);
+    }
+    CAPTURE(&text, pk_bench_print_table(&b));
+    assert_non_null(strstr(text, "\nmodel "));
+    assert_null(strstr(text, "drafter"));
+    const char *row = strstr(text, "lines as in the first");
+    assert_non_null(row);
+    assert_int_equal(strchr(row, '\n')[-1], '-');
+    free(text);
+}
+
 static void columns_are_as_wide_as_needed(void **state) {
     pk_table t = { .columns = 3 };
     char    *text = NULL;
@@ -260,9 +419,14 @@ int main(void) {
         cmocka_unit_test(latencies_are_one_a_line),
         cmocka_unit_test(blocks_follow_the_batch),
         cmocka_unit_test(drafts_are_for_all_or_for_each),
+        cmocka_unit_test(cases_have_what_comes_before_them),
+        cmocka_unit_test(a_model_that_serves_nothing_is_refused),
+        cmocka_unit_test(models_are_opened_once),
         cmocka_unit_test(statistics_are_of_the_runs_alone),
         cmocka_unit_test(figures_follow_from_the_counts),
         cmocka_unit_test(reports_have_all_cases),
+        cmocka_unit_test(networks_are_told_apart),
+        cmocka_unit_test(lines_are_compared_for_one_model_only),
         cmocka_unit_test(columns_are_as_wide_as_needed),
         cmocka_unit_test(peaks_are_of_one_process_each),
         cmocka_unit_test(the_machine_can_be_measured),

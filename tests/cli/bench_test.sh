@@ -61,6 +61,41 @@ done
 probe=$(sed -n 's/^  probe//p' "$dir/out")
 check "only pj has probe passes" "0.00 0.00 0.00 0.00" "$(echo $probe | cut -d' ' -f1,3-)"
 
+# several models: each --decode has the last -m before it; what two models say is not compared
+OTHER=${OTHER:-tests/data/models/marian-swish-f16}
+for interleave in "" --interleave; do
+    timeout 120 "$PRONK" bench -i "$dir/in" -m "$MODEL" -d greedy -d jacobi -m "$OTHER" -d greedy -m "$MODEL" \
+        -d beam:size=2 -d greedy --batch 1 --json $interleave >"$dir/out" 2>"$dir/err"
+    check "models $interleave: exit code, cases" "0 5" "$? $(wc -l <"$dir/out")"
+    check "models $interleave: each has its own" "\"$MODEL\" \"$MODEL\" \"$OTHER\" \"$MODEL\" \"$MODEL\"" \
+        "$(values model)"
+    set -- $(values lines_as_first)
+    check "models $interleave: lines as in the first" "23 23 null 23" "$1 $2 $3 $5"
+    set -- $(values flops_per_sentence | tr -d '[]')
+    check "models $interleave: the same work takes the same operations" "$1" "$5"
+    awk "BEGIN { exit !($1 > 0 && $4 > 1.5 * $1 && $3 != $1) }" && ok "models $interleave: operations" ||
+        bad "models $interleave: operations" "$*"
+done
+"$PRONK" bench -i "$dir/in" -m "$OTHER" --decode greedy --batch 1 --json >"$dir/out"
+check "operations do not depend on other cases" "$3" "$(values flops_per_sentence)"
+"$PRONK" bench -i "$dir/in" -m "$OTHER" --decode greedy --batch 7 --threads 1 --repeat 3 --json >"$dir/out"
+check "operations do not depend on batch and repetitions" "$3" "$(values flops_per_sentence)"
+"$PRONK" bench -i "$dir/in" -d greedy -d jacobi -m "$MODEL" -d pj --json >"$dir/out"
+check "one -m serves those before it too" "23 23 23" "$(values lines_as_first)"
+"$PRONK" bench -i "$dir/in" -m "$MODEL" -d greedy -m "$OTHER" -d greedy >"$dir/out"
+for row in model "lines as in the first" "floating-point operations per sentence" "  times those of the first" \
+           "seconds in passes of the model"; do
+    check "table of two models: $row" 2 \
+        "$(grep -E "^$row  " "$dir/out" | sed "s/^$row//; s/ %//g; s/ s\b//g" | wc -w)"
+done
+refused "a model behind all cases" 2 "no --decode follows --model x" -d greedy -m x
+refused "a drafter behind all cases" 2 "no --decode follows --drafter x" -d greedy --drafter x
+refused "a drafter for a strategy that uses none" 2 "greedy uses no drafter" --drafter "$MODEL" -d greedy
+refused "no such model for the last case" 1 "no/such/model" -d greedy -m no/such/model -d greedy
+refused "no such drafter" 1 "no/such/model" --drafter no/such/model -d greedy
+run -d greedy --drafter "" -d jacobi
+check "\"\" is no drafter" 0 $code
+
 # a case's peak and load time are its own: those of the same case do not depend on what came before it
 within() { awk "BEGIN { exit !($2 < $3 * $1 && $3 < $2 * $1) }"; } # FACTOR A B
 if [ -e models/en-de.pronk ]; then

@@ -31,6 +31,7 @@ static size_t field_bytes(pk_cli_kind kind) {
     case PK_CLI_INT: return sizeof(int64_t);
     case PK_CLI_FLOAT: return sizeof(double);
     case PK_CLI_LIST: return sizeof(pk_cli_list);
+    case PK_CLI_CASES: return sizeof(pk_cli_cases);
     default: return sizeof(char *);
     }
 }
@@ -147,14 +148,34 @@ static void lists_collect_and_texts_replace(void **state) {
     pk_cli c;
     (void)state;
     assert_int_equal(PARSE(&c, "bench", "-m", "a", "-d", "x", "--decode=y", "-m", "b"), 0);
-    assert_int_equal(c.decodes.n, 2);
-    assert_string_equal(c.decodes.item[0], "x");
-    assert_string_equal(c.decodes.item[1], "y");
+    assert_int_equal(c.cases.n, 2);
+    assert_string_equal(c.cases.item[0].decode, "x");
+    assert_string_equal(c.cases.item[1].decode, "y");
     assert_string_equal(c.model, "b");
     pk_cli_free(&c);
     assert_int_equal(PARSE(&c, "translate", "-m", "a", "-m", "b"), 0);
     assert_int_equal(c.models.n, 2);
     assert_string_equal(c.models.item[1], "b");
+    pk_cli_free(&c);
+}
+
+/* what is given behind a --decode is for the next one */
+static void a_case_has_the_models_given_before_it(void **state) {
+    pk_cli c;
+    (void)state;
+    assert_int_equal(
+        PARSE(&c, "bench", "-dx", "-ma", "-dy", "--drafter=s", "-mb", "-dz", "--drafter=", "-dw"),
+        0);
+    static const char *const model[] = { NULL, "a", "b", "b" }, *const drafter[] = { NULL, NULL,
+                                                                                     "s", "" };
+    assert_int_equal(c.cases.n, 4);
+    for (size_t i = 0; i < 4; i++) {
+        const pk_cli_case *k = &c.cases.item[i];
+        assert_int_equal(k->model == NULL, model[i] == NULL);
+        if (model[i]) assert_string_equal(k->model, model[i]);
+        assert_int_equal(k->drafter == NULL, drafter[i] == NULL);
+        if (drafter[i]) assert_string_equal(k->drafter, drafter[i]);
+    }
     pk_cli_free(&c);
 }
 
@@ -263,6 +284,7 @@ int main(void) {
         cmocka_unit_test(all_forms_are_read),
         cmocka_unit_test(defaults_are_set),
         cmocka_unit_test(lists_collect_and_texts_replace),
+        cmocka_unit_test(a_case_has_the_models_given_before_it),
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(own_model_is_used_where_none_is_named),
         cmocka_unit_test(numbers_are_checked),

@@ -16,11 +16,12 @@
 #include "../../cli/viz_trace.c"
 
 /* no model is opened here */
-int pk_cli_fail_status(const pk_cli *c, pk_status status) { return (void)c, (int)status; }
-int pk_cli_open_model(const pk_cli *c, pk_model **model) { return (void)c, (void)model, 1; }
-int pk_cli_open_translator(const pk_cli *c, const pk_model *model, const char *decode,
-                           pk_translator **out) {
-    return (void)c, (void)model, (void)decode, (void)out, 1;
+int  pk_cli_fail_status(const pk_cli *c, pk_status status) { return (void)c, (int)status; }
+int  pk_cli_open_models(const pk_cli *c, pk_cli_models *out) { return (void)c, (void)out, 1; }
+void pk_cli_close_models(pk_cli_models *models) { (void)models; }
+int  pk_cli_open_translator(const pk_cli *c, const pk_cli_models *models, const char *decode,
+                            pk_translator **out) {
+     return (void)c, (void)models, (void)decode, (void)out, 1;
 }
 
 enum { START = 0, PAD = 1, END = 2, HOSTILE = 3, A = 10, B, C, D };

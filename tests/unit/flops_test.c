@@ -7,9 +7,10 @@
 
 /* The tiny network: two layers on each side, width 16, feed-forward 24, 40 tokens of text. */
 enum {
-    SOURCE_TOKEN = 2 * 2 * (48 * 16 + 16 * 16 + 24 * 16 + 16 * 24),              /* qkv out up down */
-    REMEMBERED = 2 * 2 * 32 * 16,                                                 /* keys, values */
-    TARGET_TOKEN = 2 * 2 * (48 * 16 + 3 * 16 * 16 + 24 * 16 + 16 * 24), /* qkv, three (16, 16) ... */
+    SOURCE_TOKEN = 2 * 2 * (48 * 16 + 16 * 16 + 24 * 16 + 16 * 24), /* qkv out up down */
+    REMEMBERED = 2 * 2 * 32 * 16,                                   /* keys, values */
+    TARGET_TOKEN =
+        2 * 2 * (48 * 16 + 3 * 16 * 16 + 24 * 16 + 16 * 24), /* qkv, three (16, 16) ... */
     PAIR = 2 * (2 * 16 + 2 * 16), /* query times key, probability times value */
     QUESTION = 40 * 2 * 16
 };
@@ -63,7 +64,7 @@ static void encodings_and_passes_are_sums(void **state) {
         ASSERT_OK(pk_session_encode(w.s, sources, 1, id)); /* 7 tokens */
         assert_int_equal(counted(w.s, &before),
                          7 * SOURCE_TOKEN + 49 * PAIR + 7 * REMEMBERED); /* 70,784 */
-        ASSERT_OK(pk_session_encode(w.s, sources + 1, 2, id + 1)); /* 3 and 6 in one call */
+        ASSERT_OK(pk_session_encode(w.s, sources + 1, 2, id + 1));       /* 3 and 6 in one call */
         assert_int_equal(counted(w.s, &before), 9 * SOURCE_TOKEN + 45 * PAIR + 9 * REMEMBERED);
         pass(&w, id[0], 0, 2, 1, 0);
         assert_int_equal(counted(w.s, &before),
@@ -222,7 +223,8 @@ static void networks_count_apart(void **state) {
     (void)state;
     for (int i = 0; i < 2; i++) ASSERT_OK(tiny_network_open(&c, PK_F32, 3, &net[i]));
     for (int shares = 0; shares < 2; shares++) {
-        const pk_ensemble all[] = { pk_ensemble_alone(&net[0].net), pk_ensemble_alone(&net[1].net) };
+        const pk_ensemble      all[] = { pk_ensemble_alone(&net[0].net),
+                                         pk_ensemble_alone(&net[1].net) };
         const pk_session_model model[] = { { &all[0], limits, false },
                                            { &all[1], limits, shares } };
         world                  w = { 0 };
