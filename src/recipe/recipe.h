@@ -85,7 +85,7 @@ typedef enum pk_recipe_metric { PK_METRIC_MAP(PK_CHOICE_CONSTANT) } pk_recipe_me
     X(PATH,   FREE,  valid_target,     "valid.target",        "", 0, 0, NULL, "its translations") \
     X(LONG,   FREE,  valid_every,      "valid.every",         0, 0, 1e12, NULL, "updates between validations; 0: only at the end") \
     X(FLAG,   FREE,  valid_bleu,       "valid.bleu",          1, 0, 0, NULL, "also translate it and measure BLEU and chrF") \
-    X(TEXT,   FREE,  valid_decode,     "valid.decode",        "greedy", 0, 0, NULL, "how to translate it") \
+    X(TEXT,   FREE,  valid_decode,     "valid.decode",        "",   0, 0, NULL, "how to translate it; empty: as the task's models are decoded") \
     X(CHOICE, FREE,  valid_metric,     "valid.metric",        PK_METRIC_LOSS, 0, 0, metrics, "by which the best checkpoint is chosen") \
     X(LONG,   FREE,  patience,         "valid.patience",      0, 0, 1e6, NULL, "stop after so many validations without a better one; 0: never") \
     X(LONG,   FREE,  save_every,       "save.every",          1000, 0, 1e12, NULL, "updates between checkpoints; 0: only at the end") \

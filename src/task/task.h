@@ -39,8 +39,11 @@ typedef struct pk_task {
     const pk_option *table; /* of its options; NULL: none */
     size_t           options_size;
     bool             two_pass; /* a first pass, without learning, decides the second */
-    bool backwards;   /* writes targets from right to left: said in the model's configuration */
-    const char *also; /* other tasks that its models can do, between spaces; NULL: none */
+    bool backwards;     /* writes targets from right to left: said in the model's configuration */
+    const char *decode; /* how its models are validated by default; NULL: greedy */
+    int32_t     beyond; /* how far its inputs' positions reach beyond the target's length */
+    /* other tasks that its models can do, between spaces; "" or NULL: none */
+    const char *(*also)(const void *options);
     /* Token i, from 0, of those it needs; false: there are no more. They are never output, and in
      * no sum but that of questions about their group. NULL: none */
     bool (*tokens)(const void *options, int32_t i, pk_task_token *out);

@@ -6,6 +6,7 @@
 static const pk_task *const tasks[] = {
     &pk_task_left_to_right,
     &pk_task_right_to_left,
+    &pk_task_cmlm,
 };
 enum { N_TASKS = sizeof tasks / sizeof *tasks };
 
@@ -17,10 +18,18 @@ const pk_task *pk_task_find(const char *name) {
     return NULL;
 }
 
+/* in two lines: the page of a recipe's keys, which this is part of, is narrow */
+static void describe_option(const pk_option *o, pk_buffer *out) {
+    pk_buffer_print(out, "    %s=", o->name);
+    pk_option_print_range(o, out);
+    pk_option_print_default(o, out);
+    pk_buffer_print(out, "\n        %s\n", o->help);
+}
+
 void pk_tasks_help(pk_buffer *out) {
     for (size_t i = 0; i < N_TASKS; i++) {
         pk_buffer_print(out, "%s  %s\n", tasks[i]->name, tasks[i]->help);
-        if (tasks[i]->table) pk_options_help(tasks[i]->table, out);
+        for (const pk_option *o = tasks[i]->table; o && o->name; o++) describe_option(o, out);
     }
 }
 

@@ -106,8 +106,9 @@ static pk_status make_fresh(const pk_recipe *r, pk_model_data *m) {
 /* ---- the whole ---- */
 
 /* Files that say nothing of tasks are of `at`, so that one is not said. */
-static pk_status record_task(const pk_recipe *r, const pk_task *task, pk_config *c) {
-    const char *also = task->also ? task->also : "";
+static pk_status record_task(const pk_recipe *r, const pk_task *task, const void *options,
+                             pk_config *c) {
+    const char *also = task->also ? task->also(options) : "";
     c->right_to_left = task->backwards;
     memset(c->tasks, 0, sizeof c->tasks);
     if (strcmp(r->task, "at") == 0) return PK_OK;
@@ -123,7 +124,7 @@ pk_status pk_start_model_open(const pk_recipe *r, const pk_task *task, const voi
     pk_status status = *r->init ? pk_model_data_open(r->init, -1, out) : make_fresh(r, out);
     if (status == PK_OK) status = pk_start_languages_add(out, &r->data_to);
     if (status == PK_OK) status = pk_start_tokens_add(out, task, options);
-    if (status == PK_OK) status = record_task(r, task, &out->network.config);
+    if (status == PK_OK) status = record_task(r, task, options, &out->network.config);
     if (status != PK_OK) pk_model_data_close(out);
     return status;
 }

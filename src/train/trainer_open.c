@@ -173,7 +173,8 @@ static pk_status open_start(pk_trainer *t) {
     if (begins_with_zeros(&t->start.network, t->never)) t->maker.start = -1;
     PK_TRY(
         pk_start_tags(&t->start, t->vocab, &t->recipe, &t->maker.source_tag, &t->maker.target_tag));
-    const int32_t besides = 1 + (t->maker.source_tag >= 0); /* end symbol and language */
+    /* end symbol, language, and what the task needs behind the target */
+    const int32_t besides = 1 + (t->maker.source_tag >= 0) + t->task->beyond;
     const int32_t most = c->max_source < c->max_target ? c->max_source : c->max_target;
     if (t->recipe.max_length + besides > most)
         PK_FAIL(PK_ARGUMENT, "data.max_length is %lld, but the model has positions for %d tokens",

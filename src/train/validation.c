@@ -128,6 +128,11 @@ static pk_status evaluate(const pk_result *r, const lines *reference, pk_eval_sc
     return status;
 }
 
+static const char *decoding_of(const pk_trainer *t) {
+    if (*t->recipe.valid_decode) return t->recipe.valid_decode;
+    return t->task->decode ? t->task->decode : "greedy";
+}
+
 /* with the public interface, as any program would */
 static pk_status translate(const pk_trainer *t, const char *path, const lines *source,
                            pk_result **out) {
@@ -137,7 +142,7 @@ static pk_status translate(const pk_trainer *t, const char *path, const lines *s
     const bool tagged = t->maker.source_tag >= 0, both = t->maker.target_tag >= 0;
     pk_status  status = pk_translator_open(
          m,
-         PK_OPTIONS(pk_translator_options, .decode = t->recipe.valid_decode,
+         PK_OPTIONS(pk_translator_options, .decode = decoding_of(t),
                     .from = both ? t->recipe.source_language : NULL,
                     .to = tagged ? t->recipe.target_language : NULL, .device = t->device,
                     .threads = t->threads, .one_sentence = 1),
