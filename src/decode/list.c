@@ -6,13 +6,8 @@
 #include "decode/strategy.h"
 
 const pk_strategy *const pk_strategies[] = {
-    &pk_strategy_greedy,
-    &pk_strategy_beam,
-    &pk_strategy_jacobi,
-    &pk_strategy_pj,
-    &pk_strategy_pgj,
-    &pk_strategy_hgj,
-    NULL,
+    &pk_strategy_greedy, &pk_strategy_beam, &pk_strategy_jacobi, &pk_strategy_pj,
+    &pk_strategy_pgj,    &pk_strategy_hgj,  &pk_strategy_cmlm,   NULL,
 };
 
 /* names of all strategies, or of those that use a drafter */

@@ -81,6 +81,8 @@ struct pk_strategy {
     size_t           state_size;
     /* checks options against each other when a translator opens; may be NULL */
     pk_status      (*check)  (const pk_strategy *self, const void *state, int32_t n_best);
+    /* refuses a model that lacks what the options want, at the same time; may be NULL */
+    pk_status      (*fits)   (const pk_strategy *self, const void *state, const pk_conventions *model);
     pk_strategy_limits (*limits)(const pk_strategy *self, const void *state, const pk_source *src);
     /* the same of what it asks a drafter (pass->model 1); NULL: it uses none */
     pk_strategy_limits (*draft_limits)(const pk_strategy *self, const void *state, const pk_source *src);
@@ -96,6 +98,7 @@ extern const pk_strategy *const pk_strategies[];        /* decode/list.c: one li
 /* the first two are in the list; score serves sources with `forced` set, whatever was chosen */
 extern const pk_strategy pk_strategy_greedy, pk_strategy_beam, pk_strategy_score;
 extern const pk_strategy pk_strategy_jacobi, pk_strategy_pj, pk_strategy_pgj, pk_strategy_hgj;
+extern const pk_strategy pk_strategy_cmlm;
 
 /* by name; NULL: the model has none such, which pk_strategy.needs rules out where the task adds it */
 const pk_added_tokens *pk_added_find(const pk_conventions *model, const char *name);

@@ -73,6 +73,8 @@ pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_o
     w->model.added = opt->added;
     w->model.n_added = opt->n_added;
     if (opt->drafter) network[w->n_networks++].all = opt->drafter;
+    const pk_strategy *by = opt->plan.strategy;
+    if (by->fits) PK_TRY(by->fits(by, opt->plan.options, &w->model));
     const size_t a = opt->plan.strategy->state_size, b = opt->scoring.strategy->state_size;
     PK_TRY(pk_backend_open(opt->backend, opt->threads, opt->arithmetic, &w->on));
     const pk_strategy_limits worst = plan_networks(w, network);

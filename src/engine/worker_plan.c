@@ -63,9 +63,10 @@ static pk_session_limits plan_session(const pk_worker_options *o, const pk_confi
                             .top_k = larger(worst.top_k, 1) };
     m.source_tokens = larger(o->batch_tokens, o->max_source);
     m.encode_tokens = larger(o->max_source, m.source_tokens < at_once ? m.source_tokens : at_once);
-    m.asks = o->batch * usual.asks + worst.asks;
     const int32_t length = o->usual_length ? o->usual_length : USUAL_LENGTH;
     m.slots = larger(worst.slots, o->batch * usual.rows * length) + usual.asks;
+    m.asks = o->batch * usual.asks + worst.asks;
+    if (m.asks > m.slots) m.asks = m.slots; /* each takes a slot: there cannot be more in a pass */
     /* an ask may list its whole history twice: banned, and as targets */
     const int32_t listed = 2 * (c->max_target + c->n_suppressed) + 6;
     m.listed = larger(worst.asks * listed,
