@@ -24,11 +24,11 @@ typedef struct draft { /* a translation of one length */
 } draft;
 
 typedef struct state {
-    pk_constraint_options options;
-    int32_t               iterations, lengths, stop;
-    pk_source             src;
-    pk_constraint         constraint;
-    pk_special            special; /* bans of all masks: they are the same */
+    pk_constraint_options  options;
+    int32_t                iterations, lengths, stop;
+    pk_source              src;
+    pk_constraint          constraint;
+    pk_special             special; /* bans of all masks: they are the same */
     const pk_added_tokens *mask, *group;
     draft                 *drafts;  /* (lengths); once done, best first */
     int32_t                n, room; /* drafts there are, and at most */
@@ -80,7 +80,8 @@ static int32_t at_least(int32_t a, int32_t b) { return a > b ? a : b; }
 static int32_t longest_of(const state *s, const pk_source *src) {
     const int32_t known = pk_added_find(src->model, "length")->count;
     const int32_t room = pk_constraint_max_length(&s->options, src) - 1;
-    return at_most(at_least(room, src->n_prefix + 1), at_most(known, src->model->max_positions - 2));
+    return at_most(at_least(room, src->n_prefix + 1),
+                   at_most(known, src->model->max_positions - 2));
 }
 
 static pk_strategy_limits limits(const pk_strategy *self, const void *p, const pk_source *src) {
@@ -144,8 +145,10 @@ static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
     }
     if (src->n_prefix >= s->longest) {
         end(s);
-        PK_FAIL(PK_ARGUMENT, "the output must begin with %d tokens but may have only %d: shorten "
-                "the prefix", (int)src->n_prefix, (int)s->longest);
+        PK_FAIL(PK_ARGUMENT,
+                "the output must begin with %d tokens but may have only %d: shorten "
+                "the prefix",
+                (int)src->n_prefix, (int)s->longest);
     }
     ban_lengths(s);
     pk_constraint_list(&s->constraint, NULL, 0, &s->special);
@@ -219,8 +222,8 @@ static void fill(state *s, const pk_pass *pass, draft *d) {
 /* Masks the least certain tokens: as many as this share of those that are not given, but one at
  * least. Of equally certain ones the first is masked. */
 static void mask_again(const state *s, draft *d) {
-    const int32_t  given = s->src.n_prefix, open = d->n - given;
-    const int32_t  n = at_least(open * (s->iterations - s->step) / s->iterations, 1);
+    const int32_t given = s->src.n_prefix, open = d->n - given;
+    const int32_t n = at_least(open * (s->iterations - s->step) / s->iterations, 1);
     memset(d->masked, 0, (size_t)d->n * sizeof *d->masked);
     for (int32_t k = 0; k < n; k++) {
         int32_t worst = -1;
@@ -253,7 +256,7 @@ static void sort(state *s) {
 }
 
 static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
-    state *s = p;
+    state  *s = p;
     int32_t open = 0;
     if (s->step < 0)
         take_lengths(s, pass);

@@ -7,6 +7,7 @@ static const pk_task *const tasks[] = {
     &pk_task_left_to_right,
     &pk_task_right_to_left,
     &pk_task_cmlm,
+    &pk_task_hrt,
 };
 enum { N_TASKS = sizeof tasks / sizeof *tasks };
 

@@ -30,7 +30,7 @@ static void masks_and_passes_by_hand(void **state) {
     ASSERT_TOKENS(&out[0], 11, 12, 13, 14, END);
     assert_int_equal(s.passes, 1 + 4);
     assert_string_equal(s.log, "M?0 \n"
-                               "M?1 M?2 M?3 M?4 E@5 \n" /* t = 0: all */
+                               "M?1 M?2 M?3 M?4 E@5 \n"  /* t = 0: all */
                                "M?1 M?2 M?3 14@4 E@5 \n" /* floor(4 (1 - 1/4)) */
                                "M?1 M?2 13@3 14@4 E@5 \n"
                                "M?1 12@2 13@3 14@4 E@5 \n");
@@ -55,9 +55,10 @@ static void lengths_compete(void **state) {
     output    out[8];
     (void)state;
     assert_int_equal(scripted_translate(&s, "cmlm:iterations=2,lengths=3", &src, out), 3);
-    assert_string_equal(s.log, "M?0 \n"
-                               "M?1 M?2 M?3 M?4 E@5 M?1 M?2 E@3 M?1 M?2 M?3 M?4 M?5 M?6 E@7 \n"
-                               "M?1 M?2 13@3 14@4 E@5 M?1 12@2 E@3 M?1 M?2 M?3 14@4 15@5 16@6 E@7 \n");
+    assert_string_equal(s.log,
+                        "M?0 \n"
+                        "M?1 M?2 M?3 M?4 E@5 M?1 M?2 E@3 M?1 M?2 M?3 M?4 M?5 M?6 E@7 \n"
+                        "M?1 M?2 13@3 14@4 E@5 M?1 12@2 E@3 M?1 M?2 M?3 14@4 15@5 16@6 E@7 \n");
     assert_int_equal(out[0].n, 7); /* positions further behind are surer, so the longest is */
     assert_int_equal(out[1].n, 5);
     assert_int_equal(out[2].n, 3);
@@ -215,9 +216,10 @@ static void bans(void **state) {
 }
 
 static void begin_out_of_memory(void **state) {
-    scripted           s = model();
-    const pk_source    src = { .model = &s.model, .n_tokens = 3, .max_length = 9, .n_best = 1,
-                               .want_attention = true };
+    scripted        s = model();
+    const pk_source src = {
+        .model = &s.model, .n_tokens = 3, .max_length = 9, .n_best = 1, .want_attention = true
+    };
     const pk_strategy *by;
     pk_status          status = PK_NO_MEMORY;
     int                n = 0;

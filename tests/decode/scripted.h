@@ -272,10 +272,10 @@ static inline int32_t scripted_translate(scripted *s, const char *spec, pk_sourc
     return n;
 }
 
-#define ASSERT_TOKENS(out, ...)                                      \
-    do {                                                             \
-        const int32_t want_[] = { __VA_ARGS__ };                     \
-        assert_int_equal((out)->n, sizeof want_ / sizeof *want_);    \
-        assert_memory_equal((out)->token, want_, sizeof want_);      \
+#define ASSERT_TOKENS(out, ...)                                   \
+    do {                                                          \
+        const int32_t want_[] = { __VA_ARGS__ };                  \
+        assert_int_equal((out)->n, sizeof want_ / sizeof *want_); \
+        assert_memory_equal((out)->token, want_, sizeof want_);   \
     } while (0)
 #endif
