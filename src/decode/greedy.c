@@ -4,22 +4,14 @@
  * itself: then one ask brings several tokens (`follow`). Without scores the ask wants the best
  * logit only, and no sum over the vocabulary. The repetition penalty works on logits, as in
  * Hugging Face's generate(). */
+#include "decode/greedy.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "decode/chain.h"
-#include "decode/constraint.h"
 
-typedef struct state {
-    pk_constraint_options options;
-    pk_source             src;
-    pk_constraint         constraint;
-    pk_special            special; /* of the ask in flight */
-    pk_chain              prefix;
-    pk_output             out;
-    int32_t              *history; /* (max_length + 1) start symbol, then output */
-} state;
+typedef pk_greedy state;
 
 // clang-format off
 static const pk_option options[] = { PK_CONSTRAINT_OPTIONS(state, options), { 0 } };

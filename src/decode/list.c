@@ -5,10 +5,19 @@
 #include "base/memory.h"
 #include "decode/strategy.h"
 
+// clang-format off
 const pk_strategy *const pk_strategies[] = {
-    &pk_strategy_greedy, &pk_strategy_beam, &pk_strategy_jacobi, &pk_strategy_pj,
-    &pk_strategy_pgj,    &pk_strategy_hgj,  &pk_strategy_cmlm,   NULL,
+    &pk_strategy_greedy,
+    &pk_strategy_beam,
+    &pk_strategy_jacobi,
+    &pk_strategy_pj,
+    &pk_strategy_pgj,
+    &pk_strategy_hgj,
+    &pk_strategy_cmlm,
+    &pk_strategy_hrt,
+    NULL,
 };
+// clang-format on
 
 /* names of all strategies, or of those that use a drafter */
 static pk_buffer name_all(bool drafting) {

@@ -187,7 +187,7 @@ static inline void serve(serving *v, pk_pass *p) {
         x.ask = &p->ask[i];
         if (p->ask[i].follow > 1)
             follow(v, p);
-        else
+        else if (p->ask[i].top_k || p->ask[i].n_target)
             answer(v, i, &x, v->top[i]);
     }
     strcat(s->log, "\n");

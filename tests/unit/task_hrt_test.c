@@ -242,10 +242,10 @@ static void failed_allocations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_stages_by_hand), cmocka_unit_test(three_at_a_time),
+        cmocka_unit_test(two_stages_by_hand),  cmocka_unit_test(three_at_a_time),
         cmocka_unit_test(a_language_is_given), cmocka_unit_test(auxiliary_tasks),
-        cmocka_unit_test(shares_grow), cmocka_unit_test(what_its_models_can_do),
-        cmocka_unit_test(there_is_room), cmocka_unit_test(failed_allocations),
+        cmocka_unit_test(shares_grow),         cmocka_unit_test(what_its_models_can_do),
+        cmocka_unit_test(there_is_room),       cmocka_unit_test(failed_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
