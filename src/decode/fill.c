@@ -11,12 +11,12 @@ static bool wants_logp(const pk_fill *f) { return f->src.want_scores || f->room 
 
 pk_status pk_fill_begin(pk_fill *f, const pk_constraint_options *options, int32_t longest) {
     const pk_constraint_rules rules = { .on_logits = true,
-                                        .renormalise =
-                                            f->src.model->renormalise && wants_logp(f) };
+                                        .renormalise = f->src.model->renormalise && wants_logp(f) };
     PK_TRY(pk_constraint_begin(&f->constraint, options, &f->src, rules));
     for (int i = 0; i < 2; i++) PK_TRY(PK_TAKE(&f->bans[i].token, (size_t)f->constraint.room));
     PK_TRY(PK_TAKE(&f->list, (size_t)f->room));
-    for (int32_t i = 0; i < f->room; i++) PK_TRY(pk_output_begin(&f->list[i].out, &f->src, longest));
+    for (int32_t i = 0; i < f->room; i++)
+        PK_TRY(pk_output_begin(&f->list[i].out, &f->src, longest));
     pk_constraint_list(&f->constraint, NULL, f->constraint.min_length, &f->bans[0]);
     pk_constraint_list(&f->constraint, NULL, 0, &f->bans[1]);
     return PK_OK;

@@ -48,7 +48,8 @@ static pk_status check(const pk_strategy *self, const void *p, int32_t n_best) {
     const state *s = p;
     (void)self;
     if (s->b_nat > s->b_at)
-        PK_FAIL(PK_ARGUMENT, "hrt: b_nat is %d but b_at is %d; stage two fills what stage one found",
+        PK_FAIL(PK_ARGUMENT,
+                "hrt: b_nat is %d but b_at is %d; stage two fills what stage one found",
                 (int)s->b_nat, (int)s->b_at);
     if (n_best > s->b_nat)
         PK_FAIL(PK_ARGUMENT,
@@ -94,8 +95,8 @@ static pk_status fits(const pk_strategy *self, const void *p, const pk_conventio
 
 /* Steps of stage one: max_length / k, so that stage two is no longer than max_length. */
 static int32_t steps_of(const state *s, const pk_source *src, int32_t k) {
-    const int32_t room = at_most(pk_constraint_max_length(&s->options, src),
-                                 src->model->max_positions - 1);
+    const int32_t room =
+        at_most(pk_constraint_max_length(&s->options, src), src->model->max_positions - 1);
     return at_least(room / k, src->n_prefix / k + 1);
 }
 

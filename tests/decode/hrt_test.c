@@ -33,8 +33,7 @@ static void stages_by_hand(void **state) {
     s = model(6, 3);
     scripted_translate(&s, "hrt:k=3", &src, out);
     ASSERT_TOKENS(&out[0], 11, 12, 13, 14, 15, 16, END);
-    assert_string_equal(
-        s.log, "B3?0 \n13?3 \n16?6 \nM?1 M?2 13@3 M?4 M?5 16@6 M?7 M?8 E@9 \n");
+    assert_string_equal(s.log, "B3?0 \n13?3 \n16?6 \nM?1 M?2 13@3 M?4 M?5 16@6 M?7 M?8 E@9 \n");
     assert_true(out[0].score == 0 && out[0].logp[0] == 0); /* nobody wanted them */
 }
 
@@ -181,11 +180,10 @@ static void prefixes_are_given_to_both_stages(void **state) {
     pk_source src = { .prefix = prefix, .n_prefix = 3, .want_attention = true };
     scripted_translate(&s, "hrt:k=2", &src, out);
     ASSERT_TOKENS(&out[0], 25, 26, 27, 14, 15, 16, END);
-    assert_string_equal(s.log,
-                        "B2@0 26?2 \n14?4 \n16?6 \n25@1 26@2 27@3 14@4 M?5 16@6 M?7 E@8 \n");
-    assert_true(out[0].attention[0] == 0);             /* given */
-    assert_true(out[0].attention[3] == 2);             /* of the ask that found it */
-    assert_true(out[0].attention[4] == 5);             /* of its own mask */
+    assert_string_equal(s.log, "B2@0 26?2 \n14?4 \n16?6 \n25@1 26@2 27@3 14@4 M?5 16@6 M?7 E@8 \n");
+    assert_true(out[0].attention[0] == 0); /* given */
+    assert_true(out[0].attention[3] == 2); /* of the ask that found it */
+    assert_true(out[0].attention[4] == 5); /* of its own mask */
     src = (pk_source){ .prefix = prefix, .n_prefix = 1, .want_scores = true };
     scripted_translate(&s, "hrt:k=2", &src, out); /* it has nothing for stage one */
     ASSERT_TOKENS(&out[0], 25, 12, 13, 14, 15, 16, END);
@@ -312,8 +310,13 @@ static void the_smallest_k_is_the_default(void **state) {
 static void begin_out_of_memory(void **state) {
     static const char *const specs[] = { "hrt:k=2", "hrt:k=2,b_at=3,b_nat=2" };
     scripted                 s = model(4, 2);
-    const pk_source src = { .model = &s.model, .n_tokens = 3, .max_length = 9, .n_best = 1,
-                            .prefix = words, .n_prefix = 3, .want_attention = true };
+    const pk_source          src = { .model = &s.model,
+                                     .n_tokens = 3,
+                                     .max_length = 9,
+                                     .n_best = 1,
+                                     .prefix = words,
+                                     .n_prefix = 3,
+                                     .want_attention = true };
     (void)state;
     for (int i = 0; i < 2; i++) {
         const pk_strategy *by;

@@ -1,0 +1,189 @@
+/* staged_laws_test.c - hrt and cmlm on random networks: a sentence alone, among others in any order,
+ * on any number of threads, and with steps left to the device comes out the same, bit for bit. For
+ * every backend and type. */
+#include "session_world.h"
+
+#include "decode/strategy.h"
+
+enum { WORDS = 37, MASK = 48, FIRST = 64, LENGTHS = 12, ALL = 76, N = 3, ROOM = 48 };
+
+static const pk_added_tokens added[] = {
+    { "<mask>", MASK, 1, 0 },
+    { "<bos:2>", MASK + 1, 1, 0 },
+    { "<bos:3>", MASK + 2, 1, 0 },
+    { "length", FIRST, LENGTHS, 1 },
+};
+static const pk_conventions model = { .vocab = WORDS,
+                                      .start = PK_NO_TOKEN,
+                                      .eos = 0,
+                                      .unk = 1,
+                                      .max_positions = ROOM,
+                                      .added = added,
+                                      .n_added = 4,
+                                      .length_penalty = 1,
+                                      .repetition_penalty = 1 };
+static const pk_session_limits room = { .sentences = 4,
+                                        .source_tokens = 64,
+                                        .source_length = 20,
+                                        .encode_tokens = 64,
+                                        .rows = 4,
+                                        .asks = 400,
+                                        .slots = 600,
+                                        .path = 100,
+                                        .top_k = 8,
+                                        .listed = 4000 };
+static const char *const specs[] = {
+    "hrt:k=2",
+    "hrt:k=3,min_length=7",
+    "hrt:k=2,b_at=3,b_nat=2,min_length=9",
+    "cmlm:iterations=3,lengths=3",
+    "cmlm:iterations=4,lengths=2,stop=unchanged",
+};
+enum { N_SPECS = sizeof specs / sizeof *specs };
+
+typedef struct place { /* a network and a session on it */
+    tiny_network tiny;
+    pk_backend   on;
+    pk_session  *s;
+} place;
+
+static void open_place(place *w, const kind *k) {
+    pk_config c = tiny_config();
+    c.source_vocab = c.target_vocab = ALL;
+    c.n_text = WORDS;
+    c.n_groups = 1;
+    c.group[0] = (pk_token_group){ "length", FIRST, LENGTHS };
+    ASSERT_OK(tiny_network_open(&c, k->type, 11, &w->tiny));
+    ASSERT_OK(open_backend(k, &w->on));
+    w->on.follow = 8;
+    ASSERT_OK(pk_session_open(&w->tiny.net, &w->on, &room, &w->s));
+}
+
+static void close_place(place *w) {
+    assert_int_equal(pk_session_free_slots(w->s), room.slots);
+    pk_session_close(w->s);
+    pk_backend_close(&w->on);
+    tiny_network_close(&w->tiny);
+}
+
+typedef struct live {
+    int32_t    id, tips[4];
+    void      *state;
+    pk_ask    *ask;
+    pk_answer *answer;
+    pk_pass    pass;
+    bool       done;
+} live;
+
+typedef struct text { /* what came out */
+    int32_t n, token[ROOM], passes;
+    float   logp[ROOM], score;
+} text;
+
+static void begin(place *w, const char *spec, int which, live *l) {
+    const pk_strategy *by;
+    const pk_source src = { .model = &model,
+                            .n_tokens = sources[which].n,
+                            .token = sources[which].token,
+                            .max_length = 20,
+                            .n_best = 1,
+                            .want_scores = true };
+    ASSERT_OK(pk_strategy_parse(spec, &by, &l->state));
+    ASSERT_OK(by->fits(by, l->state, &model));
+    ASSERT_OK(by->begin(by, l->state, &src));
+    ASSERT_OK(pk_session_encode(w->s, &sources[which], 1, &l->id));
+    const int32_t most = by->limits(by, l->state, &src).asks;
+    ASSERT_OK(PK_TAKE(&l->ask, (size_t)most + 1));
+    ASSERT_OK(PK_TAKE(&l->answer, (size_t)most + 1));
+    l->pass = (pk_pass){ .room = most, .ask = l->ask, .answer = l->answer };
+}
+
+static void finish(place *w, const pk_strategy *by, live *l, text *out) {
+    pk_hypothesis h;
+    assert_int_equal(by->result(l->state, &h, 1), 1);
+    out->n = h.n;
+    out->score = h.score;
+    memcpy(out->token, h.token, (size_t)h.n * sizeof *h.token);
+    memcpy(out->logp, h.logp, (size_t)h.n * sizeof *h.logp);
+    pk_session_forget(w->s, l->id);
+    by->end(l->state);
+    pk_memory_give(l->state);
+    pk_memory_give(l->ask);
+    pk_memory_give(l->answer);
+}
+
+/* one pass for all that are not done; returns how many those are */
+static int32_t step(place *w, const pk_strategy *by, live *all, int32_t n, int32_t follow,
+                    text *out) {
+    pk_request request[N];
+    live      *asked[N];
+    int32_t    m = 0;
+    for (int32_t i = 0; i < n; i++) {
+        if (all[i].done) continue;
+        all[i].pass.n = 0;
+        all[i].pass.follow = follow;
+        by->propose(all[i].state, &all[i].pass);
+        asked[m] = &all[i];
+        request[m++] = (pk_request){ all[i].id, &all[i].pass };
+    }
+    if (m) ASSERT_OK(pk_session_decode(w->s, request, m));
+    for (int32_t i = 0; i < m; i++) {
+        live      *l = asked[i];
+        pk_verdict v = { .room = 4, .tip = l->tips };
+        const int32_t found = l->answer[l->pass.n].n_found;
+        out[l - all].passes += found ? found : 1;
+        by->absorb(l->state, &l->pass, &v);
+        pk_session_commit(w->s, l->id, &v);
+        l->done = v.done;
+    }
+    return m;
+}
+
+/* decodes these sentences together */
+static void decode(place *w, const char *spec, const int *which, int32_t n, int32_t follow,
+                   text *out) {
+    const pk_strategy *by;
+    void              *parsed;
+    live               all[N] = { { 0 } };
+    ASSERT_OK(pk_strategy_parse(spec, &by, &parsed));
+    pk_memory_give(parsed);
+    memset(out, 0, (size_t)n * sizeof *out);
+    for (int32_t i = 0; i < n; i++) begin(w, spec, which[i], &all[i]);
+    while (step(w, by, all, n, follow, out)) continue;
+    for (int32_t i = 0; i < n; i++) finish(w, by, &all[i], &out[i]);
+}
+
+static void a_sentence_comes_out_as_alone(void **state) {
+    static const int orders[][N] = { { 0, 1, 2 }, { 2, 0, 1 } };
+    text             first[N_SPECS][N], alone, together[N];
+    int              ends = 0;
+    (void)state;
+    for (int k = 0; k < n_kinds; k++) {
+        place w;
+        open_place(&w, &kinds[k]);
+        for (int s = 0; s < N_SPECS; s++)
+            for (int order = 0; order < 2; order++)
+                for (int32_t follow = 0; follow <= 5; follow += 5) {
+                    decode(&w, specs[s], orders[order], N, follow, together);
+                    for (int i = 0; i < N; i++) {
+                        const int which = orders[order][i];
+                        decode(&w, specs[s], &which, 1, 5 - follow, &alone);
+                        assert_memory_equal(&alone, &together[i], sizeof alone);
+                        ends += alone.token[alone.n - 1] == 0;
+                        /* one thread and two */
+                        const bool same = k > 0 && kinds[k].threads > 1;
+                        if (same) assert_memory_equal(&alone, &first[s][which], sizeof alone);
+                        if (!same) first[s][which] = alone;
+                    }
+                }
+        close_place(&w);
+    }
+    assert_true(ends > 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sentence_comes_out_as_alone),
+    };
+    return cmocka_run_group_tests(tests, find_kinds, NULL);
+}
