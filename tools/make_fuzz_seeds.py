@@ -74,6 +74,7 @@ def main():
         seed('model', kind, convert('marian-gelu-legacy', kind))
     # a file that has a list of tokens for the target side alone
     seed('model', 'no_source_tokens', convert('marian-gelu-legacy', 'i8').replace(b'vocab.source.tokens', b'vocab.target.tokens'))
+    seed('model', 'drafter', drafter(convert('marian-gelu-legacy', 'f16')))
     folder = os.path.join(MODELS, 'marian-gelu-separate')
     files = ('config.json', 'generation_config.json', 'tokenizer_config.json', 'vocab.json', 'target_vocab.json',
              'source.spm')  # in the order of hf_folder_fuzz.c
@@ -101,6 +102,33 @@ def made_by(*arguments, path='build/seed', text=b''):
 
 def convert(model, kind):
     return made_by('convert', os.path.join(MODELS, model), 'build/seed', '--type', kind)
+
+
+def drafter(model):
+    """A model's decoder as a drafter that shares its encoder, with one token of its own."""
+    size = struct.unpack('<Q', model[:8])[0]
+    header = json.loads(model[8:8 + size])
+    metadata = header.pop('__metadata__')
+    config = json.loads(metadata['config'])
+    vocab, dim = config['target_vocab'], config['dim']
+    config.update(n_text=vocab, shares_encoder=1, first_own=vocab, verifier='0123456789abcdef', tasks='gad',
+                  target_vocab=vocab + 1, source_vocab=vocab + 1)
+    metadata['config'] = json.dumps(config)
+    tensors = {}
+    for name, t in header.items():
+        if name.startswith('decoder.'):
+            begin, end = (8 + size + at for at in t['data_offsets'])
+            tensors[name] = (t['dtype'], t['shape'], model[begin:end])
+    tensors['own_embed'] = ('F16', [1, dim, 16], bytes(2 * dim * 16))
+    tensors['vocab.target.tokens'] = ('U8', [7], b'<mask>\0')
+    rest = {}  # those whose size keeps what follows aligned come first
+    for name in [n for n in tensors if len(tensors[n][2]) % 64]:
+        rest[name] = tensors.pop(name)
+        rest['padding.%d' % len(rest)] = ('U8', [-len(rest[name][2]) % 64], bytes(-len(rest[name][2]) % 64))
+    data = safetensors({**tensors, **rest}, metadata)
+    size = struct.unpack('<Q', data[:8])[0]
+    more = -(8 + size) % 64
+    return struct.pack('<Q', size + more) + data[8:8 + size] + b' ' * more + data[8 + size:]
 
 
 def align(extra):

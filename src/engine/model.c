@@ -44,7 +44,8 @@ pk_status pk_model_open(const char *path, const pk_model_options *opt, pk_model 
     m->asked_type = type;
     pk_status status = pk_memory_copy_text(path, strlen(path), &m->path);
     if (status == PK_OK) status = pk_model_data_open(path, type_to_open(type), &m->data);
-    if (status == PK_OK) status = open_vocab(m);
+    /* a drafter that shares its model's encoder shares its vocabulary too */
+    if (status == PK_OK && !m->data.network.config.shares_encoder) status = open_vocab(m);
     if (status == PK_OK) status = pk_model_check_file(m);
     if (status != PK_OK) {
         pk_fail_context("%s", path);
@@ -124,9 +125,9 @@ pk_status pk_model_describe(const pk_model *m, char **json) {
 }
 
 const char *pk_model_target_token(const pk_model *m, int32_t id) {
-    return m ? pk_vocab_target_token(m->vocab, id) : "?";
+    return m && m->vocab ? pk_vocab_target_token(m->vocab, id) : "?";
 }
 
 const char *pk_model_source_token(const pk_model *m, int32_t id) {
-    return m ? pk_vocab_source_token(m->vocab, id) : "?";
+    return m && m->vocab ? pk_vocab_source_token(m->vocab, id) : "?";
 }

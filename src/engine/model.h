@@ -3,13 +3,14 @@
 #ifndef PK_ENGINE_MODEL_H
 #define PK_ENGINE_MODEL_H
 #include "decode/strategy.h"
+#include "model/drafter.h"
 #include "model/ensemble.h"
 #include "model/model_file.h"
 #include "vocab/vocab.h"
 
 struct pk_model {
     pk_model_data data;
-    pk_vocab     *vocab;
+    pk_vocab     *vocab;      /* NULL: a drafter that shares its model's */
     char         *path;       /* as it was opened, for messages */
     int           asked_type; /* what to compute with, a pk_dtype; -1: as stored */
 };
@@ -37,7 +38,11 @@ pk_status pk_language_choose(const pk_model *m, const char *from, const char *to
 /* several models as one; refuses those that read or write other tokens than the first */
 pk_status pk_models_ensemble(const pk_model *first, const pk_model *const *more, size_t n_more,
                              pk_ensemble *out);
-/* a drafter for the model, nothing to close; refuses one whose tokens are not the model's, with or
- * without others behind them */
-pk_status pk_models_drafter(const pk_model *model, const pk_model *drafter, pk_ensemble *out);
+/* A drafter for the model, whose ensemble is nothing to close; refuses one whose tokens are not the
+ * model's, with or without others behind them. joined: of one that shares the model's encoder, to be
+ * closed in any case. */
+pk_status pk_models_drafter(const pk_model *model, const pk_model *drafter, pk_joined *joined,
+                            pk_ensemble *out);
+/* refuses a drafter that has no encoder of its own, where a model is needed */
+pk_status pk_model_check_whole(const pk_model *m);
 #endif

@@ -50,8 +50,29 @@ pk_status pk_models_ensemble(const pk_model *first, const pk_model *const *more,
     return pk_ensemble_open(net, (int32_t)n_more + 1, out);
 }
 
-pk_status pk_models_drafter(const pk_model *model, const pk_model *drafter, pk_ensemble *out) {
+pk_status pk_model_check_whole(const pk_model *m) {
+    if (!m->data.network.config.shares_encoder) return PK_OK;
+    PK_FAIL(PK_UNSUPPORTED,
+            "%s is a drafter and no model: give it with --drafter, beside the model whose encoder "
+            "it shares",
+            m->path);
+}
+
+/* one without encoder, tables and vocabulary of its own */
+static pk_status join(const pk_model *model, const pk_model *drafter, pk_joined *joined,
+                      pk_ensemble *out) {
+    const pk_status status = pk_drafter_join(&model->data, &drafter->data, joined);
+    if (status != PK_OK) pk_fail_context("%s", drafter->path);
+    PK_TRY(status);
+    *out = pk_ensemble_alone(&joined->net);
+    return PK_OK;
+}
+
+pk_status pk_models_drafter(const pk_model *model, const pk_model *drafter, pk_joined *joined,
+                            pk_ensemble *out) {
     *out = (pk_ensemble){ 0 };
+    *joined = (pk_joined){ 0 };
+    if (drafter->data.network.config.shares_encoder) return join(model, drafter, joined, out);
     if (!begins_with(target_tokens(drafter), target_tokens(model)))
         PK_FAIL(PK_UNSUPPORTED,
                 "the drafter %s has another target vocabulary than the model: it must be the same, "

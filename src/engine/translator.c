@@ -20,6 +20,7 @@ struct pk_translator {
     const pk_model  *member[PK_MOST_NETWORKS + 1]; /* all models, the drafter included */
     size_t           n_members;
     pk_ensemble      all, drafter; /* drafter: of no network where there is none */
+    pk_joined        joined;       /* of a drafter that shares the model's encoder */
     pk_reader        reader;
     pk_plan          plan, scoring;
     void            *options, *scoring_options; /* strategies' fresh states */
@@ -81,7 +82,7 @@ static pk_status open_drafter(pk_translator *t, const pk_model *drafter) {
     PK_TRY(pk_strategy_check_drafter(t->plan.strategy, drafter != NULL));
     if (!drafter) return PK_OK;
     PK_TRY(pk_model_check_drafter_task(drafter, t->plan.strategy));
-    return pk_models_drafter(t->model, drafter, &t->drafter);
+    return pk_models_drafter(t->model, drafter, &t->joined, &t->drafter);
 }
 
 enum { MOST_WORKERS = 8, JOBS_EACH = 4 };
@@ -138,7 +139,8 @@ static pk_status open_workers(pk_translator *t, const pk_translator_options *o) 
                             .batch_tokens = or_default(o->batch_tokens, tokens),
                             .plan = t->plan,
                             .scoring = t->scoring,
-                            .drafter = t->drafter.n ? &t->drafter : NULL };
+                            .drafter = t->drafter.n ? &t->drafter : NULL,
+                            .shares_encoder = t->joined.table != NULL };
     w.arithmetic = arithmetic_of(t, o, &devices);
     w.n_continuation = pk_vocab_continuation(t->model->vocab, &w.continuation);
     PK_TRY(pk_model_added(o->drafter ? o->drafter : t->model, &t->added, &t->n_added));
@@ -169,6 +171,9 @@ static pk_status check_files(const pk_translator *t) {
 
 static pk_status open_parts(pk_translator *t, const pk_translator_options *o) {
     PK_TRY(check_options(o));
+    PK_TRY(pk_model_check_whole(t->model));
+    for (size_t i = 0; o->ensemble && i < o->n_ensemble; i++)
+        if (o->ensemble[i]) PK_TRY(pk_model_check_whole(o->ensemble[i]));
     t->n_best = or_default(o->n_best, 1);
     t->reader.model = t->model;
     t->reader.one_sentence = o->one_sentence;
@@ -214,6 +219,7 @@ void pk_translator_close(pk_translator *t) {
     pk_splitter_close(t->reader.splitter);
     pk_splitter_close(t->reader.target_splitter);
     pk_ensemble_close(&t->all);
+    pk_joined_close(&t->joined);
     pk_memory_give(t);
 }
 

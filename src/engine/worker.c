@@ -72,7 +72,9 @@ pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_o
     w->model.n_continuation = opt->n_continuation;
     w->model.added = opt->added;
     w->model.n_added = opt->n_added;
-    if (opt->drafter) network[w->n_networks++].all = opt->drafter;
+    if (opt->drafter)
+        network[w->n_networks++] =
+            (pk_session_model){ .all = opt->drafter, .shares_encoder = opt->shares_encoder };
     const pk_strategy *by = opt->plan.strategy;
     if (by->fits) PK_TRY(by->fits(by, opt->plan.options, &w->model));
     const size_t a = opt->plan.strategy->state_size, b = opt->scoring.strategy->state_size;

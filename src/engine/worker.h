@@ -42,7 +42,8 @@ typedef struct pk_worker_options {
     const pk_added_tokens *added;
     int32_t                n_added;
 
-    const pk_ensemble *drafter; /* for a strategy that uses one, borrowed; else NULL */
+    const pk_ensemble *drafter;        /* for a strategy that uses one, borrowed; else NULL */
+    bool               shares_encoder; /* the drafter: the model's */
 } pk_worker_options;
 
 typedef struct pk_worker_network { /* what a worker knows of each that passes choose from */

@@ -41,6 +41,7 @@ static pk_status check_config(const averaging *a, size_t i) {
     PK_TRY(check_field(a, i, "suppressed tokens",
                        x->n_suppressed == y->n_suppressed &&
                            !memcmp(x->suppressed, y->suppressed, sizeof x->suppressed)));
+    PK_TRY(check_field(a, i, "verifier", !strcmp(x->verifier, y->verifier)));
     return check_field(a, i, "languages",
                        !strcmp(x->source_language, y->source_language) &&
                            !strcmp(x->target_language, y->target_language));

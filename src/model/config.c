@@ -104,6 +104,8 @@ static pk_status check_conventions(const pk_config *c) {
           RANGE(right_to_left, 0, 1),
           RANGE(n_text, 0, c->target_vocab),
           RANGE(n_groups, 0, PK_MOST_GROUPS),
+          RANGE(shares_encoder, 0, 1),
+          RANGE(first_own, c->shares_encoder, c->shares_encoder ? c->target_vocab : 0),
     };
     PK_TRY(check_ranges(r, sizeof r / sizeof *r));
     for (int32_t i = 0; i < c->n_suppressed; i++)
@@ -122,6 +124,9 @@ static pk_status check_groups(const pk_config *c) {
             g->count > c->target_vocab - g->first)
             PK_FAIL(PK_FORMAT, "configuration: group %s has tokens %d to %d, which is not possible",
                     g->name, g->first, g->first + g->count - 1);
+        if (c->shares_encoder && g->first + g->count > c->first_own)
+            PK_FAIL(PK_FORMAT, "configuration: first_own is %d, but group %s lies behind it",
+                    c->first_own, g->name);
     }
     return PK_OK;
 }
@@ -152,6 +157,8 @@ pk_status pk_config_check(const pk_config *c) {
         PK_FAIL(PK_FORMAT, "configuration: a language code without an end");
     if (!memchr(c->tasks, 0, sizeof c->tasks))
         PK_FAIL(PK_FORMAT, "configuration: tasks without an end");
+    if (!memchr(c->verifier, 0, sizeof c->verifier) || !*c->verifier != !c->shares_encoder)
+        PK_FAIL(PK_FORMAT, "configuration: shares_encoder and verifier do not go together");
     return PK_OK;
 }
 
@@ -172,6 +179,13 @@ static void write_LATER(pk_buffer *out, const char *name, int32_t value) {
     if (value) write_INT(out, name, value);
 }
 
+/* one that came later */
+static void write_text(pk_buffer *json, const char *name, const char *text) {
+    if (!*text) return;
+    pk_buffer_print(json, ",\"%s\":", name);
+    pk_json_add_string(json, text);
+}
+
 static void write_tasks(const pk_config *c, pk_buffer *json) {
     if (c->n_groups) pk_buffer_add_text(json, ",\"groups\":[");
     for (int32_t i = 0; i < c->n_groups; i++) {
@@ -181,9 +195,8 @@ static void write_tasks(const pk_config *c, pk_buffer *json) {
         pk_buffer_print(json, ",\"first\":%d,\"count\":%d}", g->first, g->count);
     }
     if (c->n_groups) pk_buffer_add_text(json, "]");
-    if (!*c->tasks) return;
-    pk_buffer_add_text(json, ",\"tasks\":");
-    pk_json_add_string(json, c->tasks);
+    write_text(json, "tasks", c->tasks);
+    write_text(json, "verifier", c->verifier);
 }
 
 void pk_config_write(const pk_config *c, pk_buffer *json) {
@@ -255,7 +268,15 @@ static pk_status read_group(const json_t *object, pk_token_group *g) {
     return read_INT(json_object_get(object, "count"), "count", &g->count);
 }
 
-/* both came later: files may lack them */
+/* one that came later: files may lack it */
+static pk_status read_later(const json_t *object, const char *name, char *out, size_t room,
+                            size_t *n_fields) {
+    if (!json_object_get(object, name)) return PK_OK;
+    ++*n_fields;
+    return read_text(object, name, out, room);
+}
+
+/* what came later: files may lack it */
 static pk_status read_tasks(const json_t *object, pk_config *c, size_t *n_fields) {
     const json_t *groups = json_object_get(object, "groups");
     const size_t  n = json_array_size(groups);
@@ -264,9 +285,8 @@ static pk_status read_tasks(const json_t *object, pk_config *c, size_t *n_fields
     for (size_t i = 0; i < n; i++) PK_TRY(read_group(json_array_get(groups, i), &c->group[i]));
     c->n_groups = (int32_t)n;
     *n_fields += groups != NULL;
-    if (!json_object_get(object, "tasks")) return PK_OK;
-    ++*n_fields;
-    return read_text(object, "tasks", c->tasks, sizeof c->tasks);
+    PK_TRY(read_later(object, "tasks", c->tasks, sizeof c->tasks, n_fields));
+    return read_later(object, "verifier", c->verifier, sizeof c->verifier, n_fields);
 }
 
 /* Every field of the list must be there, those that came later excepted, and nothing else. */

@@ -52,7 +52,9 @@ const char *pk_family_name(pk_family family);
     X(INT, no_repeat_ngram, 0)                                                                     \
     X(FLOAT, repetition_penalty, 1)                                                                \
     X(LATER, right_to_left, 0)  /* writes the last token first */                                  \
-    X(LATER, n_text, 0)         /* target tokens that are text, a task's own behind them; 0: all */
+    X(LATER, n_text, 0)         /* target tokens that are text, a task's own behind them; 0: all */    \
+    X(LATER, shares_encoder, 0) /* a drafter without encoder and tables: those of its model serve */   \
+    X(LATER, first_own, 0)      /* such a drafter's first target token with a row of its own */
 
 #define PK_CONFIG_INT int32_t
 #define PK_CONFIG_FLOAT float
@@ -70,6 +72,7 @@ typedef struct pk_config {
     int32_t n_groups;
     pk_token_group group[PK_MOST_GROUPS];
     char    tasks[128];                                      /* what it was trained for; see pk_config_tasks() */
+    char    verifier[20];                                    /* shares_encoder: of which model, see model/drafter.h */
 } pk_config;
 
 /* names of tokens that fill panels up before a task's own begin with this */

@@ -120,6 +120,11 @@ static pk_status check_tokens(const char *side, pk_blob tokens, int32_t vocab) {
 
 pk_status pk_model_data_check_vocab(const pk_model_data *m) {
     const pk_config *c = &m->network.config;
+    if (c->shares_encoder) { /* the model's vocabulary serves */
+        if (m->source_spm.size || m->target_spm.size || m->source_tokens.size)
+            PK_FAIL(PK_FORMAT, "a drafter that shares an encoder has no vocabulary of its own");
+        return check_tokens("drafter's own", m->target_tokens, c->target_vocab - c->first_own);
+    }
     if (m->source_spm.size == 0) PK_FAIL(PK_FORMAT, "the model has no SentencePiece model");
     PK_TRY(check_tokens("source", m->source_tokens, c->source_vocab));
     return check_tokens("target", m->target_tokens.size ? m->target_tokens : m->source_tokens,

@@ -59,6 +59,15 @@ static pk_status norm(const walker *k, const char *name, pk_norm *n, int32_t dim
     return at(k, name, ".bias", &n->bias, 1, dim, PK_ROLE_SHIFT);
 }
 
+/* of a drafter that shares its model's encoder and tables: what it has besides layers */
+static pk_status own_tables(const walker *d, pk_network *net) {
+    const pk_config *c = &net->config;
+    const int32_t    own = c->target_vocab - c->first_own;
+    if (own) PK_TRY(at(d, "own_embed", "", &net->own_embed, own, c->dim, PK_ROLE_EMBEDDING));
+    if (c->embed_norm) PK_TRY(norm(d, "target_norm", &net->target_norm, c->dim));
+    return c->final_norm ? norm(d, "decoder_norm", &net->decoder_norm, c->dim) : PK_OK;
+}
+
 /* all weights outside of layers; tied tables are listed once, pk_network_share() copies pointers */
 static pk_status tables(const walker *e, const walker *d, pk_network *net) {
     const pk_config *c = &net->config;
@@ -111,8 +120,8 @@ pk_status pk_network_walk(pk_network *net, pk_weight_visit visit, void *user) {
     const pk_config *c = &net->config;
     walker           e = { visit, user, PK_ENCODER, -1 }, d = { visit, user, PK_DECODER, -1 };
     assert((net->encoder && net->decoder) || !c->encoder_layers); /* pk_network_init came first */
-    PK_TRY(tables(&e, &d, net));
-    for (e.layer = 0; e.layer < c->encoder_layers; e.layer++)
+    PK_TRY(c->shares_encoder ? own_tables(&d, net) : tables(&e, &d, net));
+    for (e.layer = 0; e.layer < c->encoder_layers && !c->shares_encoder; e.layer++)
         PK_TRY(encoder_layer(&e, &net->encoder[e.layer], c->dim, c->encoder_ffn));
     for (d.layer = 0; d.layer < c->decoder_layers; d.layer++)
         PK_TRY(decoder_layer(&d, &net->decoder[d.layer], c->dim, c->decoder_ffn));

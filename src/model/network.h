@@ -32,6 +32,7 @@ typedef struct pk_network {
     pk_config         config;
     pk_weight         source_embed, target_embed, output;     /* (V, D); may be the same weight */
     pk_weight         output_bias;                            /* (1, V) */
+    pk_weight         own_embed;                              /* (own tokens, D): config.first_own */
     pk_weight         source_positions, target_positions;     /* (max, D), plain */
     pk_norm           source_norm, target_norm;               /* embed_norm */
     pk_norm           encoder_norm, decoder_norm;             /* final_norm */

@@ -9,12 +9,13 @@
 
 /* ---- weights ---- */
 
-/* encoder layers that are never computed stay where they are */
+/* an encoder that is never computed stays where it is, but for a table that the decoder has too */
 static pk_status adopt(void *user, const pk_weight_spec *spec, pk_weight *w) {
     const pk_session *s = user;
     const pk_backend *on = s->on;
     const pk_weight   host = *w;
-    if (s->shares_encoder && spec->stack == PK_ENCODER && spec->layer >= 0) return PK_OK;
+    const bool        both = spec->role == PK_ROLE_EMBEDDING && s->config.share_embeddings;
+    if (s->shares_encoder && spec->stack == PK_ENCODER && !both) return PK_OK;
     return host.data ? on->adopt(on->self, &host, w) : PK_OK;
 }
 

@@ -44,6 +44,9 @@ static pk_config good(void) {
         .n_groups = 1,
         .group = { { "length", 48, 2 } },
         .tasks = "lengths:k=2 at-rl",
+        .shares_encoder = 1,
+        .first_own = 50,
+        .verifier = "0123456789abcdef",
         .n_suppressed = 2,
         .suppressed = { 1, 49 },
         .source_language = "en_XX",
@@ -53,11 +56,12 @@ static pk_config good(void) {
 }
 
 static bool same(const pk_config *a, const pk_config *b) {
-    bool equal =
-        a->n_suppressed == b->n_suppressed && strcmp(a->source_language, b->source_language) == 0 &&
-        strcmp(a->target_language, b->target_language) == 0 && strcmp(a->tasks, b->tasks) == 0 &&
-        a->n_groups == b->n_groups && memcmp(a->group, b->group, sizeof a->group) == 0 &&
-        memcmp(a->suppressed, b->suppressed, sizeof a->suppressed) == 0;
+    bool equal = a->n_suppressed == b->n_suppressed &&
+                 strcmp(a->source_language, b->source_language) == 0 &&
+                 strcmp(a->target_language, b->target_language) == 0 &&
+                 strcmp(a->tasks, b->tasks) == 0 && strcmp(a->verifier, b->verifier) == 0 &&
+                 a->n_groups == b->n_groups && memcmp(a->group, b->group, sizeof a->group) == 0 &&
+                 memcmp(a->suppressed, b->suppressed, sizeof a->suppressed) == 0;
 #define SAME(kind, field, normal) equal = equal && a->field == b->field;
     PK_CONFIG_MAP(SAME)
 #undef SAME
@@ -99,12 +103,14 @@ static void test_later_fields_may_be_missing(void **state) {
     pk_config c = good(), back;
     pk_buffer json = { 0 };
     (void)state;
-    c.right_to_left = c.n_text = c.n_groups = 0;
+    c.right_to_left = c.n_text = c.n_groups = c.shares_encoder = c.first_own = 0;
+    memset(c.verifier, 0, sizeof c.verifier);
     memset(c.group, 0, sizeof c.group);
     memset(c.tasks, 0, sizeof c.tasks);
     pk_config_write(&c, &json);
-    const char *const later[] = { "right_to_left", "n_text", "groups", "tasks" };
-    for (int i = 0; i < 4; i++) assert_null(strstr(json.data, later[i]));
+    const char *const later[] = { "right_to_left",  "n_text",    "groups",  "tasks",
+                                  "shares_encoder", "first_own", "verifier" };
+    for (int i = 0; i < 7; i++) assert_null(strstr(json.data, later[i]));
     assert_int_equal(pk_config_read(json.data, json.size, &back), PK_OK);
     assert_true(same(&c, &back));
     pk_buffer_free(&json);
@@ -154,6 +160,10 @@ static void test_check(void **state) {
     BREAK(right_to_left, 2);
     BREAK(n_text, 51);
     BREAK(n_groups, PK_MOST_GROUPS + 1);
+    BREAK(shares_encoder, 2);
+    BREAK(first_own, 0);
+    BREAK(first_own, 51);
+    BREAK(first_own, 49);      /* a group of its own */
     BREAK(group[0].first, 47); /* no panel begins there */
     BREAK(group[0].first, 32); /* text */
     BREAK(group[0].count, 3);

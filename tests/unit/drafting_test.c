@@ -230,16 +230,17 @@ static void a_drafter_has_the_models_tokens_first(void **state) {
                    other = MODEL_OF("a\0c\0b");
     pk_model    cut = MODEL_OF("a\0b\0c");
     pk_ensemble e;
+    pk_joined   j;
     (void)state;
-    ASSERT_OK(pk_models_drafter(&same, &same, &e));
-    ASSERT_OK(pk_models_drafter(&same, &more, &e));
+    ASSERT_OK(pk_models_drafter(&same, &same, &j, &e));
+    ASSERT_OK(pk_models_drafter(&same, &more, &j, &e));
     assert_ptr_equal(e.net[0], &more.data.network);
-    ASSERT_STATUS(PK_UNSUPPORTED, pk_models_drafter(&same, &fewer, &e));
-    ASSERT_STATUS(PK_UNSUPPORTED, pk_models_drafter(&same, &longer, &e));
-    ASSERT_STATUS(PK_UNSUPPORTED, pk_models_drafter(&same, &other, &e));
+    ASSERT_STATUS(PK_UNSUPPORTED, pk_models_drafter(&same, &fewer, &j, &e));
+    ASSERT_STATUS(PK_UNSUPPORTED, pk_models_drafter(&same, &longer, &j, &e));
+    ASSERT_STATUS(PK_UNSUPPORTED, pk_models_drafter(&same, &other, &j, &e));
     assert_non_null(strstr(pk_last_error(), "small.pronk has another target vocabulary"));
     cut.data.source_spm.size = 2;
-    ASSERT_STATUS(PK_UNSUPPORTED, pk_models_drafter(&same, &cut, &e));
+    ASSERT_STATUS(PK_UNSUPPORTED, pk_models_drafter(&same, &cut, &j, &e));
     assert_non_null(strstr(pk_last_error(), "source tokens"));
 }
 
