@@ -217,3 +217,32 @@ pk_candidate pk_constraint_best(const pk_constraint *c, const pk_special *specia
     }
     return choice;
 }
+
+/* Best tokens first, then the penalised ones, as the search compares them; own: as the model does. */
+static float compared(const pk_constraint *c, const pk_special *special, const pk_weights *w,
+                      const pk_answer *a, int32_t i, int32_t beta, pk_candidate *own) {
+    if (i < beta) {
+        *own = (pk_candidate){ a->top[i].token, a->top[i].logp + w->model };
+        return own->token == PK_NO_TOKEN ? -INFINITY : a->top[i].logp + w->search;
+    }
+    *own = (pk_candidate){ special->token[i - beta], a->target_logp[i - beta] + w->model };
+    return pk_constraint_weigh(c, w, a, i - beta);
+}
+
+pk_candidate pk_constraint_tolerate(const pk_constraint *c, const pk_special *special,
+                                    const pk_answer *a, int32_t token, int32_t beta, float tau,
+                                    pk_candidate best) {
+    const pk_weights weights = pk_constraint_weights(c, special, a);
+    const int32_t    n = beta + special->n_penalised;
+    pk_candidate     own, found = { PK_NO_TOKEN, 0 };
+    float            value = -INFINITY, most = -INFINITY;
+    int32_t          better = 0;
+    for (int32_t i = 0; i < n; i++) {
+        const float v = compared(c, special, &weights, a, i, beta, &own);
+        if (v > most) most = v;
+        if (own.token == token && v > -INFINITY) value = v, found = own;
+    }
+    for (int32_t i = 0; i < n; i++)
+        better += compared(c, special, &weights, a, i, beta, &own) > value;
+    return found.token != PK_NO_TOKEN && better < beta && most - value <= tau ? found : best;
+}

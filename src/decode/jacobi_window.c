@@ -101,7 +101,7 @@ static pk_ask ask_after(pk_window *w, int32_t n, int32_t parent, pk_special *spe
     }
     pk_constraint_list(&w->constraint, w->history, n, special);
     pk_constraint_ask(&w->constraint, special, &ask);
-    ask.top_k = 1;
+    ask.top_k = w->beta > 1 ? w->beta : 1;
     return ask;
 }
 
@@ -137,10 +137,19 @@ static void store_predictions(pk_window *w, int32_t i, const pk_answer *a) {
     }
 }
 
+/* the guess that stands behind ask i instead of the best token, where it is good enough */
+static pk_candidate accept_guess(const pk_window *w, int32_t i, const pk_answer *a,
+                                 pk_candidate best) {
+    const int32_t guess = w->history[w->n + i + 1];
+    if (w->beta <= 1 || must_end(w, w->n + i) || best.token == PK_NO_TOKEN) return best;
+    if (i + 1 == w->asked && !w->ends_with_guess) return best;
+    return pk_constraint_tolerate(&w->constraint, &w->special[i], a, guess, w->beta, w->tau, best);
+}
+
 /* moves answers to the output, up to the first that differs from its guess; returns how many */
 static int32_t verify(pk_window *w, const pk_answer *a) {
     for (int32_t i = 0;; i++) {
-        const pk_candidate next = next_of(w, i, &a[i]);
+        const pk_candidate next = accept_guess(w, i, &a[i], next_of(w, i, &a[i]));
         if (next.token == PK_NO_TOKEN) { /* all is banned: the output ends here */
             w->ended = w->stuck = true;
             return i;

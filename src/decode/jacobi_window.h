@@ -21,8 +21,11 @@ typedef struct pk_window {
     int32_t       width, asked; /* most asks in a pass, the prefix apart; those in flight */
     int32_t      *predicted;    /* (width) the model's answers behind its first wrong guess */
     int32_t       n_predicted;
-    bool          ended; /* the output is whole: end symbol, longest, or nothing allowed */
-    bool          stuck; /* it ended because nothing was allowed */
+    int32_t       beta; /* GAD++: a guess among the best so many is right too, ... */
+    float tau; /* ... if it is this much less probable at most; beta 0 or 1: only the best */
+    bool  ends_with_guess; /* behind the last guess that is asked about stands another */
+    bool  ended;           /* the output is whole: end symbol, longest, or nothing allowed */
+    bool  stuck;           /* it ended because nothing was allowed */
 } pk_window;
 
 pk_status pk_window_begin(pk_window *w, const pk_constraint_options *opt, const pk_source *src,

@@ -15,6 +15,7 @@ const pk_strategy *const pk_strategies[] = {
     &pk_strategy_hgj,
     &pk_strategy_cmlm,
     &pk_strategy_hrt,
+    &pk_strategy_gad,
     NULL,
 };
 // clang-format on

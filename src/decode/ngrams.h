@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "decode/draft_rates.h"
 #include "decode/guess_rates.h"
 
 typedef struct pk_ngram {
@@ -17,9 +18,10 @@ typedef struct pk_ngram {
 } pk_ngram;
 
 typedef struct pk_ngrams {
-    pk_ngram *entry; /* (1 << bits) */
-    int32_t   bits;
-    pk_rates  rates;
+    pk_ngram      *entry; /* (1 << bits) */
+    int32_t        bits;
+    pk_rates       rates;
+    pk_draft_rates drafts;
 } pk_ngrams;
 
 enum { PK_NGRAMS_LOWEST = 2, PK_NGRAMS_HIGHEST = 3, PK_NGRAMS_BITS = 15 };

@@ -60,6 +60,7 @@ typedef struct pk_pass {
     pk_answer *answer;     /* 1 .. n, valid in absorb() */
     int32_t    model;      /* the network to ask: 0 the model, 1 its drafter. Each has rows of its own */
     float      draft_cost; /* what one ask of the drafter costs, one of the model costing 1; 0: not known */
+    float      draft_more; /* and each further one of the same pass */
     int32_t    n_cost;     /* cost[w]: what w asks of this sentence cost, one ask costing 1, at the */
     const float *cost;     /*   present load; w = 0 .. n_cost - 1; NULL: nothing is known */
     int32_t    follow;     /* most steps an ask may follow; 0: none */

@@ -100,6 +100,7 @@ extern const pk_strategy pk_strategy_greedy, pk_strategy_beam, pk_strategy_score
 extern const pk_strategy pk_strategy_jacobi, pk_strategy_pj, pk_strategy_pgj, pk_strategy_hgj;
 extern const pk_strategy pk_strategy_cmlm;
 extern const pk_strategy pk_strategy_hrt;
+extern const pk_strategy pk_strategy_gad;
 
 /* by name; NULL: the model has none such, which pk_strategy.needs rules out where the task adds it */
 const pk_added_tokens *pk_added_find(const pk_conventions *model, const char *name);

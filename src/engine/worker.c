@@ -247,6 +247,7 @@ static void propose(pk_worker *w, const pk_queue *q) {
         l->pass.cost = w->network[0].cost.cost;
         l->pass.n_cost = 3;
         l->pass.draft_cost = draft_cost;
+        l->pass.draft_more = draft_cost * (w->network[1].cost.cost[2] - 1);
         w->plan->strategy->propose(l->state, &l->pass);
         assert(l->pass.n >= 1 && l->pass.n <= l->pass.room);
         assert(l->pass.model >= 0 && l->pass.model < w->n_networks);

@@ -18,17 +18,26 @@
 
 enum { ORACLE_LONGEST = 128, ORACLE_VOCAB = 256, ORACLE_SLOTS = 1 << 16, ORACLE_ASKS = 512 };
 
-typedef struct oracle {
-    uint32_t       seed;
-    int32_t        vocab, eos, pad;     /* pad is never among the best, as in a session; -1: none */
-    float          eos_bias, eos_slope; /* makes ends likelier, and likelier with length */
-    int32_t        room;                /* asks per pass; 0: what the strategy's limits say */
-    bool           renormalise;         /* log-probabilities leave pad and the ask's bans out */
-    bool           nothing_after;       /* after the second token every logit is minus infinity */
-    pk_conventions conventions;         /* as oracle_source() fills them */
+typedef struct oracle oracle;
+/* a scripted drafter: what it fills in at mask `ahead` (from 0) behind n known tokens */
+typedef int32_t oracle_draft(const oracle *o, const int32_t *known, int32_t n, int32_t ahead);
+struct oracle {
+    uint32_t        seed;
+    int32_t         vocab, eos, pad; /* pad is never among the best, as in a session; -1: none */
+    float           eos_bias, eos_slope; /* makes ends likelier, and likelier with length */
+    int32_t         room;                /* asks per pass; 0: what the strategy's limits say */
+    bool            renormalise;         /* log-probabilities leave pad and the ask's bans out */
+    bool            nothing_after;       /* after the second token every logit is minus infinity */
+    oracle_draft   *draft;               /* NULL: there is no drafter */
+    const void     *script;              /* for it */
+    bool            sees_all;            /* its known tokens see those behind them */
+    const float    *cost;                /* of a pass, see pass.h; NULL: not known */
+    float           draft_cost, draft_more;
+    pk_conventions  conventions; /* as oracle_source() fills them */
+    pk_added_tokens added;
     /* counted, for the last sentence */
-    int32_t passes, asks, most_asks, most_slots, most_rows;
-} oracle;
+    int32_t passes, asks, most_asks, most_slots, most_rows, draft_passes;
+};
 
 static inline uint32_t oracle_mix(uint32_t x) {
     x ^= x >> 16;
@@ -76,6 +85,7 @@ typedef struct oracle_session {
     pk_candidate top[ORACLE_ASKS + 1][64];
     float        target[ORACLE_ASKS + 1][ORACLE_LONGEST + 4];
     float       *look;
+    int32_t      known[ORACLE_LONGEST + 1], n_known; /* the drafter's history */
 } oracle_session;
 
 /* output tokens on the way to a slot (its own input token included, the start symbol not) */
@@ -175,12 +185,46 @@ static inline void oracle_commit(oracle_session *s, const pk_verdict *v) {
     if (v->n_rows > s->model->most_rows) s->model->most_rows = v->n_rows;
 }
 
+/* One pass of the drafter: known tokens as a chain behind its history, then a block of masks. Where
+ * all see each other, one block of everything. */
+static inline void oracle_draft_pass(oracle_session *s, pk_pass *pass) {
+    oracle       *o = s->model;
+    const int32_t mask = o->added.first;
+    int32_t       n = s->n_known, ahead = 0;
+    assert_true(!o->sees_all || n == 0);
+    for (int32_t i = 1; i <= pass->n; i++) {
+        const pk_ask *ask = &pass->ask[i];
+        const bool    masked = ask->token == mask;
+        assert_int_equal(ask->parent, i - 1);
+        assert_int_equal(ask->pos, s->n_known + i - 1);
+        assert_int_equal(ask->block, masked || o->sees_all);
+        assert_true(masked || ahead == 0);
+        assert_true(ask->pos < ORACLE_LONGEST && ask->top_k == masked);
+        if (!masked) s->known[n++] = ask->token;
+        s->top[i][0] = (pk_candidate){ masked ? o->draft(o, s->known + 1, n - 1, ahead) : -1, 0 };
+        ahead += masked;
+        s->answer[i] = (pk_answer){ .top = s->top[i] };
+    }
+    assert_int_equal(s->known[0], s->src.model->start);
+    o->draft_passes++;
+}
+
+static inline void oracle_draft_commit(oracle_session *s, const pk_pass *pass,
+                                       const pk_verdict *v) {
+    assert_int_equal(v->n_rows, 1);
+    assert_false(v->done);
+    assert_true(v->tip[0] >= 0 && (v->tip[0] == 0) == s->model->sees_all);
+    for (int32_t i = 1; i <= v->tip[0]; i++)
+        assert_true(pass->ask[i].token != s->model->added.first);
+    s->n_known = s->model->sees_all ? 0 : s->n_known + v->tip[0];
+}
+
 /* decodes one sentence to its end; the caller ends the state */
 static inline void oracle_decode(oracle *o, const pk_strategy *by, void *state,
                                  const pk_source *src) {
     oracle_session *s = calloc(1, sizeof *s);
     int32_t         tip[ORACLE_ASKS];
-    o->passes = o->asks = o->most_asks = o->most_slots = o->most_rows = 0;
+    o->passes = o->asks = o->most_asks = o->most_slots = o->most_rows = o->draft_passes = 0;
     s->model = o;
     s->src = *src;
     s->slot = calloc(ORACLE_SLOTS, sizeof *s->slot);
@@ -188,15 +232,30 @@ static inline void oracle_decode(oracle *o, const pk_strategy *by, void *state,
     s->n_rows = 1;
     s->tip[0] = -1;
     const pk_strategy_limits most = by->limits(by, state, src);
-    assert_true(most.asks <= ORACLE_ASKS && most.top_k <= 64);
+    const pk_strategy_limits drafts =
+        by->draft_limits ? by->draft_limits(by, state, src) : (pk_strategy_limits){ 0 };
+    const int32_t room = drafts.asks > most.asks ? drafts.asks : most.asks;
+    assert_true(room <= ORACLE_ASKS && most.top_k <= 64);
     const int64_t allocations = pk_memory_count();
     for (bool done = false; !done;) {
-        pk_pass    pass = { .room = o->room ? o->room : most.asks,
+        pk_pass    pass = { .room = o->room ? o->room : room,
                             .ask = s->ask,
-                            .answer = s->answer };
+                            .answer = s->answer,
+                            .cost = o->cost,
+                            .n_cost = o->cost ? 3 : 0,
+                            .draft_cost = o->draft_cost,
+                            .draft_more = o->draft_more };
         pk_verdict verdict = { .room = most.rows, .tip = tip };
         by->propose(state, &pass);
         assert_in_range(pass.n, 1, pass.room);
+        if (pass.model) {
+            assert_true(pass.model == 1 && pass.n <= drafts.asks);
+            oracle_draft_pass(s, &pass);
+            assert_true(s->n_known + pass.n <= drafts.slots);
+            by->absorb(state, &pass, &verdict);
+            oracle_draft_commit(s, &pass, &verdict);
+            continue;
+        }
         for (int32_t i = 1; i <= pass.n; i++) assert_true(pass.ask[i].top_k <= most.top_k);
         oracle_pass(s, &pass);
         by->absorb(state, &pass, &verdict);
@@ -224,6 +283,12 @@ static inline pk_source oracle_source(oracle *o, int32_t max_length) {
                                        .unk = 1,
                                        .length_penalty = 1,
                                        .repetition_penalty = 1 };
+    if (o->draft) {
+        o->added = (pk_added_tokens){ .first = o->vocab + 16, .count = 1 };
+        strcpy(o->added.name, o->sees_all ? "<mask:all>" : "<mask>");
+        o->conventions.added = &o->added;
+        o->conventions.n_added = 1;
+    }
     return (pk_source){
         .model = &o->conventions, .n_tokens = 3, .max_length = max_length, .n_best = 1
     };

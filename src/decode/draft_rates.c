@@ -1,0 +1,48 @@
+/* draft_rates.c - fading counts for each place of a block, and the block they suggest.
+ *
+ * A block of k keeps 1 + r1 + r1 r2 + ... + r1..rk tokens on average, and costs a pass of the
+ * drafter and a wider one of the model; one token at a time costs 1. */
+#include "decode/draft_rates.h"
+
+#define FADE        0.99f /* a judgement is forgotten after about a hundred others */
+#define FIRST_RATE  0.8f  /* expected of a first token before anything is judged */
+#define NEIGHBOUR   4.0f  /* judgements that the rate of the place before is worth */
+#define MARGIN      1.01f /* a block must promise this much more tokens per cost */
+#define PROBE_AFTER 128   /* passes without a draft, then a short one is tried */
+#define PROBE       4     /* tokens of it */
+
+void pk_draft_rates_judge(pk_draft_rates *r, int32_t n, int32_t accepted) {
+    for (int32_t i = 0; i < n && i <= accepted; i++) {
+        r->judged[i] = r->judged[i] * FADE + 1;
+        r->right[i] = r->right[i] * FADE + (i < accepted ? 1.0f : 0.0f);
+    }
+}
+
+/* what the whole of it costs, one ask of the model costing 1 */
+static float cost_of(const pk_pass *pass, int32_t fed, int32_t k) {
+    const float more = pass->cost[2] - pass->cost[1];
+    const float draft = pass->draft_cost + pass->draft_more * (float)(fed + k - 1);
+    return 1 + more * (float)k + draft;
+}
+
+/* after a long time without drafts the machine may be idle again, or the text easier */
+static int32_t probe(pk_draft_rates *r, int32_t block, int32_t most) {
+    r->quiet = block ? 0 : r->quiet + 1;
+    if (r->quiet < PROBE_AFTER) return block;
+    r->quiet = 0;
+    return most < PROBE ? most : PROBE;
+}
+
+int32_t pk_draft_rates_block(pk_draft_rates *r, const pk_pass *pass, int32_t fed, int32_t most) {
+    float   rate = FIRST_RATE, chance = 1, kept = 1, best_worth = MARGIN;
+    int32_t best = 0;
+    if (!pass->cost || pass->n_cost < 3 || !(pass->draft_cost > 0)) return most;
+    for (int32_t i = 0; i < most; i++) {
+        rate = (r->right[i] + NEIGHBOUR * rate) / (r->judged[i] + NEIGHBOUR);
+        chance *= rate;
+        kept += chance;
+        const float worth = kept / cost_of(pass, fed, i + 1);
+        if (worth > best_worth) best_worth = worth, best = i + 1;
+    }
+    return probe(r, best, most);
+}

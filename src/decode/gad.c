@@ -1,0 +1,197 @@
+/* gad.c - draft and verify: greedy's output, a block of tokens at a time.
+ *
+ * Generalized aggressive decoding (Xia et al., 2022). The drafter (network 1) fills a block of masks
+ * behind the known tokens in one pass; the model (network 0) is asked what follows each of them in
+ * another. What the model would have said itself is kept, and its own token where they differ
+ * first. With beta and tau (GAD++) a drafted token is also kept where it is among the model's best
+ * beta and not much less probable than the best.
+ *
+ * The drafter keeps the known tokens in its own history: of its pass the chain is kept, the masks
+ * are not. Where it was trained with all tokens seeing each other it is fed everything anew. */
+#include "base/memory.h"
+#include "decode/draft_rates.h"
+#include "decode/jacobi_window.h"
+#include "decode/ngrams.h"
+
+enum { LONGEST_AUTO = 25 };
+
+typedef struct state {
+    pk_constraint_options options;
+    int32_t               block, beta; /* block 0: auto */
+    float                 tau;
+    pk_window             window;
+    pk_draft_rates       *rates, own; /* of the worker, or own */
+    int32_t               mask;
+    bool                  sees_all; /* the drafter's known tokens see those behind them */
+    int32_t               room;     /* asks of the drafter in a pass */
+    int32_t               fed;      /* tokens of its history, the start symbol among them */
+    int32_t               chain, masks; /* of its pass in flight */
+    int32_t               n_drafts;     /* behind the known tokens; -1: none are drafted yet */
+} state;
+
+// clang-format off
+static const pk_option options[] = {
+    { "block", "tokens drafted at a time; auto: as many as pay, by measured cost and success",
+      PK_OPTION_INT, 1, 0, PK_DRAFT_MOST, NULL, offsetof(state, block) },
+    { "beta", "a drafted token is kept if among the best so many; 1: greedy's output exactly",
+      PK_OPTION_INT, 1, 1, 64, NULL, offsetof(state, beta) },
+    { "tau", "and if its log-probability is at most this much lower than the best",
+      PK_OPTION_FLOAT, 0, 1, 100, NULL, offsetof(state, tau) },
+    PK_CONSTRAINT_OPTIONS(state, options),
+    { 0 }
+};
+// clang-format on
+
+static int32_t longest_block(const state *s) { return s->block ? s->block : LONGEST_AUTO; }
+
+/* the drafter's mask, and whether it was trained with a prefix that sees what is behind it */
+static const pk_added_tokens *find_mask(const pk_conventions *model, bool *sees_all) {
+    const pk_added_tokens *mask = pk_added_find(model, "<mask>");
+    *sees_all = mask == NULL;
+    return mask ? mask : pk_added_find(model, "<mask:all>");
+}
+
+static pk_strategy_limits limits(const pk_strategy *self, const void *p, const pk_source *src) {
+    const state       *s = p;
+    pk_strategy_limits most = pk_window_limits(&s->options, src, longest_block(s) + 1);
+    (void)self;
+    most.top_k = s->beta;
+    return most;
+}
+
+/* Known tokens that the drafter has not read, the prefix or those that the last block brought, and
+ * a block; what does not fit comes in several passes. Where it reads all of them anew, all. */
+static pk_strategy_limits draft_limits(const pk_strategy *self, const void *p,
+                                       const pk_source *src) {
+    const state  *s = p;
+    const int32_t longest = pk_constraint_max_length(&s->options, src), block = longest_block(s);
+    const int32_t known = src->n_prefix > block ? src->n_prefix : block;
+    bool          sees_all;
+    (void)self;
+    find_mask(src->model, &sees_all);
+    return (pk_strategy_limits){ .asks = sees_all ? longest + 1 : known + 1 + block,
+                                 .rows = 1,
+                                 .slots = longest + 1,
+                                 .top_k = 1 };
+}
+
+static void end(void *p) { pk_window_end(&((state *)p)->window); }
+
+static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
+    state                 *s = p;
+    const pk_added_tokens *mask = find_mask(src->model, &s->sees_all);
+    if (!mask) PK_FAIL(PK_UNSUPPORTED, "the drafter has no token <mask>: train it with task gad");
+    s->mask = mask->first;
+    s->rates = src->ngrams ? &src->ngrams->drafts : &s->own;
+    s->room = draft_limits(self, s, src).asks;
+    s->fed = 0;
+    s->n_drafts = -1;
+    PK_TRY(pk_window_begin(&s->window, &s->options, src, longest_block(s) + 1));
+    s->window.beta = s->beta;
+    s->window.tau = s->tau;
+    return PK_OK;
+}
+
+/* ---- drafting ---- */
+
+/* what the drafter has to read before it can draft */
+static int32_t unread(const state *s) { return s->window.n + 1 - s->fed; }
+
+/* how many tokens to draft; 0: none */
+static int32_t block_of(state *s, const pk_pass *pass) {
+    int32_t most = pk_window_room(&s->window, pass);
+    if (most > longest_block(s)) most = longest_block(s);
+    if (most <= 0) return 0;
+    return s->block ? most : pk_draft_rates_block(s->rates, pass, unread(s), most);
+}
+
+/* Known tokens as a chain, then masks as a block; where tokens see all, one block of both. */
+static void propose_draft(state *s, pk_pass *pass, int32_t block) {
+    const int32_t room = pass->room < s->room ? pass->room : s->room;
+    int32_t       parent = 0;
+    pass->model = 1;
+    s->chain = unread(s) < room ? unread(s) : room;
+    s->masks = s->chain < unread(s) ? 0 : block < room - s->chain ? block : room - s->chain;
+    for (int32_t i = 0; i < s->chain + s->masks; i++) {
+        const bool masked = i >= s->chain;
+        parent = pk_ask_add(pass, (pk_ask){ .token = masked ? s->mask : s->window.history[s->fed + i],
+                                            .pos = s->fed + i,
+                                            .parent = parent,
+                                            .block = masked || s->sees_all,
+                                            .top_k = masked });
+    }
+}
+
+/* Tokens that the model does not have end the draft, and so does the end symbol: whether that comes
+ * next is what the model says after the last draft anyway. GAD++ may keep one that it would not have
+ * said: then it stands behind those that are asked about. */
+static void absorb_draft(state *s, const pk_pass *pass, pk_verdict *verdict) {
+    pk_window            *w = &s->window;
+    const pk_conventions *model = w->src.model;
+    const bool            whole = s->chain == unread(s);
+    if (s->sees_all)
+        pk_keep_empty(verdict);
+    else
+        pk_keep(verdict, s->chain);
+    if (!s->sees_all) s->fed += s->chain;
+    if (!whole) return;
+    s->n_drafts = 0;
+    w->ends_with_guess = false;
+    for (int32_t i = 0; i < s->masks && !w->ends_with_guess; i++) {
+        const int32_t token = pass->answer[s->chain + 1 + i].top[0].token;
+        if (token < 0 || token >= model->vocab) return;
+        w->history[w->n + 1 + i] = token;
+        w->ends_with_guess = token == model->eos;
+        s->n_drafts += !w->ends_with_guess;
+    }
+}
+
+/* ---- verifying ---- */
+
+static void absorb_verified(state *s, const pk_pass *pass, pk_verdict *verdict) {
+    const int32_t asked = s->window.asked - 1; /* drafts that were */
+    const int32_t certain = pk_window_absorb(&s->window, pass, verdict);
+    if (certain) pk_draft_rates_judge(s->rates, asked, certain - 1);
+    s->n_drafts = -1;
+}
+
+static void propose(void *p, pk_pass *pass) {
+    state        *s = p;
+    const int32_t block = s->n_drafts < 0 ? block_of(s, pass) : 0;
+    if (block) {
+        propose_draft(s, pass, block);
+        return;
+    }
+    int32_t guesses = pk_window_room(&s->window, pass);
+    if (guesses < s->n_drafts) s->window.ends_with_guess = false;
+    if (guesses > s->n_drafts) guesses = s->n_drafts;
+    if (s->n_drafts < 0) s->window.ends_with_guess = false;
+    pk_window_propose(&s->window, pass, guesses < 0 ? 0 : guesses);
+}
+
+static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
+    if (pass->model)
+        absorb_draft(p, pass, verdict);
+    else
+        absorb_verified(p, pass, verdict);
+}
+
+static int32_t result(const void *p, pk_hypothesis *out, int32_t room) {
+    return pk_window_result(&((const state *)p)->window, out, room);
+}
+
+const pk_strategy pk_strategy_gad = {
+    .name = "gad",
+    .help = "greedy's output, in blocks that a drafter (--drafter) proposes and the model checks",
+    .options = options,
+    .drafter_needs = "gad",
+    .state_size = sizeof(state),
+    .check = pk_strategy_check_single,
+    .limits = limits,
+    .draft_limits = draft_limits,
+    .begin = begin,
+    .propose = propose,
+    .absorb = absorb,
+    .result = result,
+    .end = end,
+};

@@ -1,0 +1,275 @@
+/* gad_test.c - draft and verify gives greedy's output and greedy's log-probabilities, bit for bit,
+ * whatever a scripted drafter proposes: right, wrong from any place on, garbage, nothing. oracle.h
+ * checks limits, positions, blocks and that nothing is allocated on the way. */
+#include "oracle.h"
+
+#include "decode/draft_rates.h"
+#include "decode/ngrams.h"
+
+static uint32_t random_state;
+
+static int32_t any(int32_t below) {
+    random_state = oracle_mix(random_state + 0x9E3779B9u);
+    return (int32_t)(random_state % (uint32_t)below);
+}
+
+typedef struct script { /* what is right, and from where on a block is wrong */
+    oracle_result right;
+    int32_t       wrong_at; /* place in a block; negative: never */
+    int32_t       instead;  /* what stands there; -1: as many tokens as there are, and more */
+    uint32_t      damage;   /* of 16 drafts, so many are anything */
+} script;
+
+/* the right token at its place in the output, or what the script says */
+static int32_t follow_script(const oracle *o, const int32_t *known, int32_t n, int32_t ahead) {
+    const script  *s = o->script;
+    const uint32_t h = oracle_hash(o, known, n) + (uint32_t)ahead * 0x85EBCA6Bu;
+    const int32_t  at = n + ahead, anything = (int32_t)(oracle_mix(h) % (uint32_t)(o->vocab + 20)) - 2;
+    if (s->wrong_at == ahead) return s->instead >= 0 ? s->instead : anything;
+    if (oracle_mix(h + 7) % 16 < s->damage) return anything;
+    return at < s->right.best[0].n ? s->right.best[0].token[at] : anything;
+}
+
+static void expect_same(const oracle_result *want, const oracle_result *got, const pk_source *src,
+                        const char *spec) {
+    const int32_t n = want->best[0].n;
+    if (got->best[0].n != n ||
+        memcmp(got->best[0].token, want->best[0].token, (size_t)n * sizeof(int32_t)) != 0)
+        fail_msg("%s: other tokens than greedy's", spec);
+    assert_int_equal(got->n, want->n);
+    assert_memory_equal(got->best[0].logp, want->best[0].logp, (size_t)n * sizeof(float));
+    assert_memory_equal(&got->best[0].score, &want->best[0].score, sizeof(float));
+    if (src->want_attention)
+        assert_memory_equal(got->attention, want->attention, (size_t)n * 3 * sizeof(float));
+}
+
+static const char *const methods[] = { "gad",         "gad:block=1",  "gad:block=2",
+                                       "gad:block=5", "gad:block=25", "gad:block=64",
+                                       "gad:block=7", "gad:beta=5,tau=0" };
+static const char *const limits[] = {
+    "",
+    "no_repeat_ngram=2",
+    "repetition_penalty=1.4",
+    "no_repeat_ngram=1,min_length=6", /* runs out of tokens when the vocabulary is small */
+    "min_length=5,unk=ban,repetition_penalty=0.7",
+    "max_length=4",
+    "max_length=9,no_repeat_ngram=3,unk=ban",
+};
+enum { N_METHODS = sizeof methods / sizeof *methods, N_LIMITS = sizeof limits / sizeof *limits };
+
+static void spell(char *spec, size_t size, const char *method, const char *limit) {
+    snprintf(spec, size, "%s%s%s", method, !*limit ? "" : strchr(method, ':') ? "," : ":", limit);
+}
+
+typedef struct scene {
+    oracle    model;
+    pk_source src;
+    int32_t   prefix[4];
+    script    script;
+} scene;
+
+static const float cheap[] = { 0, 1, 1.02f }, dear[] = { 0, 1, 2 };
+
+static void set_scene(scene *c, uint32_t seed) {
+    random_state = seed;
+    const int32_t vocab = any(3) ? 3 + any(6) : 32;
+    c->model = (oracle){ .seed = seed,
+                         .vocab = vocab,
+                         .pad = any(4) ? vocab - 1 : -1,
+                         .eos_bias = (float)any(5) - 3,
+                         .eos_slope = 0.1f * (float)any(4),
+                         .renormalise = any(2),
+                         .nothing_after = any(16) == 0,
+                         .draft = follow_script,
+                         .script = &c->script,
+                         .sees_all = any(3) == 0,
+                         .cost = any(2) ? cheap : any(2) ? dear : NULL,
+                         .draft_cost = any(2) ? 0.3f : 0,
+                         .draft_more = 0.01f };
+    c->src = oracle_source(&c->model, any(12) ? 2 + any(30) : 1);
+    for (int i = 0; i < 4; i++) c->prefix[i] = any(vocab - 1);
+    c->src.prefix = c->prefix;
+    c->src.n_prefix = any(2) ? any(c->src.max_length < 4 ? c->src.max_length : 4) : 0;
+    c->src.n_free_prefix = c->src.n_prefix ? any(2) : 0;
+    c->model.conventions.forced_eos = any(2);
+    c->src.want_scores = any(2);
+    c->src.want_attention = any(3) == 0;
+    c->model.conventions.unk = any(2) ? 1 : PK_NO_TOKEN;
+}
+
+static void any_draft_gives_greedys_output(void **unused) {
+    pk_ngrams *ngrams;
+    (void)unused;
+    assert_int_equal(pk_ngrams_open(6, &ngrams), PK_OK);
+    for (uint32_t seed = 0; seed < 4000; seed++) {
+        scene         c = { 0 };
+        oracle_result got;
+        char          spec[128], plain[128];
+        set_scene(&c, seed);
+        const char *limit = limits[any(N_LIMITS)];
+        spell(plain, sizeof plain, "greedy", limit);
+        oracle_translate(&c.model, plain, &c.src, &c.script.right);
+        const int32_t passes = c.model.passes;
+        c.script.wrong_at = any(12) - 4;
+        c.script.instead = any(3) ? -1 : c.model.eos;
+        c.script.damage = any(3) ? (uint32_t)any(17) : 0;
+        if (any(2)) c.src.ngrams = ngrams;
+        if (any(4) == 0 && !c.model.sees_all) c.model.room = 1 + any(6);
+        spell(spec, sizeof spec, methods[any(N_METHODS)], limit);
+        oracle_translate(&c.model, spec, &c.src, &got);
+        expect_same(&c.script.right, &got, &c.src, spec);
+        if (!c.model.room) assert_true(c.model.passes <= passes);
+    }
+    pk_ngrams_close(ngrams);
+}
+
+/* a model that ends after some 20 tokens; right: greedy's output */
+static void set_long(scene *c, uint32_t seed) {
+    *c = (scene){ .model = { .seed = seed,
+                             .vocab = 32,
+                             .pad = 31,
+                             .eos_bias = -8,
+                             .eos_slope = 0.4f,
+                             .draft = follow_script } };
+    c->model.script = &c->script;
+    c->script.wrong_at = -1;
+    c->src = oracle_source(&c->model, 60);
+    c->src.want_scores = true;
+    oracle_translate(&c->model, "greedy", &c->src, &c->script.right);
+    assert_true(c->script.right.best[0].n > 12);
+}
+
+/* A block of 6, wrong at each place: so many tokens a pass, the model's own among them. Never wrong:
+ * the bonus is kept too. */
+static void rejected_at_every_place(void **unused) {
+    (void)unused;
+    for (uint32_t seed = 0; seed < 20; seed++)
+        for (int32_t place = 0; place <= 6; place++) {
+            scene         c;
+            oracle_result got;
+            set_long(&c, seed);
+            const int32_t n = c.script.right.best[0].n;
+            c.script.wrong_at = place;
+            c.script.instead = 30; /* seldom what the model says */
+            oracle_translate(&c.model, "gad:block=6", &c.src, &got);
+            expect_same(&c.script.right, &got, &c.src, "gad:block=6");
+            assert_true(c.model.passes <= (n + place) / (place + 1));
+            assert_true(c.model.draft_passes <= c.model.passes);
+            if (place == 6) assert_int_equal(c.model.passes, (n + 6) / 7);
+        }
+}
+
+/* a drafted end symbol, right or not, costs no ask behind it */
+static void the_end_inside_a_block(void **unused) {
+    scene         c;
+    oracle_result got;
+    (void)unused;
+    set_long(&c, 3);
+    const int32_t n = c.script.right.best[0].n;
+    oracle_translate(&c.model, "gad:block=64", &c.src, &got);
+    expect_same(&c.script.right, &got, &c.src, "gad:block=64");
+    assert_int_equal(c.model.passes, 1);
+    assert_int_equal(c.model.asks, n);
+    c.script.wrong_at = 2;
+    c.script.instead = c.model.eos;
+    oracle_translate(&c.model, "gad:block=64", &c.src, &got);
+    expect_same(&c.script.right, &got, &c.src, "gad:block=64");
+    assert_int_equal(c.model.most_asks, 3);
+}
+
+static void tokens_that_the_model_lacks_end_a_draft(void **unused) {
+    const int32_t none[] = { 32, 33, 48, 1000, PK_NO_TOKEN };
+    (void)unused;
+    for (int i = 0; i < 5; i++) {
+        scene         c;
+        oracle_result got;
+        set_long(&c, 5);
+        c.script.wrong_at = 0;
+        c.script.instead = none[i] < 0 ? 1 << 20 : none[i];
+        oracle_translate(&c.model, "gad:block=4", &c.src, &got);
+        expect_same(&c.script.right, &got, &c.src, "gad:block=4");
+        assert_int_equal(c.model.most_asks, 1); /* drafts of 0 tokens: greedy search */
+        assert_int_equal(c.model.passes, c.script.right.best[0].n);
+    }
+}
+
+/* where the machine is busy nothing is drafted but a probe now and then; where it is idle, much */
+static void blocks_are_as_long_as_they_pay(void **unused) {
+    pk_draft_rates r = { .quiet = 0 };
+    pk_pass        pass = { .cost = dear, .n_cost = 3, .draft_cost = 0.5f, .draft_more = 0.5f };
+    int32_t        drafts = 0;
+    (void)unused;
+    for (int i = 0; i < 1280; i++) drafts += pk_draft_rates_block(&r, &pass, 1, 25) > 0;
+    assert_in_range(drafts, 5, 13);
+    pass = (pk_pass){ .cost = cheap, .n_cost = 3, .draft_cost = 0.2f, .draft_more = 0.005f };
+    for (int i = 0; i < 500; i++) pk_draft_rates_judge(&r, 25, 25);
+    assert_in_range(pk_draft_rates_block(&r, &pass, 1, 25), 20, 25);
+    for (int i = 0; i < 500; i++) pk_draft_rates_judge(&r, 25, 4);
+    assert_in_range(pk_draft_rates_block(&r, &pass, 1, 25), 4, 5);
+    for (int i = 0; i < 500; i++) pk_draft_rates_judge(&r, 25, 0);
+    assert_int_equal(pk_draft_rates_block(&r, &pass, 1, 25), 0);
+    pass.cost = NULL;
+    assert_int_equal(pk_draft_rates_block(&r, &pass, 1, 25), 25);
+}
+
+/* GAD++: every token is greedy's choice after those before it, or a draft among the best beta and
+ * not more than tau worse; and nothing tolerable was refused */
+static void tolerated_drafts_are_near_the_best(void **unused) {
+    (void)unused;
+    int32_t others = 0;
+    for (uint32_t seed = 0; seed < 300; seed++) {
+        scene         c;
+        oracle_result got;
+        float         logit[ORACLE_VOCAB];
+        const int32_t beta = 2 + (int32_t)(seed % 3);
+        const float   tau = 0.5f + 0.5f * (float)(seed % 4);
+        char          spec[64];
+        set_long(&c, seed);
+        c.script.damage = 8;
+        snprintf(spec, sizeof spec, "gad:block=5,beta=%d,tau=%g", beta, (double)tau);
+        oracle_translate(&c.model, spec, &c.src, &got);
+        for (int32_t i = 0; i < got.best[0].n; i++) {
+            const int32_t token = got.best[0].token[i];
+            int32_t       better = 0;
+            float         most = -INFINITY;
+            double        sum = 0;
+            oracle_logits(&c.model, got.best[0].token, i, logit);
+            for (int32_t t = 0; t < c.model.vocab; t++) {
+                sum += exp((double)logit[t]);
+                if (t == c.model.pad) continue;
+                better += logit[t] > logit[token];
+                if (logit[t] > most) most = logit[t];
+            }
+            assert_true(better < beta && (double)(most - logit[token]) <= (double)tau + 1e-5);
+            assert_true(fabs((double)logit[token] - log(sum) - (double)got.best[0].logp[i]) < 1e-4);
+            others += better > 0;
+        }
+    }
+    assert_true(others > 100); /* drafts that greedy search would not have taken */
+}
+
+static void a_drafter_without_masks_is_refused(void **unused) {
+    oracle             o = { .vocab = 8, .pad = 7 };
+    const pk_source    src = oracle_source(&o, 9);
+    const pk_strategy *by;
+    void              *state;
+    (void)unused;
+    assert_int_equal(pk_strategy_parse("gad", &by, &state), PK_OK);
+    assert_int_equal(by->begin(by, state, &src), PK_UNSUPPORTED);
+    assert_non_null(strstr(pk_last_error(), "<mask>"));
+    by->end(state);
+    pk_memory_give(state);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_draft_gives_greedys_output),
+        cmocka_unit_test(rejected_at_every_place),
+        cmocka_unit_test(the_end_inside_a_block),
+        cmocka_unit_test(tokens_that_the_model_lacks_end_a_draft),
+        cmocka_unit_test(blocks_are_as_long_as_they_pay),
+        cmocka_unit_test(tolerated_drafts_are_near_the_best),
+        cmocka_unit_test(a_drafter_without_masks_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
