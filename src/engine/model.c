@@ -100,6 +100,16 @@ static pk_status add_weight(void *user, const pk_weight_spec *spec, pk_weight *w
     return PK_OK;
 }
 
+/* what the model can look up, where it can */
+static void describe_lexicon(const pk_lexicon *l, pk_buffer *json) {
+    if (!l->source_vocab) return;
+    const uint32_t rows = l->row_first[l->source_vocab + 1];
+    pk_buffer_print(json,
+                    ", \"candidates\": {\"rows\": %u, \"entries\": %u, \"longest_source\": %d, "
+                    "\"length\": \"%.4f x source + %.4f\"}",
+                    rows, l->entry_first[rows], l->longest, l->slope, l->intercept);
+}
+
 pk_status pk_model_describe(const pk_model *m, char **json) {
     PK_NEED(json);
     *json = NULL;
@@ -116,6 +126,7 @@ pk_status pk_model_describe(const pk_model *m, char **json) {
         pk_dtype_name(m->data.type), pk_family_name((pk_family)c->family),
         pk_act_name((pk_act)c->act), (unsigned long long)s.parameters, (unsigned long long)s.bytes);
     pk_status status = pk_model_describe_tasks(m, &b);
+    describe_lexicon(&m->data.lexicon, &b);
     pk_buffer_add_text(&b, ", \"config\": ");
     pk_config_write(c, &b);
     pk_buffer_print(&b, ", \"provenance\": %s}", m->data.provenance ? m->data.provenance : "{}");

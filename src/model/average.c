@@ -169,6 +169,7 @@ static pk_status average(averaging *a, const char *to) {
     a->out->target_spm = first->target_spm;
     a->out->source_tokens = first->source_tokens;
     a->out->target_tokens = first->target_tokens;
+    a->out->lexicon_bytes = first->lexicon_bytes;
     PK_TRY(make_provenance(a));
     PK_TRY(pk_network_init(&a->out->network));
     PK_TRY(list_weights(a));

@@ -25,6 +25,15 @@ bool pk_values_fit(const float *value, size_t n, pk_dtype type);
 pk_status pk_weight_check_finite(const pk_weight *w, const char *name);
 /* how many tokens the list holds; -1 when it is broken (does not end with a NUL) */
 int64_t pk_token_count(pk_blob tokens);
+/* text tokens of both sides, without those of tasks, and a hash of their names */
+typedef struct pk_text_tokens {
+    int32_t  source, target;
+    uint64_t fingerprint;
+} pk_text_tokens;
+pk_text_tokens pk_model_data_text(const pk_model_data *m);
+/* model_lexicon.c: finds the candidates in lexicon_bytes, where there are any, and checks that they
+ * are of this vocabulary */
+pk_status pk_model_data_read_lexicon(pk_model_data *m);
 /* the vocabulary against the configuration */
 pk_status pk_model_data_check_vocab(const pk_model_data *m);
 #endif

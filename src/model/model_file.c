@@ -35,7 +35,7 @@ static shape stored_shape(const pk_weight_spec *spec, pk_dtype type) {
     return (shape){ type == PK_F16 ? PK_STORED_F16 : PK_STORED_F32, 3, { panels, cols, PK_PANEL } };
 }
 
-/* the four blobs of a vocabulary, by name */
+/* the four blobs of a vocabulary, and what models may have besides, by name */
 typedef struct blob_name {
     const char *name;
     pk_blob    *blob;
@@ -44,8 +44,9 @@ typedef struct blob_name {
 #define BLOB_NAMES(m)                                                                             \
     {                                                                                             \
         { "vocab.source.spm", &(m)->source_spm }, { "vocab.source.tokens", &(m)->source_tokens }, \
-            { "vocab.target.spm", &(m)->target_spm }, {                                           \
-            "vocab.target.tokens", &(m)->target_tokens                                            \
+            { "vocab.target.spm", &(m)->target_spm },                                             \
+            { "vocab.target.tokens", &(m)->target_tokens }, {                                     \
+            "lexicon", &(m)->lexicon_bytes                                                        \
         }                                                                                         \
     }
 
@@ -154,7 +155,8 @@ static pk_status read_file(const char *path, pk_model_data *m) {
     pk_network_share(&m->network);
     PK_TRY(bind_blobs(&b));
     PK_TRY(check_rest(&b));
-    return pk_model_data_check_vocab(m);
+    PK_TRY(pk_model_data_check_vocab(m));
+    return pk_model_data_read_lexicon(m);
 }
 
 /* any regular file; read_file() says what is wrong with one that is no model */

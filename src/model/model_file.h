@@ -4,6 +4,7 @@
 #define PK_MODEL_MODEL_FILE_H
 #include "base/file_id.h"
 #include "checkpoint/stored.h"
+#include "lexicon/lexicon.h"
 #include "model/network.h"
 
 typedef struct pk_blob {
@@ -16,6 +17,8 @@ typedef struct pk_model_data {
     pk_dtype    type;                         /* of the matrices */
     pk_blob     source_spm, target_spm;       /* target: size 0 when the same as the source */
     pk_blob     source_tokens, target_tokens; /* NUL-terminated names, see vocab/vocab.h */
+    pk_blob     lexicon_bytes;                /* candidates of a lattice; size 0: it has none */
+    pk_lexicon  lexicon;                      /* views of these; all zeros: it has none */
     char       *provenance;                   /* JSON object: where it came from */
     pk_stored   stored;                       /* what is mapped */
     void      **block;                        /* what was taken instead of mapped */

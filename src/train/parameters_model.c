@@ -107,7 +107,8 @@ pk_status pk_parameters_model(const pk_parameters *p, const pk_model_data *like,
                             .source_spm = like->source_spm,
                             .target_spm = like->target_spm,
                             .source_tokens = like->source_tokens,
-                            .target_tokens = like->target_tokens };
+                            .target_tokens = like->target_tokens,
+                            .lexicon_bytes = like->lexicon_bytes };
     const char *provenance = like->provenance ? like->provenance : "{}";
     pk_status   status = pk_memory_copy_text(provenance, strlen(provenance), &out->provenance);
     if (status == PK_OK) status = PK_TAKE(&k.host, p->n_all);

@@ -3,6 +3,7 @@
 #include "model/model_file.h"
 
 #include "checkpoint_help.h"
+#include "lexicon/lexicon_count.h"
 #include "model/model_data.h"
 #include "tensor/panel.h"
 
@@ -169,6 +170,55 @@ static void test_conversion_overflow(void **state) {
     assert_int_equal(pk_model_data_open(path, PK_F32, &m), PK_OK);
     pk_model_data_close(&m);
     unlink(path);
+}
+
+/* ---- Candidates, which a file may have besides ---- */
+
+/* a pair whose tokens are each other's translations, for the text tokens of some model */
+static void count_candidates(pk_text_tokens text, pk_buffer *bytes) {
+    pk_lexicon_counter c;
+    assert_int_equal(pk_lexicon_counter_open(text.source, text.target, &c), PK_OK);
+    assert_int_equal(
+        pk_lexicon_count(&c, (int32_t[]){ 2, 3 }, 2, (int32_t[]){ 4, 5 }, 2, (uint32_t[]){ 1, 2 }),
+        PK_OK);
+    assert_int_equal(pk_lexicon_make(&c, text.fingerprint, bytes), PK_OK);
+    pk_lexicon_counter_close(&c);
+}
+
+/* tokens: target tokens of the file that has the candidates; they were counted with make_model()'s */
+static pk_status open_with_candidates(const char *tokens, size_t size, pk_model_data *out) {
+    char          path[256];
+    pk_model_data m;
+    pk_buffer     bytes = { 0 };
+    make_model(PK_F32, &m);
+    count_candidates(pk_model_data_text(&m), &bytes);
+    m.lexicon_bytes = (pk_blob){ bytes.data, bytes.size };
+    m.target_tokens = (pk_blob){ tokens, size };
+    assert_int_equal(pk_model_data_save(&m, temporary(path, "model.pronk")), PK_OK);
+    pk_model_data_close(&m);
+    pk_buffer_free(&bytes);
+    const pk_status status = pk_model_data_open(path, PK_I8, out); /* they go along */
+    unlink(path);
+    return status;
+}
+
+static void test_candidates(void **state) {
+    const int64_t        alive = pk_memory_alive();
+    pk_model_data        m;
+    pk_lexicon_finder    f;
+    pk_lexicon_candidate best;
+    (void)state;
+    if (open_with_candidates("</s>\0<unk>\0c\0d\0e\0f\0<pad>", 25, &m))
+        fail_msg("%s", pk_last_error());
+    check_model(&m, PK_I8);
+    assert_int_equal(pk_lexicon_finder_open(&m.lexicon, &f), PK_OK);
+    assert_int_equal(pk_lexicon_find(&f, (int32_t[]){ 2, 3 }, 2, 1, 1, &best), 1);
+    assert_int_equal(best.token, 5);
+    pk_lexicon_finder_close(&f);
+    pk_model_data_close(&m);
+    assert_int_equal(open_with_candidates("</s>\0<unk>\0c\0d\0e\0g\0<pad>", 25, &m), PK_FORMAT);
+    assert_non_null(strstr(pk_last_error(), "candidates are for another vocabulary"));
+    assert_int_equal(pk_memory_alive(), alive);
 }
 
 /* ---- Files that do not fit ---- */
@@ -373,10 +423,10 @@ static void test_allocations(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),          cmocka_unit_test(test_conversions),
-        cmocka_unit_test(test_conversion_overflow), cmocka_unit_test(test_tensors_refused),
-        cmocka_unit_test(test_vocabulary_refused),  cmocka_unit_test(test_metadata_refused),
-        cmocka_unit_test(test_other_files),         cmocka_unit_test(test_hostile_bytes),
-        cmocka_unit_test(test_allocations),
+        cmocka_unit_test(test_conversion_overflow), cmocka_unit_test(test_candidates),
+        cmocka_unit_test(test_tensors_refused),     cmocka_unit_test(test_vocabulary_refused),
+        cmocka_unit_test(test_metadata_refused),    cmocka_unit_test(test_other_files),
+        cmocka_unit_test(test_hostile_bytes),       cmocka_unit_test(test_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

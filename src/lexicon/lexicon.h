@@ -1,0 +1,73 @@
+/* lexicon.h - candidates by look-up: which pieces may stand at each position of a translation.
+ *
+ * The count-based model of Deng and Rush (2021): P(y | x, t) is the sum over source positions a of
+ * P(y | x_a, a - t) P(a | S, t), for target position t and S source tokens. Both factors are
+ * counted over word alignments (lexicon_count.h), without smoothing. A target token that is linked
+ * to nothing counts as linked to null: one more source position, whose distance does not matter.
+ *
+ * The arrays lie in the model's file or in memory. What pk_lexicon_read() lets pass can be used;
+ * single entries are checked when they are used, so that opening does not read all of them. */
+#ifndef PK_LEXICON_LEXICON_H
+#define PK_LEXICON_LEXICON_H
+#include <stdint.h>
+
+#include "base/buffer.h"
+
+enum {
+    PK_LEXICON_TOP = 40,           /* target tokens kept for a source token and a distance */
+    PK_LEXICON_ANY = -0x7fffffff,  /* the distance of the row that counts all distances */
+};
+
+typedef struct pk_lexicon {
+    int32_t         source_vocab, target_vocab; /* tokens that are text */
+    uint64_t        fingerprint;                /* of their names */
+    double          slope, intercept;           /* target tokens = slope * source tokens + intercept */
+    int32_t         longest;                    /* source sentence that was counted */
+    const uint32_t *row_first;   /* [source_vocab + 2] rows of each source token; null's are last */
+    const int32_t  *distance;    /* [rows] a - t, rising; a token's first is PK_LEXICON_ANY */
+    const uint32_t *entry_first; /* [rows + 1] entries of each row, the most probable first: */
+    const int32_t  *token;       /* [entries] */
+    const float    *prob;        /* [entries] P(token | source token, distance) */
+    const uint32_t *length_first; /* [longest + 2] target positions of each source length */
+    const uint32_t *link_first;   /* [positions + 1] links of each, by rising source position: */
+    const int32_t  *link;         /* [links] source position from 0; -1: null */
+    const float    *link_prob;    /* [links] P(link | source length, target position) */
+} pk_lexicon;
+
+/* Views of `size` bytes as pk_lexicon_write() leaves them, which stay where they are; 8-byte
+ * aligned. PK_FORMAT: damaged. */
+pk_status pk_lexicon_read(const void *data, size_t size, pk_lexicon *out);
+/* PK_FORMAT where it was counted with another vocabulary */
+pk_status pk_lexicon_check(const pk_lexicon *l, int32_t source_vocab, int32_t target_vocab,
+                           uint64_t fingerprint);
+/* appends the bytes of a lexicon */
+void pk_lexicon_write(const pk_lexicon *l, pk_buffer *out);
+
+/* target tokens to expect for so many source tokens, end symbols not counted; at least 1 */
+int32_t pk_lexicon_length(const pk_lexicon *l, int32_t n_source);
+
+typedef struct pk_lexicon_candidate {
+    int32_t token;
+    float   prob;
+} pk_lexicon_candidate;
+
+/* Memory for look-ups; one for each thread, or sentence. */
+typedef struct pk_lexicon_finder {
+    const pk_lexicon *lexicon;
+    float            *sum;     /* (target_vocab) zeros between look-ups */
+    int32_t          *touched; /* (target_vocab) tokens with a sum */
+    int32_t           n_touched;
+} pk_lexicon_finder;
+pk_status pk_lexicon_finder_open(const pk_lexicon *l, pk_lexicon_finder *out);
+void      pk_lexicon_finder_close(pk_lexicon_finder *f); /* accepts a zeroed one */
+
+/* The k most probable tokens of target position t, from 0: the higher probability first, then the
+ * lower id. Returns how many there are. Where (S, t) was never counted, the source positions next
+ * to the diagonal count alike; where nothing was counted at their distances, any distance does. */
+int32_t pk_lexicon_find(pk_lexicon_finder *f, const int32_t *source, int32_t n, int32_t t,
+                        int32_t k, pk_lexicon_candidate *out);
+/* what each source token has to do with this token at position t: P(a | x, t, token), into
+ * share[n]; zeros where nothing has */
+void pk_lexicon_align(const pk_lexicon *l, const int32_t *source, int32_t n, int32_t t,
+                      int32_t token, float *share);
+#endif

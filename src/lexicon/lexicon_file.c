@@ -1,0 +1,155 @@
+/* lexicon_file.c - a lexicon as bytes (docs/format.md): a header and plain arrays, used where they
+ * lie. The list of arrays exists once, in list_parts(), for writing and for reading. */
+#include <math.h>
+#include <string.h>
+
+#include "lexicon/lexicon.h"
+
+enum { VERSION = 1, N_PARTS = 9, ALIGNMENT = 8, MOST_VOCAB = 1 << 20, MOST_LENGTH = 1 << 14 };
+static const char magic[8] = "PKLEXIC";
+
+/* little-endian; the arrays follow, each padded with zeros to a multiple of 8 bytes */
+typedef struct header {
+    char     magic[8];
+    uint32_t version, n_rows;
+    int32_t  source_vocab, target_vocab;
+    uint64_t fingerprint;
+    double   slope, intercept;
+    int32_t  longest;
+    uint32_t n_positions;
+    uint32_t n_entries, n_links;
+    uint64_t size; /* of all of it */
+} header;
+
+typedef struct part { /* an array: its address in the lexicon, its bytes */
+    const void **data;
+    size_t       size;
+} part;
+
+#define PART(pointer, count) \
+    (part) { (const void **)(void *)&(pointer), (size_t)(count) * sizeof *(pointer) }
+
+static void list_parts(const header *h, pk_lexicon *l, part *list) {
+    const part all[N_PARTS] = {
+        PART(l->row_first, (size_t)h->source_vocab + 2),
+        PART(l->distance, h->n_rows),
+        PART(l->entry_first, (size_t)h->n_rows + 1),
+        PART(l->token, h->n_entries),
+        PART(l->prob, h->n_entries),
+        PART(l->length_first, (size_t)h->longest + 2),
+        PART(l->link_first, (size_t)h->n_positions + 1),
+        PART(l->link, h->n_links),
+        PART(l->link_prob, h->n_links),
+    };
+    memcpy(list, all, sizeof all);
+}
+
+static size_t filled_up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+
+static size_t size_of(const part *list) {
+    size_t size = sizeof(header);
+    for (size_t i = 0; i < N_PARTS; i++) size += filled_up(list[i].size);
+    return size;
+}
+
+/* ---- reading ---- */
+
+static pk_status damaged(const char *what) {
+    return pk_fail_with(PK_FORMAT, "the model's candidates are damaged (%s): train it anew", what);
+}
+
+/* numbers within which no size overflows */
+static bool is_sane(const header *h) {
+    return h->source_vocab > 0 && h->source_vocab < MOST_VOCAB && h->target_vocab > 0 &&
+           h->target_vocab < MOST_VOCAB && h->longest >= 0 && h->longest < MOST_LENGTH &&
+           isfinite(h->slope) && isfinite(h->intercept) && fabs(h->slope) < 1e6 &&
+           fabs(h->intercept) < 1e6;
+}
+
+/* first[0 .. n] rises from 0 to `end` */
+static bool rises(const uint32_t *first, size_t n, uint32_t end) {
+    bool ok = first[0] == 0 && first[n] == end;
+    for (size_t i = 0; i < n; i++) ok &= first[i] <= first[i + 1];
+    return ok;
+}
+
+/* the distances of each token rise, and begin with that of all */
+static bool distances_rise(const pk_lexicon *l) {
+    bool ok = true;
+    for (int32_t x = 0; x <= l->source_vocab; x++)
+        for (uint32_t i = l->row_first[x]; i < l->row_first[x + 1]; i++)
+            ok &= i == l->row_first[x] ? l->distance[i] == PK_LEXICON_ANY
+                                       : l->distance[i] > l->distance[i - 1];
+    return ok;
+}
+
+pk_status pk_lexicon_read(const void *data, size_t size, pk_lexicon *out) {
+    header h;
+    part   list[N_PARTS];
+    *out = (pk_lexicon){ 0 };
+    if (size < sizeof h || (uintptr_t)data % ALIGNMENT) return damaged("its size");
+    memcpy(&h, data, sizeof h);
+    if (memcmp(h.magic, magic, sizeof magic) != 0) return damaged("its beginning");
+    if (h.version != VERSION)
+        PK_FAIL(PK_UNSUPPORTED, "the model's candidates are of version %u, this reads %d",
+                h.version, VERSION);
+    if (!is_sane(&h)) return damaged("its header");
+    pk_lexicon l = { .source_vocab = h.source_vocab,
+                     .target_vocab = h.target_vocab,
+                     .fingerprint = h.fingerprint,
+                     .slope = h.slope,
+                     .intercept = h.intercept,
+                     .longest = h.longest };
+    list_parts(&h, &l, list);
+    if (h.size != size || size_of(list) != size) return damaged("its size");
+    const char *at = (const char *)data + sizeof h;
+    for (size_t i = 0; i < N_PARTS; at += filled_up(list[i++].size)) *list[i].data = at;
+    if (!rises(l.row_first, (size_t)h.source_vocab + 1, h.n_rows) || !distances_rise(&l) ||
+        !rises(l.entry_first, h.n_rows, h.n_entries))
+        return damaged("rows of its tokens");
+    if (!rises(l.length_first, (size_t)h.longest + 1, h.n_positions) ||
+        !rises(l.link_first, h.n_positions, h.n_links))
+        return damaged("links of its positions");
+    *out = l;
+    return PK_OK;
+}
+
+pk_status pk_lexicon_check(const pk_lexicon *l, int32_t source_vocab, int32_t target_vocab,
+                           uint64_t fingerprint) {
+    if (l->source_vocab != source_vocab || l->target_vocab != target_vocab)
+        PK_FAIL(PK_FORMAT,
+                "its candidates are for another vocabulary: of %d and %d tokens, the model has %d "
+                "and %d",
+                l->source_vocab, l->target_vocab, source_vocab, target_vocab);
+    if (l->fingerprint != fingerprint)
+        PK_FAIL(PK_FORMAT, "its candidates are for another vocabulary: of as many tokens, but not "
+                           "the model's");
+    return PK_OK;
+}
+
+/* ---- writing ---- */
+
+void pk_lexicon_write(const pk_lexicon *l, pk_buffer *out) {
+    static const char zeros[ALIGNMENT];
+    pk_lexicon        view = *l; /* the list takes addresses that it may change */
+    part              list[N_PARTS];
+    header            h = { .version = VERSION,
+                            .n_rows = l->row_first[l->source_vocab + 1],
+                            .source_vocab = l->source_vocab,
+                            .target_vocab = l->target_vocab,
+                            .fingerprint = l->fingerprint,
+                            .slope = l->slope,
+                            .intercept = l->intercept,
+                            .longest = l->longest,
+                            .n_positions = l->length_first[l->longest + 1] };
+    memcpy(h.magic, magic, sizeof magic);
+    h.n_entries = l->entry_first[h.n_rows];
+    h.n_links = l->link_first[h.n_positions];
+    list_parts(&h, &view, list);
+    h.size = size_of(list);
+    pk_buffer_add(out, &h, sizeof h);
+    for (size_t i = 0; i < N_PARTS; i++) {
+        pk_buffer_add(out, *list[i].data, list[i].size);
+        pk_buffer_add(out, zeros, filled_up(list[i].size) - list[i].size);
+    }
+}

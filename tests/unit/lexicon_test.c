@@ -1,0 +1,290 @@
+/* lexicon_test.c - candidates by look-up: counts by hand, the sum over all links made plainly, what
+ * bytes are refused, and that no allocation that fails leaves anything behind. */
+#include "check.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "lexicon/lexicon_count.h"
+
+enum { SOURCE = 4, TARGET = 5, PRINT = 77 };
+
+/* three pairs of hand-made links; see counted_by_hand() for what follows from them */
+static pk_status make_small(pk_buffer *out) {
+    pk_lexicon_counter c;
+    PK_TRY(pk_lexicon_counter_open(SOURCE, TARGET, &c));
+    const int32_t s[] = { 1, 2 }, turned[] = { 2, 1 };
+    pk_status     status =
+        pk_lexicon_count(&c, s, 2, (int32_t[]){ 1, 2 }, 2, (uint32_t[]){ 1, 2 });
+    if (status == PK_OK)
+        status = pk_lexicon_count(&c, s, 2, (int32_t[]){ 1, 3 }, 2, (uint32_t[]){ 1, 2 });
+    if (status == PK_OK)
+        status =
+            pk_lexicon_count(&c, turned, 2, (int32_t[]){ 0, 3, 1 }, 3, (uint32_t[]){ 0, 1, 2 });
+    if (status == PK_OK) status = pk_lexicon_make(&c, PRINT, out);
+    pk_lexicon_counter_close(&c);
+    return status;
+}
+
+static void expect(pk_lexicon_finder *f, const int32_t *source, int32_t t, int32_t k, int32_t n,
+                   const int32_t *token, const double *prob) {
+    pk_lexicon_candidate got[16];
+    assert_int_equal(pk_lexicon_find(f, source, 2, t, k, got), n);
+    for (int32_t i = 0; i < n; i++) {
+        assert_int_equal(got[i].token, token[i]);
+        assert_true(fabs((double)got[i].prob - prob[i]) < 1e-6);
+    }
+}
+
+static void counted_by_hand(void **state) {
+    pk_buffer         bytes = { 0 };
+    pk_lexicon        l;
+    pk_lexicon_finder f;
+    const int32_t     s[] = { 1, 2 }, other[] = { 3, 2 };
+    (void)state;
+    ASSERT_OK(make_small(&bytes));
+    ASSERT_OK(pk_lexicon_read(bytes.data, bytes.size, &l));
+    ASSERT_OK(pk_lexicon_check(&l, SOURCE, TARGET, PRINT));
+    ASSERT_OK(pk_lexicon_finder_open(&l, &f));
+    /* first position: token 1 above the first word (2 of 3), or null (1 of 3), which said 0 */
+    expect(&f, s, 0, 9, 2, (int32_t[]){ 1, 0 }, (double[]){ 2 / 3., 1 / 3. });
+    expect(&f, s, 0, 1, 1, (int32_t[]){ 1 }, (double[]){ 2 / 3. });
+    /* second: word 2 at distance 0 says 2 or 3 (2/3 * 1/2), word 1 at distance -1 says 1 (1/3); of
+     * equal ones the lower id comes first */
+    expect(&f, s, 1, 9, 3, (int32_t[]){ 1, 2, 3 }, (double[]){ 1 / 3., 1 / 3., 1 / 3. });
+    expect(&f, s, 1, 2, 2, (int32_t[]){ 1, 2 }, (double[]){ 1 / 3., 1 / 3. });
+    expect(&f, s, 2, 9, 1, (int32_t[]){ 3 }, (double[]){ 1 });
+    /* a position that no pair had: both words at any distance, half and half */
+    expect(&f, s, 3, 9, 3, (int32_t[]){ 1, 3, 2 }, (double[]){ 1 / 2., 1 / 3., 1 / 6. });
+    /* a word that was never seen says nothing */
+    expect(&f, other, 0, 9, 1, (int32_t[]){ 0 }, (double[]){ 1 / 3. });
+    /* two tokens, two, three: a constant */
+    assert_int_equal(pk_lexicon_length(&l, 2), 2);
+    assert_int_equal(pk_lexicon_length(&l, 50), 2);
+    pk_lexicon_finder_close(&f);
+    pk_buffer_free(&bytes);
+}
+
+/* the share of each source token in a candidate */
+static void links_of_a_candidate(void **state) {
+    pk_buffer  bytes = { 0 };
+    pk_lexicon l;
+    float      share[2];
+    (void)state;
+    ASSERT_OK(make_small(&bytes));
+    ASSERT_OK(pk_lexicon_read(bytes.data, bytes.size, &l));
+    pk_lexicon_align(&l, (int32_t[]){ 1, 2 }, 2, 1, 3, share);
+    assert_true(share[0] == 0 && share[1] == 1);
+    pk_lexicon_align(&l, (int32_t[]){ 1, 2 }, 2, 1, 1, share);
+    assert_true(share[0] == 1 && share[1] == 0);
+    pk_lexicon_align(&l, (int32_t[]){ 1, 2 }, 2, 0, 0, share); /* null's */
+    assert_true(share[0] == 0 && share[1] == 0);
+    pk_buffer_free(&bytes);
+}
+
+static void lengths_on_a_line(void **state) {
+    pk_lexicon_counter c;
+    pk_buffer          bytes = { 0 };
+    pk_lexicon         l;
+    int32_t            token[64] = { 0 };
+    uint32_t           link[64] = { 0 };
+    (void)state;
+    ASSERT_OK(pk_lexicon_counter_open(SOURCE, TARGET, &c));
+    for (int32_t n = 1; n < 20; n++) /* 2 n + 3 */
+        ASSERT_OK(pk_lexicon_count(&c, token, n, token, 2 * n + 3, link));
+    ASSERT_OK(pk_lexicon_make(&c, PRINT, &bytes));
+    ASSERT_OK(pk_lexicon_read(bytes.data, bytes.size, &l));
+    for (int32_t n = 1; n < 100; n++) assert_int_equal(pk_lexicon_length(&l, n), 2 * n + 3);
+    pk_lexicon_counter_close(&c);
+    pk_buffer_free(&bytes);
+}
+
+/* ---- made up at random, and summed plainly ---- */
+
+enum { PAIRS = 300, LONGEST = 9 };
+typedef struct pair {
+    int32_t  source[LONGEST], target[LONGEST], n, m;
+    uint32_t link[LONGEST];
+} pair;
+
+static uint32_t dice(uint32_t *seed, uint32_t below) {
+    *seed = *seed * 1664525u + 1013904223u;
+    return (uint32_t)((uint64_t)(*seed >> 8) * below >> 24);
+}
+
+static void make_pairs(pair *p, uint32_t seed) {
+    for (int i = 0; i < PAIRS; i++) {
+        p[i].n = 1 + (int32_t)dice(&seed, LONGEST);
+        p[i].m = 1 + (int32_t)dice(&seed, LONGEST);
+        for (int j = 0; j < LONGEST; j++) {
+            p[i].source[j] = (int32_t)dice(&seed, SOURCE);
+            p[i].target[j] = (int32_t)dice(&seed, TARGET);
+            p[i].link[j] = dice(&seed, (uint32_t)p[i].n + 1);
+        }
+    }
+}
+
+/* counts of all pairs where the link of position t, and what is linked, is as said; y -1: any */
+static double count_words(const pair *p, int32_t x, int32_t distance, int32_t y) {
+    double n = 0;
+    for (int i = 0; i < PAIRS; i++)
+        for (int32_t t = 0; t < p[i].m; t++) {
+            const int32_t at = (int32_t)p[i].link[t] - 1;
+            const bool    is = at < 0 ? x < 0 : p[i].source[at] == x && at - t == distance;
+            n += is && (y < 0 || p[i].target[t] == y);
+        }
+    return n;
+}
+
+/* at -2: any link */
+static double count_links(const pair *p, int32_t length, int32_t t, int32_t at) {
+    double n = 0;
+    for (int i = 0; i < PAIRS; i++)
+        if (p[i].n == length && t < p[i].m) n += at == -2 || (int32_t)p[i].link[t] - 1 == at;
+    return n;
+}
+
+/* P(y | x, t), from the pairs themselves */
+static double plain(const pair *p, const int32_t *source, int32_t n, int32_t t, int32_t y) {
+    double sum = 0;
+    for (int32_t at = -1; at < n; at++) {
+        const int32_t x = at < 0 ? -1 : source[at];
+        const double  all = count_words(p, x, at - t, -1), links = count_links(p, n, t, -2);
+        if (all > 0 && links > 0)
+            sum += count_words(p, x, at - t, y) / all * count_links(p, n, t, at) / links;
+    }
+    return sum;
+}
+
+static void sums_over_all_links(void **state) {
+    pair                *p;
+    pk_lexicon_counter   c;
+    pk_buffer            bytes = { 0 };
+    pk_lexicon           l;
+    pk_lexicon_finder    f;
+    pk_lexicon_candidate got[TARGET];
+    (void)state;
+    ASSERT_OK(PK_TAKE(&p, PAIRS));
+    make_pairs(p, 5);
+    ASSERT_OK(pk_lexicon_counter_open(SOURCE, TARGET, &c));
+    for (int i = PAIRS - 1; i >= 0; i--) /* the order does not matter */
+        ASSERT_OK(pk_lexicon_count(&c, p[i].source, p[i].n, p[i].target, p[i].m, p[i].link));
+    ASSERT_OK(pk_lexicon_make(&c, PRINT, &bytes));
+    ASSERT_OK(pk_lexicon_read(bytes.data, bytes.size, &l));
+    ASSERT_OK(pk_lexicon_finder_open(&l, &f));
+    for (int i = 0; i < 20; i++)
+        for (int32_t t = 0; t < LONGEST; t++) {
+            const int32_t n = pk_lexicon_find(&f, p[i].source, p[i].n, t, TARGET, got);
+            double        all = 0;
+            for (int32_t j = 0; j < n; all += (double)got[j++].prob) {
+                const double want = plain(p, p[i].source, p[i].n, t, got[j].token);
+                assert_true(fabs((double)got[j].prob - want) < 1e-5);
+                if (j) assert_true(got[j].prob <= got[j - 1].prob);
+            }
+            assert_true(n > 0 && all < 1 + 1e-5);
+        }
+    pk_lexicon_finder_close(&f);
+    pk_lexicon_counter_close(&c);
+    pk_buffer_free(&bytes);
+    pk_memory_give(p);
+}
+
+/* no more than PK_LEXICON_TOP for a source token and a distance */
+static void only_the_most_frequent(void **state) {
+    pk_lexicon_counter   c;
+    pk_buffer            bytes = { 0 };
+    pk_lexicon           l;
+    pk_lexicon_finder    f;
+    pk_lexicon_candidate got[200];
+    const int32_t        x = 0;
+    const uint32_t       link = 1;
+    (void)state;
+    ASSERT_OK(pk_lexicon_counter_open(1, 100, &c));
+    for (int32_t y = 0; y < 100; y++)
+        for (int32_t times = 0; times <= y; times++)
+            ASSERT_OK(pk_lexicon_count(&c, &x, 1, &y, 1, &link));
+    ASSERT_OK(pk_lexicon_make(&c, PRINT, &bytes));
+    ASSERT_OK(pk_lexicon_read(bytes.data, bytes.size, &l));
+    ASSERT_OK(pk_lexicon_finder_open(&l, &f));
+    assert_int_equal(pk_lexicon_find(&f, &x, 1, 0, 200, got), PK_LEXICON_TOP);
+    for (int32_t i = 0; i < PK_LEXICON_TOP; i++) assert_int_equal(got[i].token, 99 - i);
+    assert_true(fabs((double)got[0].prob - 100 / 5050.) < 1e-6); /* a share of all, kept or not */
+    pk_lexicon_finder_close(&f);
+    pk_lexicon_counter_close(&c);
+    pk_buffer_free(&bytes);
+}
+
+/* ---- what is refused ---- */
+
+static void bytes_are_checked(void **state) {
+    pk_buffer  bytes = { 0 };
+    pk_lexicon l;
+    (void)state;
+    ASSERT_OK(make_small(&bytes));
+    for (size_t cut = 0; cut < bytes.size; cut++)
+        ASSERT_STATUS(PK_FORMAT, pk_lexicon_read(bytes.data, cut, &l));
+    size_t refused = 0;
+    for (size_t i = 0; i < bytes.size; i++) { /* a damaged byte is refused, or does no harm */
+        pk_lexicon_finder    f;
+        pk_lexicon_candidate got[8];
+        bytes.data[i] ^= (char)0x80;
+        if (pk_lexicon_read(bytes.data, bytes.size, &l) != PK_OK) {
+            refused++;
+        } else {
+            ASSERT_OK(pk_lexicon_finder_open(&l, &f));
+            for (int32_t t = 0; t < 4; t++)
+                assert_in_range(pk_lexicon_find(&f, (int32_t[]){ 1, 2 }, 2, t, 8, got), 0, 8);
+            pk_lexicon_finder_close(&f);
+        }
+        bytes.data[i] ^= (char)0x80;
+    }
+    assert_true(refused > 100);
+    ASSERT_OK(pk_lexicon_read(bytes.data, bytes.size, &l));
+    ASSERT_STATUS(PK_FORMAT, pk_lexicon_check(&l, SOURCE, TARGET + 1, PRINT));
+    assert_non_null(strstr(pk_last_error(), "another vocabulary"));
+    ASSERT_STATUS(PK_FORMAT, pk_lexicon_check(&l, SOURCE, TARGET, PRINT + 1));
+    assert_non_null(strstr(pk_last_error(), "another vocabulary"));
+    pk_buffer_free(&bytes);
+}
+
+static void nothing_to_count(void **state) {
+    pk_lexicon_counter c;
+    pk_buffer          bytes = { 0 };
+    (void)state;
+    ASSERT_STATUS(PK_UNSUPPORTED, pk_lexicon_counter_open(1 << 20, 5, &c));
+    ASSERT_OK(pk_lexicon_counter_open(SOURCE, TARGET, &c));
+    ASSERT_OK(pk_lexicon_count(&c, NULL, 0, NULL, 0, NULL));
+    ASSERT_STATUS(PK_FORMAT, pk_lexicon_make(&c, PRINT, &bytes));
+    pk_lexicon_counter_close(&c);
+    pk_buffer_free(&bytes);
+}
+
+static pk_status make_and_find(void *user) {
+    pk_buffer            bytes = { 0 };
+    pk_lexicon           l;
+    pk_lexicon_finder    f = { 0 };
+    pk_lexicon_candidate got[4];
+    (void)user;
+    pk_status status = make_small(&bytes);
+    if (status == PK_OK) status = pk_lexicon_read(bytes.data, bytes.size, &l);
+    if (status == PK_OK) status = pk_lexicon_finder_open(&l, &f);
+    if (status == PK_OK) pk_lexicon_find(&f, (int32_t[]){ 1, 2 }, 2, 0, 4, got);
+    pk_lexicon_finder_close(&f);
+    pk_buffer_free(&bytes);
+    return status;
+}
+
+static void every_allocation(void **state) {
+    (void)state;
+    assert_true(check_every_allocation(make_and_find, NULL) > 10);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counted_by_hand),     cmocka_unit_test(links_of_a_candidate),
+        cmocka_unit_test(lengths_on_a_line),   cmocka_unit_test(sums_over_all_links),
+        cmocka_unit_test(only_the_most_frequent), cmocka_unit_test(bytes_are_checked),
+        cmocka_unit_test(nothing_to_count),    cmocka_unit_test(every_allocation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
