@@ -14,15 +14,15 @@
 #include "base/buffer.h"
 
 enum {
-    PK_LEXICON_TOP = 40,           /* target tokens kept for a source token and a distance */
-    PK_LEXICON_ANY = -0x7fffffff,  /* the distance of the row that counts all distances */
+    PK_LEXICON_TOP = 40,          /* target tokens kept for a source token and a distance */
+    PK_LEXICON_ANY = -0x7fffffff, /* the distance of the row that counts all distances */
 };
 
 typedef struct pk_lexicon {
     int32_t         source_vocab, target_vocab; /* tokens that are text */
     uint64_t        fingerprint;                /* of their names */
-    double          slope, intercept;           /* target tokens = slope * source tokens + intercept */
-    int32_t         longest;                    /* source sentence that was counted */
+    double          slope, intercept; /* target tokens = slope * source tokens + intercept */
+    int32_t         longest;          /* source sentence that was counted */
     const uint32_t *row_first;   /* [source_vocab + 2] rows of each source token; null's are last */
     const int32_t  *distance;    /* [rows] a - t, rising; a token's first is PK_LEXICON_ANY */
     const uint32_t *entry_first; /* [rows + 1] entries of each row, the most probable first: */

@@ -68,8 +68,7 @@ pk_status pk_lexicon_count(pk_lexicon_counter *c, const int32_t *source, int32_t
     PK_TRY(PK_RESERVE(&c->link, c->n_links + (size_t)n_target, &c->link_room));
     count_lengths(c, n_source, n_target);
     for (int32_t t = 0; t < n_target; t++)
-        count_token(c, source, n_source, t, target[t],
-                    link[t] <= (uint32_t)n_source ? link[t] : 0);
+        count_token(c, source, n_source, t, target[t], link[t] <= (uint32_t)n_source ? link[t] : 0);
     return PK_OK;
 }
 
@@ -85,7 +84,7 @@ typedef struct making {
     uint32_t           *row_first, *entry_first, *length_first, *link_first;
     int32_t            *distance, *token, *link;
     float              *prob, *link_prob;
-    size_t   n_rows, n_entries, n_positions, n_links;
+    size_t              n_rows, n_entries, n_positions, n_links;
     size_t   distance_room, entry_room, token_room, prob_room, position_room, link_room, share_room;
     int32_t  longest;
     int32_t *pooled; /* target tokens of one source token, at all distances */
@@ -233,8 +232,7 @@ static pk_status make_links(making *m) {
 static void fit_lengths(const pk_lexicon_counter *c, pk_lexicon *out) {
     const double n = c->pairs > 0 ? c->pairs : 1;
     const double spread = c->squared - c->lengths[0] * c->lengths[0] / n;
-    out->slope =
-        spread > 1e-9 * n ? (c->product - c->lengths[0] * c->lengths[1] / n) / spread : 0;
+    out->slope = spread > 1e-9 * n ? (c->product - c->lengths[0] * c->lengths[1] / n) / spread : 0;
     out->intercept = (c->lengths[1] - out->slope * c->lengths[0]) / n;
 }
 

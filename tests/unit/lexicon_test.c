@@ -14,8 +14,7 @@ static pk_status make_small(pk_buffer *out) {
     pk_lexicon_counter c;
     PK_TRY(pk_lexicon_counter_open(SOURCE, TARGET, &c));
     const int32_t s[] = { 1, 2 }, turned[] = { 2, 1 };
-    pk_status     status =
-        pk_lexicon_count(&c, s, 2, (int32_t[]){ 1, 2 }, 2, (uint32_t[]){ 1, 2 });
+    pk_status     status = pk_lexicon_count(&c, s, 2, (int32_t[]){ 1, 2 }, 2, (uint32_t[]){ 1, 2 });
     if (status == PK_OK)
         status = pk_lexicon_count(&c, s, 2, (int32_t[]){ 1, 3 }, 2, (uint32_t[]){ 1, 2 });
     if (status == PK_OK)
@@ -281,10 +280,10 @@ static void every_allocation(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counted_by_hand),     cmocka_unit_test(links_of_a_candidate),
-        cmocka_unit_test(lengths_on_a_line),   cmocka_unit_test(sums_over_all_links),
+        cmocka_unit_test(counted_by_hand),        cmocka_unit_test(links_of_a_candidate),
+        cmocka_unit_test(lengths_on_a_line),      cmocka_unit_test(sums_over_all_links),
         cmocka_unit_test(only_the_most_frequent), cmocka_unit_test(bytes_are_checked),
-        cmocka_unit_test(nothing_to_count),    cmocka_unit_test(every_allocation),
+        cmocka_unit_test(nothing_to_count),       cmocka_unit_test(every_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
