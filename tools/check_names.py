@@ -23,7 +23,7 @@ FACTS = {
     'model families': (('marian', 'mbart'), 1, False, {}),
     'strategies': (('greedy', 'beam', 'jacobi', 'pj', 'pgj', 'hgj'), 0, False, {  # each in its own file
         'cli/options_table.c': 'defaults of two verbs'}),
-    'tasks': (('at', 'at-rl'), 1, False, {}),
+    'tasks': (('at', 'at-rl', 'markov'), 1, False, {}),
     'backends': (('cpu', 'ref'), 1, False, {}),
 }
 ENDINGS = ('.c', '.h', '.cc', '.cu', '.cuh')

@@ -207,6 +207,42 @@ pk_status pk_align_corpus_read(const pk_align_corpus_request *q, pk_align_corpus
     return status;
 }
 
+/* ---- words that the caller has ---- */
+
+pk_status pk_align_gather_word(pk_align_gatherer *g, int of, const char *name, size_t size) {
+    pk_align_corpus *c = &g->corpus;
+    PK_TRY(PK_RESERVE(&c->token[of], c->n_tokens[of] + 1, &g->token_room[of]));
+    PK_TRY(pk_align_word_builder_add(&c->words[of], name, size, &c->token[of][c->n_tokens[of]]));
+    c->n_tokens[of]++;
+    return PK_OK;
+}
+
+pk_status pk_align_gather_pair(pk_align_gatherer *g) {
+    pk_align_corpus *c = &g->corpus;
+    for (int of = 0; of < 2; of++) {
+        PK_TRY(PK_RESERVE(&c->first[of], c->n + 2, &g->first_room[of]));
+        c->first[of][0] = 0;
+        c->first[of][c->n + 1] = c->n_tokens[of];
+    }
+    c->n++;
+    return PK_OK;
+}
+
+pk_status pk_align_gather_end(pk_align_gatherer *g, int32_t threads, pk_align_corpus *out) {
+    *out = (pk_align_corpus){ 0 };
+    if (!g->corpus.n) PK_FAIL(PK_FORMAT, "there are no pairs to align");
+    drop_unusable(&g->corpus);
+    PK_TRY(pk_align_parallel(threads, 2, number_by_frequency, &g->corpus));
+    *out = g->corpus;
+    *g = (pk_align_gatherer){ 0 };
+    return PK_OK;
+}
+
+void pk_align_gatherer_free(pk_align_gatherer *g) {
+    pk_align_corpus_free(&g->corpus);
+    *g = (pk_align_gatherer){ 0 };
+}
+
 void pk_align_corpus_free(pk_align_corpus *c) {
     for (int i = 0; i < 2; i++) {
         pk_align_word_builder_free(&c->words[i]);

@@ -24,6 +24,18 @@ typedef struct pk_align_corpus_request {
     void *user;
 } pk_align_corpus_request;
 
+/* A corpus from words that the caller has already: the words of a pair, side by side or in turn,
+ * then its end. Begins zeroed. */
+typedef struct pk_align_gatherer {
+    pk_align_corpus corpus;
+    size_t          token_room[2], first_room[2];
+} pk_align_gatherer;
+pk_status pk_align_gather_word(pk_align_gatherer *g, int side, const char *name, size_t size);
+pk_status pk_align_gather_pair(pk_align_gatherer *g);
+/* moves the corpus out, its words numbered as if it had been read */
+pk_status pk_align_gather_end(pk_align_gatherer *g, int32_t threads, pk_align_corpus *out);
+void      pk_align_gatherer_free(pk_align_gatherer *g);
+
 pk_status pk_align_corpus_read(const pk_align_corpus_request *q, pk_align_corpus *out);
 void      pk_align_corpus_free(pk_align_corpus *c);
 size_t    pk_align_corpus_bytes(const pk_align_corpus *c); /* of memory */

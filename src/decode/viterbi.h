@@ -10,9 +10,10 @@
 #include <stdint.h>
 
 typedef struct pk_lattice_step {
-    int32_t      n_from, n_to;
-    int32_t      end;   /* which of the n_to is the end symbol: the last one; -1: none */
-    const float *score; /* (n_from, n_to) log-probabilities; -infinity: no edge. NaN counts so too */
+    int32_t n_from, n_to;
+    int32_t end; /* which of the n_to is the end symbol: the last one; -1: none */
+    const float
+        *score; /* (n_from, n_to) log-probabilities; -infinity: no edge. NaN counts so too */
 } pk_lattice_step;
 
 typedef struct pk_lattice {
@@ -23,8 +24,8 @@ typedef struct pk_lattice {
 
 /* numbers of scratch memory: each step needs its largest n_to of `back`, and `sum` twice the largest */
 typedef struct pk_viterbi_scratch {
-    float   *sum;   /* (2, widest) */
-    int32_t *back;  /* (n, widest) */
+    float   *sum;    /* (2, widest) */
+    int32_t *back;   /* (n, widest) */
     int32_t  widest; /* no step has a larger n_to */
 } pk_viterbi_scratch;
 

@@ -51,6 +51,7 @@ typedef enum pk_recipe_metric { PK_METRIC_MAP(PK_CHOICE_CONSTANT) } pk_recipe_me
     X(FLAG,   FIXED, check_language,   "data.check_language", 0, 0, 0, NULL, "leave out pairs whose script or stop words say another language (needs from and to)") \
     X(DOUBLE, FIXED, sampling,         "data.sampling",       0, 0, 1, NULL, "subword regularisation: smoothing of sampled segmentations (0.1 to 0.5), 0: none") \
     X(LONG,   FIXED, batch_tokens,     "data.batch_tokens",   4096, 16, 1 << 24, NULL, "most source tokens, and most target tokens, of a batch") \
+    X(PATH,   FIXED, alignment,        "data.alignment",      "", 0, 0, NULL, "alignment model of pieces, saved by `pronk align --vocab`, for tasks whose models have candidates; default: learned from data.source and data.target") \
     X(LONG,   FIXED, dim,              "model.dim",           512, 8, 8192, NULL, "width") \
     X(LONG,   FIXED, encoder_layers,   "model.encoder_layers", 6, 1, 100, NULL, "layers") \
     X(LONG,   FIXED, decoder_layers,   "model.decoder_layers", 6, 1, 100, NULL, "layers") \

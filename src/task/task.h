@@ -40,6 +40,7 @@ typedef struct pk_task {
     size_t           options_size;
     bool             two_pass; /* a first pass, without learning, decides the second */
     bool backwards;     /* writes targets from right to left: said in the model's configuration */
+    bool lexicon;       /* its models carry candidates: a training aligns and counts its text */
     const char *decode; /* how its models are validated by default; NULL: greedy */
     int32_t     beyond; /* how far its inputs' positions reach beyond the target's length */
     /* other tasks that its models can do, between spaces; "" or NULL: none */

@@ -7,6 +7,7 @@
 extern const pk_task pk_task_left_to_right, pk_task_right_to_left;
 extern const pk_task pk_task_cmlm;
 extern const pk_task pk_task_hrt;
+extern const pk_task pk_task_markov;
 
 /* *options: the task's own, given back with pk_memory_give */
 pk_status pk_task_parse(const char *text, const pk_task **task, void **options);

@@ -8,6 +8,7 @@ static const pk_task *const tasks[] = {
     &pk_task_right_to_left,
     &pk_task_cmlm,
     &pk_task_hrt,
+    &pk_task_markov,
 };
 enum { N_TASKS = sizeof tasks / sizeof *tasks };
 

@@ -13,6 +13,7 @@
 #include "recipe/recipe_parts.h"
 #include "task/task_list.h"
 #include "tensor/panel.h"
+#include "train/candidates.h"
 #include "train/folder_lock.h"
 #include "train/trainer.h"
 
@@ -71,11 +72,10 @@ static pk_loader_options loader_options(pk_trainer *t, const char *cache) {
                                 .user = t };
 }
 
-/* rank r of n takes batches r, r + n, r + 2n ... */
-static pk_status open_training_text(pk_trainer *t, const char *cache) {
-    const pk_recipe  *r = &t->recipe;
-    pk_loader_options o = loader_options(t, cache);
-    pk_corpus_files  *files;
+/* all corpora of the recipe; o: the rest */
+static pk_status open_corpora(const pk_trainer *t, pk_loader_options o, pk_loader **out) {
+    const pk_recipe *r = &t->recipe;
+    pk_corpus_files *files;
     PK_TRY(PK_TAKE(&files, r->source.n));
     pk_status status = PK_OK;
     for (size_t i = 0; i < r->source.n && status == PK_OK; i++) {
@@ -88,8 +88,28 @@ static pk_status open_training_text(pk_trainer *t, const char *cache) {
         if (r->change.n) status = pk_text_change_find(r->change.item[i], &files[i].change);
     }
     o.corpus = files, o.n_corpora = r->source.n;
-    if (status == PK_OK) status = pk_loader_open(&o, t->vocab, &t->loader);
+    if (status == PK_OK) status = pk_loader_open(&o, t->vocab, out);
     pk_memory_give(files);
+    return status;
+}
+
+/* rank r of n takes batches r, r + n, r + 2n ... */
+static pk_status open_training_text(pk_trainer *t, const char *cache) {
+    return open_corpora(t, loader_options(t, cache), &t->loader);
+}
+
+/* Candidates are counted over every pair once, in its best segmentation. Rank 0 writes models, so
+ * it alone needs them. */
+static pk_status count_candidates(pk_trainer *t, const char *cache) {
+    pk_loader_options o = loader_options(t, cache);
+    pk_loader        *text;
+    if (!t->task->lexicon || t->ranks.rank > 0) return PK_OK;
+    o.in_order = true;
+    o.sampling = 0;
+    o.first = 0, o.step = 1;
+    PK_TRY(open_corpora(t, o, &text));
+    const pk_status status = pk_trainer_count_candidates(t, text);
+    pk_loader_close(text);
     return status;
 }
 
@@ -119,6 +139,7 @@ static pk_status open_text(pk_trainer *t) {
     else
         PK_TRY(pk_trainer_path(t, "cache", &cache));
     pk_status status = open_training_text(t, cache);
+    if (status == PK_OK) status = count_candidates(t, cache);
     if (status == PK_OK) status = open_validation_text(t, cache);
     pk_memory_give(cache);
     return status;

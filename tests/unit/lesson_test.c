@@ -84,6 +84,77 @@ static void tags_come_first(void **state) {
     pk_lesson_free(&l);
 }
 
+/* ---- n-gram blocks ---- */
+
+static void make_markov(const char *text, uint64_t key, pk_lesson *l) {
+    const pk_task *task;
+    void          *options;
+    ASSERT_OK(pk_task_parse(text, &task, &options));
+    pk_lesson_maker m = maker_of(task);
+    m.options = options;
+    m.key = key;
+    ASSERT_OK(pk_lesson_make(l, &m, &batch, NULL));
+    ASSERT_IDS(l->source_token, 11, 12, 13, EOS, 14, EOS);
+    ASSERT_IDS(l->pos, 0, 1, 2, 0, 1);
+    ASSERT_IDS(l->question_row, 0, 1, 2, 3, 4);
+    ASSERT_IDS(l->target, 21, 22, EOS, 23, EOS);
+    pk_memory_give(options);
+}
+
+/* bigrams: every input sees itself alone */
+static void bigrams(void **state) {
+    pk_lesson l = { 0 };
+    (void)state;
+    for (uint64_t key = 0; key < 5; key++) {
+        make_markov("markov:least=2,most=2", key, &l);
+        ASSERT_IDS(l.token, -1, 21, 22, -1, 23);
+        ASSERT_IDS(l.first, 0, 1, 2, 3, 4);
+        ASSERT_IDS(l.count, 1, 1, 1, 1, 1);
+    }
+    make_markov("markov:least=1,most=1", 0, &l); /* tokens from their position alone */
+    ASSERT_IDS(l.token, -1, -1, -1, -1, -1);
+    ASSERT_IDS(l.count, 1, 1, 1, 1, 1);
+    pk_lesson_free(&l);
+}
+
+/* trigrams: blocks of two inputs, the first of them ending after one or after two; with bigrams and
+ * trigrams all three layouts come up */
+static void blocks_of_trigrams(void **state) {
+    pk_lesson     l = { 0 };
+    const int32_t whole[] = { 1, 2, 1 }, cut[] = { 1, 1, 2 }, alone[] = { 1, 1, 1 };
+    (void)state;
+    for (int both = 0; both < 2; both++) {
+        int seen[3] = { 0 };
+        for (uint64_t key = 0; key < 60; key++) {
+            make_markov(both ? "markov" : "markov:least=3,most=3", key, &l);
+            ASSERT_IDS(l.token, -1, 21, 22, -1, 23);
+            const bool a = !memcmp(l.count.id, whole, sizeof whole);
+            const bool b = !memcmp(l.count.id, cut, sizeof cut);
+            const bool c = !memcmp(l.count.id, alone, sizeof alone);
+            assert_true(a || b || c);
+            seen[0] += a, seen[1] += b, seen[2] += c;
+            for (size_t i = 0; i < 3; i++) /* an input sees up to itself */
+                assert_int_equal(l.first.id[i] + l.count.id[i], i + 1);
+        }
+        assert_true(seen[0] > 5 && seen[1] > 5);
+        assert_true(both ? seen[2] > 15 : seen[2] == 0);
+    }
+    pk_lesson_free(&l);
+}
+
+static void longest_before_shortest(void **state) {
+    pk_lesson      l = { 0 };
+    const pk_task *task;
+    void          *options;
+    (void)state;
+    ASSERT_OK(pk_task_parse("markov:least=4,most=2", &task, &options));
+    pk_lesson_maker m = maker_of(task);
+    m.options = options;
+    ASSERT_STATUS(PK_ARGUMENT, pk_lesson_make(&l, &m, &batch, NULL));
+    pk_memory_give(options);
+    pk_lesson_free(&l);
+}
+
 /* ---- packing ---- */
 
 static void packed_for_the_device(void **state) {
@@ -306,6 +377,9 @@ static void failed_allocations(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(left_to_right),
+        cmocka_unit_test(bigrams),
+        cmocka_unit_test(blocks_of_trigrams),
+        cmocka_unit_test(longest_before_shortest),
         cmocka_unit_test(right_to_left),
         cmocka_unit_test(tags_come_first),
         cmocka_unit_test(packed_for_the_device),

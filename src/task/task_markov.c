@@ -1,0 +1,49 @@
+/* task_markov.c - the scorer of a lattice: tokens from few tokens before them (Deng and Rush 2020,
+ * 2021; "bigrams to trigrams").
+ *
+ * Decoder inputs are those of `at`: the start symbol and the target's tokens at positions 0 .. n,
+ * each asked for the next token. But they are cut into blocks of m - 1 inputs, for m-grams, and see
+ * only what lies before them in their block: the first one sees itself alone, which is what an edge
+ * of a lattice asks. Each sentence draws m, and where its first block ends. For m = 1 the inputs
+ * are start symbols, which know nothing but their position. */
+#include "task/task_list.h"
+
+typedef struct markov {
+    int32_t least, most;
+} markov;
+
+static const pk_option table[] = {
+    { "least", "shortest n-gram that is learned; 1: tokens from their position alone",
+      PK_OPTION_INT, 1, 2, 16, NULL, offsetof(markov, least) },
+    { "most", "longest; each sentence draws one between them", PK_OPTION_INT, 1, 3, 16, NULL,
+      offsetof(markov, most) },
+    { 0 },
+};
+
+static pk_status teach(pk_lesson *l, pk_pair *pair) {
+    const markov *o = pair->options;
+    if (o->most < o->least)
+        PK_FAIL(PK_ARGUMENT, "markov: most=%d is less than least=%d", o->most, o->least);
+    const int32_t gram = o->least + pk_pair_random(pair, o->most - o->least + 1);
+    const int32_t width = gram > 1 ? gram - 1 : 1, offset = pk_pair_random(pair, width);
+    PK_TRY(pk_lesson_source(l, pair->source, pair->n_source));
+    PK_TRY(pk_lesson_source(l, &pair->eos, 1));
+    for (int32_t i = 0, first = 0; i <= pair->n_target; i++) {
+        const int32_t token = i == 0 || gram == 1 ? pair->start : pair->target[i - 1];
+        if (i >= offset && (i - offset) % width == 0) first = i;
+        PK_TRY(pk_lesson_input(l, token, i, first, i + 1 - first, NULL));
+        if (i < pair->n_given) continue;
+        PK_TRY(pk_lesson_ask(l, i, i < pair->n_target ? pair->target[i] : pair->eos, 1));
+    }
+    return PK_OK;
+}
+
+const pk_task pk_task_markov = {
+    .name = "markov",
+    .help = "each token from the one or two before it: the scorer of a lattice; the model also gets "
+            "its candidates",
+    .table = table,
+    .options_size = sizeof(markov),
+    .lexicon = true,
+    .teach = teach,
+};
