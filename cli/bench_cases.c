@@ -76,7 +76,7 @@ int pk_bench_open_models(const pk_cli *c, pk_bench_models *all, pk_bench_case *k
 
 int pk_bench_open_case(const pk_cli *c, pk_bench_models *all, pk_bench_case *k,
                        pk_translator **out) {
-    pk_model *model;
+    pk_model     *model;
     pk_cli_models models = { &model, 1, NULL };
     int           code = open_both(c, all, k, &model, &models.drafter);
     const double  begin = pk_cli_seconds();

@@ -11,8 +11,9 @@
 enum { PK_DRAFT_MOST = 64 }; /* tokens of a block */
 
 typedef struct pk_draft_rates {
-    float   right[PK_DRAFT_MOST], judged[PK_DRAFT_MOST]; /* counts that fade; right when asked about */
-    int32_t quiet;                                       /* passes without a draft */
+    float right[PK_DRAFT_MOST],
+        judged[PK_DRAFT_MOST]; /* counts that fade; right when asked about */
+    int32_t quiet;             /* passes without a draft */
 } pk_draft_rates;
 
 /* of a block of n tokens that were asked about, the first `accepted` were right */

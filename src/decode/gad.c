@@ -22,9 +22,9 @@ typedef struct state {
     pk_window             window;
     pk_draft_rates       *rates, own; /* of the worker, or own */
     int32_t               mask;
-    bool                  sees_all; /* the drafter's known tokens see those behind them */
-    int32_t               room;     /* asks of the drafter in a pass */
-    int32_t               fed;      /* tokens of its history, the start symbol among them */
+    bool                  sees_all;     /* the drafter's known tokens see those behind them */
+    int32_t               room;         /* asks of the drafter in a pass */
+    int32_t               fed;          /* tokens of its history, the start symbol among them */
     int32_t               chain, masks; /* of its pass in flight */
     int32_t               n_drafts;     /* behind the known tokens; -1: none are drafted yet */
 } state;
@@ -114,11 +114,12 @@ static void propose_draft(state *s, pk_pass *pass, int32_t block) {
     s->masks = s->chain < unread(s) ? 0 : block < room - s->chain ? block : room - s->chain;
     for (int32_t i = 0; i < s->chain + s->masks; i++) {
         const bool masked = i >= s->chain;
-        parent = pk_ask_add(pass, (pk_ask){ .token = masked ? s->mask : s->window.history[s->fed + i],
-                                            .pos = s->fed + i,
-                                            .parent = parent,
-                                            .block = masked || s->sees_all,
-                                            .top_k = masked });
+        parent =
+            pk_ask_add(pass, (pk_ask){ .token = masked ? s->mask : s->window.history[s->fed + i],
+                                       .pos = s->fed + i,
+                                       .parent = parent,
+                                       .block = masked || s->sees_all,
+                                       .top_k = masked });
     }
 }
 

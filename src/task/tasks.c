@@ -3,6 +3,7 @@
 
 #include "task/task_list.h"
 
+// clang-format off
 static const pk_task *const tasks[] = {
     &pk_task_left_to_right,
     &pk_task_right_to_left,
@@ -10,6 +11,7 @@ static const pk_task *const tasks[] = {
     &pk_task_hrt,
     &pk_task_markov,
 };
+// clang-format on
 enum { N_TASKS = sizeof tasks / sizeof *tasks };
 
 const pk_task *pk_task_at(size_t i) { return i < N_TASKS ? tasks[i] : NULL; }

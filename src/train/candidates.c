@@ -188,7 +188,7 @@ static pk_status count_all(counting *c) {
 }
 
 pk_status pk_trainer_count_candidates(pk_trainer *t, pk_loader *text) {
-    counting       *c;
+    counting *c;
     PK_TRY(PK_TAKE(&c, 1));
     c->t = t;
     c->text = text;

@@ -24,7 +24,8 @@ typedef struct script { /* what is right, and from where on a block is wrong */
 static int32_t follow_script(const oracle *o, const int32_t *known, int32_t n, int32_t ahead) {
     const script  *s = o->script;
     const uint32_t h = oracle_hash(o, known, n) + (uint32_t)ahead * 0x85EBCA6Bu;
-    const int32_t  at = n + ahead, anything = (int32_t)(oracle_mix(h) % (uint32_t)(o->vocab + 20)) - 2;
+    const int32_t  at = n + ahead,
+                  anything = (int32_t)(oracle_mix(h) % (uint32_t)(o->vocab + 20)) - 2;
     if (s->wrong_at == ahead) return s->instead >= 0 ? s->instead : anything;
     if (oracle_mix(h + 7) % 16 < s->damage) return anything;
     return at < s->right.best[0].n ? s->right.best[0].token[at] : anything;
@@ -43,8 +44,8 @@ static void expect_same(const oracle_result *want, const oracle_result *got, con
         assert_memory_equal(got->attention, want->attention, (size_t)n * 3 * sizeof(float));
 }
 
-static const char *const methods[] = { "gad",         "gad:block=1",  "gad:block=2",
-                                       "gad:block=5", "gad:block=25", "gad:block=64",
+static const char *const methods[] = { "gad",         "gad:block=1",     "gad:block=2",
+                                       "gad:block=5", "gad:block=25",    "gad:block=64",
                                        "gad:block=7", "gad:beta=5,tau=0" };
 static const char *const limits[] = {
     "",
@@ -83,7 +84,9 @@ static void set_scene(scene *c, uint32_t seed) {
                          .draft = follow_script,
                          .script = &c->script,
                          .sees_all = any(3) == 0,
-                         .cost = any(2) ? cheap : any(2) ? dear : NULL,
+                         .cost = any(2)   ? cheap
+                                 : any(2) ? dear
+                                          : NULL,
                          .draft_cost = any(2) ? 0.3f : 0,
                          .draft_more = 0.01f };
     c->src = oracle_source(&c->model, any(12) ? 2 + any(30) : 1);

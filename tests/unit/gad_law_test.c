@@ -35,21 +35,21 @@ typedef struct run {
 } run;
 
 static pk_stats decode(const run *r, pk_job *job) {
-    pk_job               *order[N_JOBS];
-    pk_worker             w;
-    void                 *options, *scoring;
-    pk_added_tokens       mask = { .name = "<mask>", .first = MASK, .count = 1 };
-    const pk_ensemble     all = pk_ensemble_alone(&r->model->net);
-    pk_ensemble           drafts = { 0 };
-    pk_worker_options     o = { .backend = r->backend,
-                                .threads = r->threads,
-                                .batch = r->batch,
-                                .batch_tokens = 512,
-                                .max_source = 20,
-                                .usual_length = r->usual_length,
-                                .added = &mask,
-                                .n_added = 1,
-                                .shares_encoder = r->shares_encoder };
+    pk_job           *order[N_JOBS];
+    pk_worker         w;
+    void             *options, *scoring;
+    pk_added_tokens   mask = { .name = "<mask>", .first = MASK, .count = 1 };
+    const pk_ensemble all = pk_ensemble_alone(&r->model->net);
+    pk_ensemble       drafts = { 0 };
+    pk_worker_options o = { .backend = r->backend,
+                            .threads = r->threads,
+                            .batch = r->batch,
+                            .batch_tokens = 512,
+                            .max_source = 20,
+                            .usual_length = r->usual_length,
+                            .added = &mask,
+                            .n_added = 1,
+                            .shares_encoder = r->shares_encoder };
     if (r->sees_all) strcpy(mask.name, "<mask:all>");
     if (r->drafter) drafts = pk_ensemble_alone(r->drafter), o.drafter = &drafts;
     ASSERT_OK(pk_strategy_parse(r->decode, &o.plan.strategy, &options));
@@ -109,7 +109,10 @@ static void check(run *r, const char *backend) {
         decode(r, greedy);
         r->drafter = drafter;
         const char *method = methods[(i + r->batch) % 4];
-        snprintf(spec, sizeof spec, "%s%s%s", method, !i ? "" : strchr(method, ':') ? "," : ":",
+        snprintf(spec, sizeof spec, "%s%s%s", method,
+                 !i                    ? ""
+                 : strchr(method, ':') ? ","
+                                       : ":",
                  limits[i]);
         r->decode = spec;
         draft_passes += decode(r, got).draft_passes;

@@ -13,15 +13,15 @@ static const pk_added_tokens added[] = {
     { "<bos:3>", MASK + 2, 1, 0 },
     { "length", FIRST, LENGTHS, 1 },
 };
-static const pk_conventions model = { .vocab = WORDS,
-                                      .start = PK_NO_TOKEN,
-                                      .eos = 0,
-                                      .unk = 1,
-                                      .max_positions = ROOM,
-                                      .added = added,
-                                      .n_added = 4,
-                                      .length_penalty = 1,
-                                      .repetition_penalty = 1 };
+static const pk_conventions    model = { .vocab = WORDS,
+                                         .start = PK_NO_TOKEN,
+                                         .eos = 0,
+                                         .unk = 1,
+                                         .max_positions = ROOM,
+                                         .added = added,
+                                         .n_added = 4,
+                                         .length_penalty = 1,
+                                         .repetition_penalty = 1 };
 static const pk_session_limits room = { .sentences = 4,
                                         .source_tokens = 64,
                                         .source_length = 20,
@@ -32,12 +32,12 @@ static const pk_session_limits room = { .sentences = 4,
                                         .path = 100,
                                         .top_k = 8,
                                         .listed = 4000 };
-static const char *const specs[] = {
-    "hrt:k=2",
-    "hrt:k=3,min_length=7",
-    "hrt:k=2,b_at=3,b_nat=2,min_length=9",
-    "cmlm:iterations=3,lengths=3",
-    "cmlm:iterations=4,lengths=2,stop=unchanged",
+static const char *const       specs[] = {
+          "hrt:k=2",
+          "hrt:k=3,min_length=7",
+          "hrt:k=2,b_at=3,b_nat=2,min_length=9",
+          "cmlm:iterations=3,lengths=3",
+          "cmlm:iterations=4,lengths=2,stop=unchanged",
 };
 enum { N_SPECS = sizeof specs / sizeof *specs };
 
@@ -82,12 +82,12 @@ typedef struct text { /* what came out */
 
 static void begin(place *w, const char *spec, int which, live *l) {
     const pk_strategy *by;
-    const pk_source src = { .model = &model,
-                            .n_tokens = sources[which].n,
-                            .token = sources[which].token,
-                            .max_length = 20,
-                            .n_best = 1,
-                            .want_scores = true };
+    const pk_source    src = { .model = &model,
+                               .n_tokens = sources[which].n,
+                               .token = sources[which].token,
+                               .max_length = 20,
+                               .n_best = 1,
+                               .want_scores = true };
     ASSERT_OK(pk_strategy_parse(spec, &by, &l->state));
     ASSERT_OK(by->fits(by, l->state, &model));
     ASSERT_OK(by->begin(by, l->state, &src));
@@ -128,8 +128,8 @@ static int32_t step(place *w, const pk_strategy *by, live *all, int32_t n, int32
     }
     if (m) ASSERT_OK(pk_session_decode(w->s, request, m));
     for (int32_t i = 0; i < m; i++) {
-        live      *l = asked[i];
-        pk_verdict v = { .room = 4, .tip = l->tips };
+        live         *l = asked[i];
+        pk_verdict    v = { .room = 4, .tip = l->tips };
         const int32_t found = l->answer[l->pass.n].n_found;
         out[l - all].passes += found ? found : 1;
         by->absorb(l->state, &l->pass, &v);

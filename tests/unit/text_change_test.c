@@ -27,7 +27,8 @@ static void other_letters_change_the_source_alone(void **state) {
     changed(PK_TEXT_TITLE, 0, "don't (really) look at well-known \u00e9tudes",
             "Don't (Really) Look At Well-Known \u00c9tudes");
     changed(PK_TEXT_TITLE, 1, "die kleine Frau", "die kleine Frau");
-    changed(PK_TEXT_LOWER, 0, "I live in BERLIN, \u00d6sterreich", "i live in berlin, \u00f6sterreich");
+    changed(PK_TEXT_LOWER, 0, "I live in BERLIN, \u00d6sterreich",
+            "i live in berlin, \u00f6sterreich");
     changed(PK_TEXT_LOWER, 1, "Ich wohne in Berlin", "Ich wohne in Berlin");
 }
 
@@ -62,10 +63,8 @@ static void words_are_found(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(capitals),
-        cmocka_unit_test(other_letters_change_the_source_alone),
-        cmocka_unit_test(full_stops),
-        cmocka_unit_test(invalid_bytes_stay_apart),
+        cmocka_unit_test(capitals),        cmocka_unit_test(other_letters_change_the_source_alone),
+        cmocka_unit_test(full_stops),      cmocka_unit_test(invalid_bytes_stay_apart),
         cmocka_unit_test(words_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
