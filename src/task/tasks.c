@@ -10,6 +10,9 @@ static const pk_task *const tasks[] = {
     &pk_task_cmlm,
     &pk_task_hrt,
     &pk_task_markov,
+    &pk_task_pairs,
+    &pk_task_pairs_left_to_right,
+    &pk_task_pairs_right_to_left,
 };
 // clang-format on
 enum { N_TASKS = sizeof tasks / sizeof *tasks };
