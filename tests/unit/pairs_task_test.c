@@ -109,7 +109,7 @@ static void the_papers_example(void **state) {
 /* the language is fed alone, and then in place of the start symbol; it is not asked */
 static void languages_come_first(void **state) {
     static const char *const names[] = { "pairs", "pairs-lr", "pairs-rl" };
-    static const int32_t     asked[][4] = { { 21, 23, 22, E }, { 21, 22, 23, E }, { 23, 22, 21, E } };
+    static const int32_t asked[][4] = { { 21, 23, 22, E }, { 21, 22, 23, E }, { 23, 22, 21, E } };
     (void)state;
     for (int i = 0; i < 3; i++) {
         pk_lesson_maker m = maker_of(names[i]);
@@ -180,12 +180,9 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lengths_0_to_6),
-        cmocka_unit_test(the_papers_example),
-        cmocka_unit_test(languages_come_first),
-        cmocka_unit_test(a_pass_asks_for_the_same),
-        cmocka_unit_test(positions_are_counted),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(lengths_0_to_6),        cmocka_unit_test(the_papers_example),
+        cmocka_unit_test(languages_come_first),  cmocka_unit_test(a_pass_asks_for_the_same),
+        cmocka_unit_test(positions_are_counted), cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
