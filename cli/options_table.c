@@ -408,7 +408,7 @@ const pk_cli_verb pk_cli_verbs[] = {
       "that shows which tokens became certain in which pass, how probable they were, and which "
       "tokens had to wait for which others.\n"
       "The page needs no network and no other files. SVG is the picture alone; JSON holds all asks of "
-      "all passes; DOT is the dependency graph.",
+      "all passes, with the network and the positions of each pass; DOT is the dependency graph.",
       "pronk viz -m en-de.pronk -o page.html \"The house is small.\"\n"
       "pronk viz -m en-de.pronk --decode pj --format dot \"Hello.\" | dot -Tpng -o graph.png" },
     { "vocab", "[FILE ...]", 0, SIZE_MAX, pk_cli_vocab, vocab_options, PK_CLI_NO_LIST,

@@ -31,7 +31,8 @@ typedef struct pk_viz_cell {
 } pk_viz_cell;
 
 typedef struct pk_viz_ask {
-    int32_t position, fed, best, parent; /* as in pk_trace_ask, positions without a free prefix */
+    int32_t position, fed_at; /* as in pk_trace_ask, but for a free prefix, which is left out */
+    int32_t fed, best, parent;
     double  probability;
     bool    accepted;
 } pk_viz_ask;
@@ -50,6 +51,7 @@ typedef struct pk_viz {
     const void   *names;
     pk_viz_ask   *ask; /* of all passes; those of pass i begin at first[i - 1] */
     size_t       *first;
+    int32_t      *network; /* of each pass: 0 the model, 1 its drafter */
     size_t        n_ask, ask_room, n_passes, pass_room;
     size_t        sentences; /* in the trace; more than one cannot be shown */
     pk_viz_token *token;
@@ -65,6 +67,9 @@ void pk_viz_trace(void *user, const pk_trace_pass *pass); /* for pk_call_options
 void               pk_viz_finish(pk_viz *v, const int32_t *token, const float *log_prob, size_t n);
 void               pk_viz_free(pk_viz *v);
 const pk_viz_cell *pk_viz_at(const pk_viz *v, size_t pass, size_t position); /* pass from 1 */
+bool               pk_viz_drafts(const pk_viz *v, size_t pass); /* it ran on the drafter */
+/* the positions that a pass filled, right or wrong, in order; the caller frees. Returns how many */
+size_t pk_viz_filled(const pk_viz *v, size_t pass, int32_t **out);
 
 /* viz_put.c: text as it may stand in each format; what is no UTF-8 or a control becomes U+FFFD */
 void  pk_viz_put(pk_line_writer *w, const char *text); /* as it is */

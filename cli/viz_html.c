@@ -68,9 +68,15 @@ static void put_fact(pk_line_writer *w, const char *name) {
     pk_viz_put(w, "</dt><dd>");
 }
 
+static size_t count_drafts(const pk_viz *v) {
+    size_t n = 0;
+    for (size_t pass = 1; pass <= v->n_passes; pass++) n += pk_viz_drafts(v, pass);
+    return n;
+}
+
 /* tokens, passes and how many tokens were fixed together */
 static void put_facts(pk_line_writer *w, const pk_viz *v) {
-    size_t together = 0;
+    size_t together = 0, drafts = count_drafts(v);
     for (size_t i = 0; i < v->n; i++) together += v->token[i].of > 1;
     pk_viz_put(w, "<dl>\n");
     put_fact(w, "strategy");
@@ -80,6 +86,10 @@ static void put_facts(pk_line_writer *w, const pk_viz *v) {
     pk_writer_print(w, "%zu</dd></div>\n", v->n);
     put_fact(w, "passes");
     pk_writer_print(w, "%zu</dd></div>\n", v->n_passes);
+    if (drafts) {
+        put_fact(w, "of those on the drafter");
+        pk_writer_print(w, "%zu</dd></div>\n", drafts);
+    }
     put_fact(w, "tokens per pass");
     pk_writer_print(w, "%.2f</dd></div>\n", v->n_passes ? (double)v->n / (double)v->n_passes : 0.0);
     put_fact(w, "fixed several at once");
@@ -111,7 +121,12 @@ void pk_viz_html(pk_line_writer *w, const pk_viz *v) {
                "said</h2>\n<p class=\"hint\">An arc leads from a token to one that became right "
                "only after it was certain. Below, a row is a pass and a number the probability "
                "of the model&#8217;s choice. A dot before a piece marks the beginning of a word. "
-               "Hover for details.</p>\n<div class=\"scroll\" tabindex=\"0\">");
+               "Hover for details.");
+    if (count_drafts(v))
+        pk_viz_put(w,
+                   " Passes marked &#8220;draft&#8221; are the drafter&#8217;s: what it says are "
+                   "guesses, which the model checks.");
+    pk_viz_put(w, "</p>\n<div class=\"scroll\" tabindex=\"0\">");
     pk_viz_svg_labels(w, v);
     pk_viz_svg_body(w, v);
     pk_viz_put(w, "</div>\n</div>\n<div class=\"card\">\n");

@@ -214,7 +214,8 @@ static const char *const guess_text[] = { "", "nothing (padding)", "a wrong gues
 static void put_cell_title(pk_line_writer *w, const pk_viz *v, size_t pass, size_t i) {
     const pk_viz_cell *cell = pk_viz_at(v, pass, i);
     const bool         final = cell->state == PK_VIZ_ACCEPTED || cell->best < 0;
-    pk_writer_print(w, "<title>Pass %zu, position %zu: ", pass, i + 1);
+    pk_writer_print(w, "<title>Pass %zu%s, position %zu: ", pass,
+                    pk_viz_drafts(v, pass) ? " (drafter)" : "", i + 1);
     put_piece(w, v, final ? v->token[i].id : cell->best);
     pk_writer_print(w, ", probability %.3f: %s", cell->probability, state_text[cell->state]);
     if (cell->guess == PK_VIZ_GUESS_PADDING) pk_viz_put(w, "&#10;Fed here: nothing (padding)");
@@ -303,20 +304,41 @@ static void put_body(pk_line_writer *w, const layout *l) {
     if (l->v->n_passes > REPEAT) put_tokens(w, l, l->bottom + 6, false);
 }
 
-/* number of each pass and, where there were several, how many tokens it made certain */
-static void put_labels(pk_line_writer *w, const layout *l) {
-    const pk_viz *v = l->v;
-    put_text(w, 8, l->graph + 17, "left muted", "pass", LABELS);
-    for (size_t pass = 1; pass <= v->n_passes; pass++) {
-        const double y = l->top + ROW * (double)(pass - 1) + 22;
-        int          fixed = 0;
-        for (size_t i = 0; i < v->n; i++) fixed += v->token[i].fixed == (int32_t)pass;
-        pk_writer_print(w, "<text x=\"26\" y=\"%.1f\" class=\"right\">%zu</text>", y, pass);
-        if (fixed > 1)
-            pk_writer_print(w, "<text x=\"56\" y=\"%.1f\" class=\"right strong\">+%d</text>", y,
-                            fixed);
-        pk_viz_put(w, "\n");
+/* on hover: the network, and the positions that the pass filled, as ranges */
+static void put_pass_title(pk_line_writer *w, const pk_viz *v, size_t pass) {
+    int32_t     *position;
+    const size_t n = pk_viz_filled(v, pass, &position);
+    pk_writer_print(w, "<title>Pass %zu, on the %s, fills position%s", pass,
+                    pk_viz_drafts(v, pass) ? "drafter" : "model", n == 1 ? "" : "s");
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && position[end] == position[end - 1] + 1;) end++;
+        pk_writer_print(w, "%s %d", i ? "," : "", (int)position[i] + 1);
+        if (end > i + 1) pk_writer_print(w, "-%d", (int)position[end - 1] + 1);
     }
+    pk_viz_put(w, "</title>");
+    free(position);
+}
+
+/* its number and, where there were several, how many tokens it made certain; a drafter makes none
+ */
+static void put_label(pk_line_writer *w, const layout *l, size_t pass) {
+    const pk_viz *v = l->v;
+    const double  y = l->top + ROW * (double)(pass - 1) + 22;
+    int           fixed = 0;
+    for (size_t i = 0; i < v->n; i++) fixed += v->token[i].fixed == (int32_t)pass;
+    pk_viz_put(w, "<g>");
+    put_pass_title(w, v, pass);
+    pk_writer_print(w, "<text x=\"26\" y=\"%.1f\" class=\"right\">%zu</text>", y, pass);
+    if (pk_viz_drafts(v, pass))
+        pk_writer_print(w, "<text x=\"60\" y=\"%.1f\" class=\"right small muted\">draft</text>", y);
+    else if (fixed > 1)
+        pk_writer_print(w, "<text x=\"56\" y=\"%.1f\" class=\"right strong\">+%d</text>", y, fixed);
+    pk_viz_put(w, "</g>\n");
+}
+
+static void put_labels(pk_line_writer *w, const layout *l) {
+    put_text(w, 8, l->graph + 17, "left muted", "pass", LABELS);
+    for (size_t pass = 1; pass <= l->v->n_passes; pass++) put_label(w, l, pass);
 }
 
 static void put_open(pk_line_writer *w, double width, double height, const char *more) {

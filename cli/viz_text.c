@@ -62,11 +62,21 @@ static json_t *asks_json(const pk_viz *v, size_t pass) {
     return list;
 }
 
+static json_t *filled_json(const pk_viz *v, size_t pass) {
+    int32_t     *position;
+    const size_t n = pk_viz_filled(v, pass, &position);
+    json_t      *list = json_array();
+    for (size_t i = 0; i < n; i++) json_array_append_new(list, json_integer(position[i]));
+    free(position);
+    return list;
+}
+
 static json_t *passes_json(const pk_viz *v) {
     json_t *list = json_array();
     for (size_t pass = 1; pass <= v->n_passes; pass++)
-        json_array_append_new(
-            list, json_pack("{si so}", "number", (int)pass, "asks", asks_json(v, pass)));
+        json_array_append_new(list, json_pack("{si ss so so}", "number", (int)pass, "network",
+                                              pk_viz_drafts(v, pass) ? "drafter" : "model", "fills",
+                                              filled_json(v, pass), "asks", asks_json(v, pass)));
     return list;
 }
 

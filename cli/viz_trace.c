@@ -2,7 +2,8 @@
  *
  * Whether an answer counted is found from the final tokens: an ask is accepted if every token fed
  * before it is the final one. That holds for all strategies that feed guesses. For beam search the
- * rows that begin like the translation are taken. */
+ * rows that begin like the translation are taken. At a mask it is the last answer that counts. A
+ * drafter's answers never do: they are guesses. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,15 +21,18 @@ static void add_pass(pk_viz *v, const pk_trace_pass *pass) {
     if (v->n_passes == v->pass_room) {
         v->pass_room += v->pass_room / 2 + 64;
         v->first = pk_cli_grow(v->first, v->pass_room + 1, sizeof *v->first);
+        v->network = pk_cli_grow(v->network, v->pass_room, sizeof *v->network);
     }
     if (v->ask_room - v->n_ask < n) {
         v->ask_room += v->ask_room / 2 + n + 64;
         v->ask = pk_cli_grow(v->ask, v->ask_room, sizeof *v->ask);
     }
+    v->network[v->n_passes] = pass->model;
     v->first[v->n_passes++] = v->n_ask;
     for (size_t i = 0; i < n; i++) {
         const pk_trace_ask *a = &pass->ask[i];
         v->ask[v->n_ask++] = (pk_viz_ask){ .position = a->position,
+                                           .fed_at = a->fed_at,
                                            .fed = a->token,
                                            .best = a->best,
                                            .parent = a->parent,
@@ -48,6 +52,24 @@ const pk_viz_cell *pk_viz_at(const pk_viz *v, size_t pass, size_t position) {
     return &v->cell[(pass - 1) * v->n + position];
 }
 
+bool pk_viz_drafts(const pk_viz *v, size_t pass) { return v->network[pass - 1] != 0; }
+
+static int ascending(const void *a, const void *b) {
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+size_t pk_viz_filled(const pk_viz *v, size_t pass, int32_t **out) {
+    size_t n = 0, different = 0;
+    *out = pk_cli_grow(NULL, v->first[pass] - v->first[pass - 1], sizeof **out);
+    for (size_t i = v->first[pass - 1]; i < v->first[pass]; i++)
+        if (v->ask[i].best >= 0) (*out)[n++] = v->ask[i].position;
+    qsort(*out, n, sizeof **out, ascending);
+    for (size_t i = 0; i < n; i++) /* rows of a beam are about the same one */
+        if (!different || (*out)[different - 1] != (*out)[i]) (*out)[different++] = (*out)[i];
+    return different;
+}
+
 static pk_viz_cell *cell_at(pk_viz *v, size_t pass, size_t position) {
     return &v->cell[(pass - 1) * v->n + position];
 }
@@ -60,15 +82,21 @@ static size_t leave_out_prefix(pk_viz *v, const int32_t *token, size_t n) {
     if (!v->n_passes) return 0;
     while (i < v->first[1] && v->ask[i].best < 0) i++;
     if (i == v->first[1]) return 0;
-    const int32_t offset = v->ask[i].position, fed = v->ask[i].fed;
-    for (size_t k = 0; k < v->n_ask; k++) v->ask[k].position -= offset;
-    return offset > 0 && (size_t)offset < n && token[offset - 1] == fed ? (size_t)offset : 0;
+    const int32_t behind = v->ask[i].fed_at + 1, position = v->ask[i].position;
+    const int32_t offset = position < behind ? position : behind; /* a mask stands at its place */
+    bool          named = false;
+    for (size_t k = 0; k < v->first[1]; k++)
+        if (v->ask[k].fed_at == offset - 1)
+            named = offset > 0 && (size_t)offset < n && token[offset - 1] == v->ask[k].fed;
+    for (size_t k = 0; k < v->n_ask; k++) v->ask[k].position -= offset, v->ask[k].fed_at -= offset;
+    return named ? (size_t)offset : 0;
 }
 
 /* the token before the ask is the final one, and so are all before that */
 static bool follows_final(const pk_viz *v, size_t pass, const pk_viz_ask *a) {
     const size_t  first = v->first[pass - 1];
-    const int32_t before = a->position - 1;
+    const int32_t before = a->fed_at;
+    if (pk_viz_drafts(v, pass)) return false;
     if (before < 0) return true;
     if ((size_t)before >= v->n || v->token[before].id != a->fed) return false;
     if (a->parent >= 0) return v->ask[first + (size_t)a->parent].accepted;
@@ -84,13 +112,14 @@ static int weight(const pk_viz *v, const pk_viz_ask *a) {
 static pk_viz_guess judge(const pk_viz *v, const pk_viz_ask *a) {
     const char *piece = v->name(v->names, a->fed);
     if (a->accepted) return PK_VIZ_GUESS_ACCEPTED;
-    if (a->fed == v->token[a->position - 1].id) return PK_VIZ_GUESS_LATE;
-    return strcmp(piece, "<pad>") ? PK_VIZ_GUESS_WRONG : PK_VIZ_GUESS_PADDING;
+    if (a->fed == v->token[a->fed_at].id) return PK_VIZ_GUESS_LATE;
+    const bool says_nothing = !strcmp(piece, "<pad>") || !strcmp(piece, "<mask>");
+    return says_nothing ? PK_VIZ_GUESS_PADDING : PK_VIZ_GUESS_WRONG;
 }
 
 /* an ask that follows another of its pass was fed a guess at the position before */
 static void record_guess(pk_viz *v, size_t pass, const pk_viz_ask *a) {
-    const int32_t before = a->position - 1;
+    const int32_t before = a->fed_at;
     if (a->parent < 0 || before < 0 || (size_t)before >= v->n) return;
     pk_viz_cell       *cell = cell_at(v, pass, (size_t)before);
     const pk_viz_guess guess = judge(v, a);
@@ -101,7 +130,7 @@ static void record_guess(pk_viz *v, size_t pass, const pk_viz_ask *a) {
 
 /* `shown`: for each position the ask of this pass that its cell shows */
 static void record_answer(pk_viz *v, size_t pass, pk_viz_ask *a, const pk_viz_ask **shown) {
-    if (a->position < 0 || (size_t)a->position >= v->n) return;
+    if (a->best < 0 || a->position < 0 || (size_t)a->position >= v->n) return;
     const size_t position = (size_t)a->position;
     const int    had = shown[position] ? weight(v, shown[position]) : -1;
     if (v->token[position].fixed && v->token[position].fixed < (int32_t)pass) return;
@@ -117,6 +146,13 @@ static void record_answer(pk_viz *v, size_t pass, pk_viz_ask *a, const pk_viz_as
     if (a->accepted) token->fixed = (int32_t)pass;
 }
 
+/* it was before this pass */
+static void make_certain(pk_viz *v, size_t pass, size_t position) {
+    *cell_at(v, pass, position) =
+        (pk_viz_cell){ PK_VIZ_CERTAIN, PK_VIZ_NO_GUESS, v->token[position].id, -1,
+                       v->token[position].probability };
+}
+
 /* one row of the grid; tokens fixed earlier are certain here */
 static void read_pass(pk_viz *v, size_t pass, const pk_viz_ask **shown) {
     memset(shown, 0, (v->n + 1) * sizeof *shown);
@@ -126,9 +162,31 @@ static void read_pass(pk_viz *v, size_t pass, const pk_viz_ask **shown) {
         record_guess(v, pass, &v->ask[i]);
     }
     for (size_t i = 0; i < v->n; i++)
-        if (v->token[i].fixed && v->token[i].fixed < (int32_t)pass)
-            *cell_at(v, pass, i) = (pk_viz_cell){ PK_VIZ_CERTAIN, PK_VIZ_NO_GUESS, v->token[i].id,
-                                                  -1, v->token[i].probability };
+        if (v->token[i].fixed && v->token[i].fixed < (int32_t)pass) make_certain(v, pass, i);
+}
+
+/* the ask of a mask, about its own place, whose answer is the final token */
+static bool fills_mask(const pk_viz *v, const pk_viz_ask *a) {
+    return a->fed_at == a->position && a->position >= 0 && (size_t)a->position < v->n &&
+           a->best == v->token[a->position].id;
+}
+
+/* Tokens that no chain of final tokens led to were filled in at masks: certain is the last answer. */
+static void fix_filled(pk_viz *v) {
+    for (size_t pass = v->n_passes; pass > 0; pass--)
+        for (size_t i = v->first[pass - 1]; i < v->first[pass]; i++) {
+            pk_viz_ask *a = &v->ask[i];
+            if (pk_viz_drafts(v, pass) || !fills_mask(v, a)) continue;
+            const size_t  position = (size_t)a->position;
+            pk_viz_token *token = &v->token[position];
+            if (token->fixed) continue;
+            token->fixed = (int32_t)pass;
+            a->accepted = true;
+            cell_at(v, pass, position)->state = PK_VIZ_ACCEPTED;
+            cell_at(v, pass, position)->probability = token->probability;
+            for (size_t later = pass + 1; later <= v->n_passes; later++)
+                make_certain(v, later, position);
+        }
 }
 
 /* since when the model chose the token whenever it was asked */
@@ -137,7 +195,7 @@ static void find_right(pk_viz *v) {
         pk_viz_token *token = &v->token[i];
         for (size_t pass = 1; pass <= (size_t)token->fixed; pass++) {
             const pk_viz_cell *cell = pk_viz_at(v, pass, i);
-            if (cell->state == PK_VIZ_OUT) continue;
+            if (cell->state == PK_VIZ_OUT || pk_viz_drafts(v, pass)) continue;
             if (cell->best != token->id)
                 token->right = 0;
             else if (!token->right)
@@ -194,6 +252,7 @@ void pk_viz_finish(pk_viz *v, const int32_t *token, const float *log_prob, size_
                             .probability = log_prob ? probability(log_prob[prefix + i]) : 0 };
     for (size_t i = 0; i < cells; i++) v->cell[i] = (pk_viz_cell){ .best = -1, .guessed = -1 };
     for (size_t pass = 1; pass <= v->n_passes; pass++) read_pass(v, pass, shown);
+    fix_filled(v);
     find_right(v);
     find_groups(v);
     find_edges(v);
@@ -203,6 +262,7 @@ void pk_viz_finish(pk_viz *v, const int32_t *token, const float *log_prob, size_
 void pk_viz_free(pk_viz *v) {
     free(v->ask);
     free(v->first);
+    free(v->network);
     free(v->token);
     free(v->cell);
     free(v->edge);

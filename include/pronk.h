@@ -135,11 +135,13 @@ typedef struct pk_result pk_result;
 
 typedef struct pk_trace_ask {                   /* one position sent through the decoder */
     int32_t position;                           /* of the output token that it predicts, from 0 */
-    int32_t token;                              /* fed: the token before that position, known or guessed */
+    int32_t token;                              /* fed: known or guessed, or a mask */
     int32_t best;                               /* the model's own choice for the position; -1: not asked */
     float   log_prob;                           /* of that; a logit unless scores are on */
     int32_t parent;                             /* ask of this pass that it follows; -1: what was kept */
     int32_t kept;                               /* 1: stays part of what is known */
+    int32_t fed_at;                             /* where the fed token stands: before `position`, or there (a
+                                                   mask), or further back; -1: the start symbol */
 } pk_trace_ask;
 typedef struct pk_trace_pass {                  /* one pass over one sentence */
     size_t              text, sentence;         /* which text of the call, which sentence of it */
@@ -147,6 +149,7 @@ typedef struct pk_trace_pass {                  /* one pass over one sentence */
     int32_t             done;                   /* 1: the sentence's last pass */
     int32_t             n;
     const pk_trace_ask *ask;                    /* valid during the callback */
+    int32_t             model;                  /* the network that it ran on: 0 the model, 1 its drafter */
 } pk_trace_pass;
 
 typedef struct pk_call_options {

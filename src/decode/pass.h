@@ -27,6 +27,8 @@ typedef struct pk_ask {
     int32_t top_k;         /* how many of the best next tokens to return; 0: only store the token */
     bool    logp;          /* return log-probabilities (costs a sum over the vocabulary) */
     bool    attention;     /* return its attention to the source */
+    int16_t ahead;         /* the answer is for output position pos + ahead: 0 from left to right, -1 at a mask,
+                              k - 1 where every k-th token is asked for. For traces alone */
     int32_t n_ban, n_target;
     const int32_t *ban;    /* never among the best next tokens; valid until absorb() returns */
     const int32_t *target; /* next tokens whose log-probabilities to return */

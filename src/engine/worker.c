@@ -301,17 +301,24 @@ static void trace(pk_worker *w, pk_queue *q, const pk_live *l) {
     for (int32_t i = 1; i <= l->pass.n; i++) {
         const pk_ask    *a = &l->pass.ask[i];
         const pk_answer *x = &l->pass.answer[i];
-        w->traced[i - 1] = (pk_trace_ask){ .position = a->pos,
+        const bool       text = a->top_k && !a->group;
+        w->traced[i - 1] = (pk_trace_ask){ .position = a->pos + a->ahead,
                                            .token = a->token,
-                                           .best = a->top_k ? x->top[0].token : -1,
-                                           .log_prob = a->top_k ? x->top[0].logp : 0,
-                                           .parent = a->parent > 0 ? a->parent - 1 : -1 };
+                                           .best = text ? x->top[0].token : -1,
+                                           .log_prob = text ? x->top[0].logp : 0,
+                                           .parent = a->parent > 0 ? a->parent - 1 : -1,
+                                           .fed_at = a->pos - 1 };
     }
     for (int32_t i = 0; i < l->verdict.n_rows; i++)
         for (int32_t at = l->verdict.tip[i]; at > 0; at = l->pass.ask[at].parent)
             w->traced[at - 1].kept = 1;
-    const pk_trace_pass pass = { l->job->text,    l->job->sentence, l->pass.probe,
-                                 l->verdict.done, l->pass.n,        w->traced };
+    const pk_trace_pass pass = { .text = l->job->text,
+                                 .sentence = l->job->sentence,
+                                 .probe = l->pass.probe,
+                                 .done = l->verdict.done,
+                                 .n = l->pass.n,
+                                 .ask = w->traced,
+                                 .model = l->pass.model };
     pthread_mutex_lock(&q->tracing);
     q->trace(q->user, &pass);
     pthread_mutex_unlock(&q->tracing);

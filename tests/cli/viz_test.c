@@ -24,13 +24,14 @@ int  pk_cli_open_translator(const pk_cli *c, const pk_cli_models *models, const 
      return (void)c, (void)models, (void)decode, (void)out, 1;
 }
 
-enum { START = 0, PAD = 1, END = 2, HOSTILE = 3, A = 10, B, C, D };
+enum { START = 0, PAD = 1, END = 2, HOSTILE = 3, MASK = 4, A = 10, B, C, D };
 
 static const char *test_name(const void *names, int32_t id) {
-    static const char *const piece[] = { "<s>", "<pad>", "</s>", "\xe2\x96\x81<script>\"&'\\" };
+    static const char *const piece[] = { "<s>", "<pad>", "</s>", "\xe2\x96\x81<script>\"&'\\",
+                                         "<mask>" };
     static char              other[16];
     (void)names;
-    if (id >= 0 && id < 4) return piece[id];
+    if (id >= 0 && id <= MASK) return piece[id];
     snprintf(other, sizeof other, "\xe2\x96\x81t%d", (int)id);
     return other;
 }
@@ -41,13 +42,33 @@ static pk_viz begin(void) {
     return (pk_viz){ .sentence = "in", .translation = "out", .decode = "pj", .name = test_name };
 }
 
-/* asks of one pass, each {position, token, best, log_prob, parent, kept} */
-#define PASS(v, ...)                                                                  \
-    do {                                                                              \
-        const pk_trace_ask  ask_[] = { __VA_ARGS__ };                                 \
-        const pk_trace_pass pass_ = { .n = sizeof ask_ / sizeof *ask_, .ask = ask_ }; \
-        pk_viz_trace(v, &pass_);                                                      \
+/* an ask about the position behind the token that it is fed, or about one further on */
+typedef struct row {
+    int32_t position, token, best;
+    float   log_prob;
+    int32_t parent, kept;
+} row;
+
+static void trace_rows(pk_viz *v, int32_t model, int32_t ahead, const row *r, int32_t n) {
+    pk_trace_ask ask[16];
+    for (int32_t i = 0; i < n; i++)
+        ask[i] = (pk_trace_ask){ .position = r[i].position,
+                                 .token = r[i].token,
+                                 .best = r[i].best,
+                                 .log_prob = r[i].log_prob,
+                                 .parent = r[i].parent,
+                                 .kept = r[i].kept,
+                                 .fed_at = r[i].position - 1 - ahead };
+    pk_viz_trace(v, &(pk_trace_pass){ .n = n, .ask = ask, .model = model });
+}
+
+/* asks of one pass on a network */
+#define PASS_ON(v, model, ahead, ...)                                             \
+    do {                                                                          \
+        const row row_[] = { __VA_ARGS__ };                                       \
+        trace_rows(v, model, ahead, row_, (int32_t)(sizeof row_ / sizeof *row_)); \
     } while (0)
+#define PASS(v, ...) PASS_ON(v, 0, 0, __VA_ARGS__)
 
 /* Jacobi over A B C D END: C is right too early, C and D are fixed together, a guess is accepted,
  * one comes after a wrong one, and END is right, wrong and right again. */
@@ -209,8 +230,102 @@ static void beams_do_not_break_it(void **state) {
     pk_viz_free(&v);
 }
 
+/* A B C END: two tokens are drafted at masks, the first of them right, and the model checks */
+static pk_viz drafted(void) {
+    static const int32_t token[] = { A, B, C, END };
+    static const float   log_prob[] = { half, half, half, half };
+    pk_viz               v = begin();
+    PASS_ON(&v, 1, -1, { -1, START, -1, 0, -1, 1 }, { 0, MASK, A, half, 0, 0 },
+            { 1, MASK, 99, half, 1, 0 });
+    PASS(&v, { 0, START, A, half, -1, 1 }, { 1, A, B, half, 0, 1 }, { 2, 99, 50, half, 1, 0 });
+    PASS_ON(&v, 1, -1, { 0, A, -1, 0, -1, 1 }, { 1, B, -1, 0, 0, 1 }, { 2, MASK, C, half, 1, 0 },
+            { 3, MASK, END, half, 2, 0 });
+    PASS(&v, { 2, B, C, half, -1, 1 }, { 3, C, END, half, 0, 1 }, { 4, END, 50, half, 1, 0 });
+    pk_viz_finish(&v, token, log_prob, 4);
+    return v;
+}
+
+static void a_drafter_makes_nothing_certain(void **state) {
+    static const int32_t fixed[] = { 2, 2, 4, 4 };
+    pk_viz               v = drafted();
+    (void)state;
+    assert_int_equal(v.n_passes, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(v.token[i].id, i < 3 ? A + (int32_t)i : END);
+        assert_int_equal(v.token[i].fixed, fixed[i]);
+        assert_int_equal(v.token[i].right, fixed[i]); /* by the model's word */
+        assert_int_equal(pk_viz_drafts(&v, i + 1), i % 2 == 0);
+    }
+    assert_int_equal(pk_viz_at(&v, 1, 0)->state, PK_VIZ_RIGHT);
+    assert_int_equal(pk_viz_at(&v, 1, 1)->state, PK_VIZ_WRONG);
+    assert_int_equal(pk_viz_at(&v, 1, 1)->guess, PK_VIZ_GUESS_PADDING); /* a mask says nothing */
+    assert_int_equal(pk_viz_at(&v, 2, 0)->guess, PK_VIZ_GUESS_ACCEPTED);
+    assert_int_equal(pk_viz_at(&v, 2, 1)->guess, PK_VIZ_GUESS_WRONG);
+    assert_int_equal(pk_viz_at(&v, 3, 0)->state, PK_VIZ_CERTAIN);
+    assert_int_equal(pk_viz_at(&v, 3, 2)->state, PK_VIZ_RIGHT);
+    pk_viz_free(&v);
+}
+
+static void passes_know_what_they_fill(void **state) {
+    static const int32_t want[][4] = { { 0, 1 }, { 0, 1, 2 }, { 2, 3 }, { 2, 3, 4 } };
+    static const size_t  n[] = { 2, 3, 2, 3 };
+    pk_viz               v = drafted();
+    (void)state;
+    for (size_t pass = 1; pass <= 4; pass++) {
+        int32_t *position;
+        assert_int_equal(pk_viz_filled(&v, pass, &position), n[pass - 1]);
+        assert_memory_equal(position, want[pass - 1], n[pass - 1] * sizeof *position);
+        free(position);
+    }
+    pk_viz_free(&v);
+}
+
+/* every second token from left to right, then those between them at once: hybrid-regressive */
+static void masks_are_filled_for_good_by_the_last_answer(void **state) {
+    static const int32_t token[] = { A, B, C, END }, fixed[] = { 3, 1, 4, 2 };
+    static const float   log_prob[] = { half, half, half, half };
+    pk_viz               v = begin();
+    int32_t             *position;
+    (void)state;
+    PASS_ON(&v, 0, 1, { 1, START, B, half, -1, 1 });
+    PASS_ON(&v, 0, 1, { 3, B, END, half, -1, 1 });
+    PASS_ON(&v, 0, -1, { 0, MASK, A, half, -1, 0 }, { 1, B, -1, 0, 0, 0 },
+            { 2, MASK, C, half, 1, 0 }, { 3, END, -1, 0, 2, 0 });
+    PASS_ON(&v, 0, -1, { 0, A, -1, 0, -1, 0 }, { 1, B, -1, 0, 0, 0 }, { 2, MASK, C, half, 1, 0 });
+    pk_viz_finish(&v, token, log_prob, 4);
+    for (size_t i = 0; i < 4; i++) assert_int_equal(v.token[i].fixed, fixed[i]);
+    assert_int_equal(v.token[2].right, 3);
+    assert_int_equal(pk_viz_at(&v, 3, 0)->state, PK_VIZ_ACCEPTED);
+    assert_int_equal(pk_viz_at(&v, 4, 0)->state, PK_VIZ_CERTAIN);
+    assert_int_equal(pk_viz_at(&v, 3, 2)->state, PK_VIZ_RIGHT);
+    assert_int_equal(pk_viz_at(&v, 4, 2)->state, PK_VIZ_ACCEPTED);
+    assert_int_equal(pk_viz_filled(&v, 3, &position), 2);
+    assert_int_equal(position[0] + 10 * position[1], 20);
+    free(position);
+    pk_viz_free(&v);
+}
+
+/* a drafter's first pass is fed the language, too */
+static void language_tokens_are_left_out_before_masks(void **state) {
+    enum { LANGUAGE = 5 };
+    static const int32_t token[] = { LANGUAGE, A, END };
+    (void)state;
+    for (size_t skip = 0; skip < 2; skip++) {
+        pk_viz v = begin();
+        PASS_ON(&v, 1, -1, { -1, START, -1, 0, -1, 1 }, { 0, LANGUAGE, -1, 0, 0, 1 },
+                { 1, MASK, A, half, 1, 0 });
+        PASS(&v, { 0, START, -1, 0, -1, 1 }, { 1, LANGUAGE, A, half, 0, 1 },
+             { 2, A, END, half, 1, 1 });
+        pk_viz_finish(&v, token + skip, NULL, 3 - skip);
+        assert_int_equal(v.n, 2);
+        for (int i = 0; i < 2; i++) assert_int_equal(v.token[i].fixed, 2);
+        assert_int_equal(pk_viz_at(&v, 1, 0)->state, PK_VIZ_RIGHT);
+        pk_viz_free(&v);
+    }
+}
+
 static void probes_and_other_sentences_are_no_passes(void **state) {
-    const pk_trace_ask  ask = { 0, START, A, half, -1, 1 };
+    const pk_trace_ask  ask = { 0, START, A, half, -1, 1, -1 };
     const pk_trace_pass probe = { .probe = 1, .n = 1, .ask = &ask };
     const pk_trace_pass second = { .sentence = 1, .n = 1, .ask = &ask };
     pk_viz              v = begin();
@@ -319,7 +434,7 @@ static pk_viz hostile(void) {
 }
 
 static void pages_and_pictures_are_well_formed(void **state) {
-    pk_viz all[] = { sample(), chain(1), chain(5), chain(60), hostile() };
+    pk_viz all[] = { sample(), chain(1), chain(5), chain(60), hostile(), drafted() };
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         char *html = drawn(pk_viz_html, &all[i]), *svg = drawn(pk_viz_svg, &all[i]);
@@ -350,6 +465,45 @@ static void the_page_says_what_happened(void **state) {
     assert_int_equal(count(html, "Pass 2, position 3: "), 1);
     assert_non_null(strstr(html, "a guess that was accepted"));
     free(html);
+    pk_viz_free(&v);
+}
+
+static void the_page_names_passes_of_the_drafter(void **state) {
+    pk_viz v = drafted(), alone = sample();
+    char  *html = drawn(pk_viz_html, &v), *svg = drawn(pk_viz_svg, &v);
+    char  *other = drawn(pk_viz_html, &alone);
+    (void)state;
+    assert_int_equal(count(svg, ">draft</text>"), 2);
+    assert_int_equal(count(html, ">draft</text>"), 2);
+    assert_int_equal(count(html, "<title>Pass 3, on the drafter, fills positions 3-4</title>"), 1);
+    assert_int_equal(count(html, "<title>Pass 2, on the model, fills positions 1-3</title>"), 1);
+    assert_int_equal(count(html, "Pass 1 (drafter), position 1: "), 1);
+    assert_non_null(strstr(html, "of those on the drafter</dt><dd>2</dd>"));
+    assert_int_equal(count(other, "draft"), 0);
+    free(html);
+    free(svg);
+    free(other);
+    pk_viz_free(&v);
+    pk_viz_free(&alone);
+}
+
+static void json_names_networks_and_positions(void **state) {
+    pk_viz         v = drafted();
+    pk_line_writer w = { .file = -1 };
+    json_error_t   error;
+    (void)state;
+    assert_int_equal(pk_viz_json(NULL, &w, &v), 0);
+    json_t *whole = json_loadb(w.data, w.size, 0, &error),
+           *passes = json_object_get(whole, "passes");
+    for (size_t i = 0; i < 4; i++) {
+        json_t     *pass = json_array_get(passes, i), *fills = json_object_get(pass, "fills");
+        const char *network = json_string_value(json_object_get(pass, "network"));
+        assert_string_equal(network, i % 2 ? "model" : "drafter");
+        assert_int_equal(json_array_size(fills), i % 2 ? 3 : 2);
+        assert_int_equal(json_integer_value(json_array_get(fills, 0)), i < 2 ? 0 : 2);
+    }
+    json_decref(whole);
+    free(w.data);
     pk_viz_free(&v);
 }
 
@@ -456,12 +610,18 @@ int main(void) {
         cmocka_unit_test(edges_are_a_transitive_reduction),
         cmocka_unit_test(language_tokens_are_left_out),
         cmocka_unit_test(beams_do_not_break_it),
+        cmocka_unit_test(a_drafter_makes_nothing_certain),
+        cmocka_unit_test(passes_know_what_they_fill),
+        cmocka_unit_test(masks_are_filled_for_good_by_the_last_answer),
+        cmocka_unit_test(language_tokens_are_left_out_before_masks),
         cmocka_unit_test(probes_and_other_sentences_are_no_passes),
         cmocka_unit_test(text_is_escaped),
         cmocka_unit_test(bad_bytes_are_replaced),
         cmocka_unit_test(words_begin_with_a_dot),
         cmocka_unit_test(pages_and_pictures_are_well_formed),
         cmocka_unit_test(the_page_says_what_happened),
+        cmocka_unit_test(the_page_names_passes_of_the_drafter),
+        cmocka_unit_test(json_names_networks_and_positions),
         cmocka_unit_test(columns_keep_their_width),
         cmocka_unit_test(json_holds_it_all),
         cmocka_unit_test(hostile_text_stays_text_in_json_and_dot),

@@ -90,6 +90,8 @@ refusals() {
     refused "empty sentence" 2 "the sentence is empty" -m "$MODEL" ""
     refused "blank sentence" 2 "the sentence is empty" -m "$MODEL" "   "
     refused "empty standard input" 2 "the sentence is empty" -m "$MODEL"
+    refused "a drafter for a strategy that uses none" 2 "jacobi uses no drafter" -m "$MODEL" --drafter "$MODEL" "x"
+    refused "no such drafter" 1 "nowhere" -m "$MODEL" --drafter nowhere "x"
     refused "two sentences" 2 "unexpected argument" -m "$MODEL" "one" "two"
 }
 
@@ -130,6 +132,10 @@ fixed = [t['pass'] for t in viz['tokens']]
 assert all(1 <= p <= len(viz['passes']) for p in fixed) and fixed == sorted(fixed), fixed
 assert all(0 <= t['probability'] <= 1 for t in viz['tokens'])
 assert all(i < j and fixed[i] < fixed[j] for i, j in viz['edges'])
+for one in viz['passes']:
+    assert one['network'] == 'model', one['network']
+    assert one['fills'] == sorted({a['position'] for a in one['asks'] if a['best'] is not None}), one['fills']
+assert {p for one in viz['passes'] for p in one['fills']} >= set(range(len(fixed)))
 END
         if [ $? = 0 ]; then ok "as translate says: $decode"; else bad "as translate says: $decode" "$(tail -1 "$dir/why")"; fi
     done

@@ -10,7 +10,7 @@
 #include "pronk.h"
 #include "tiny_network.h"
 
-enum { N_JOBS = 9, DRAFTS = 4, MOST = 64 };
+enum { N_JOBS = 9, DRAFTS = 4, MOST = 64, AHEAD = 3 /* of the drafter's asks, for traces */ };
 
 /* ---- the strategy: draft a few tokens one by one, verify them in one pass ---- */
 
@@ -57,6 +57,7 @@ static void ask_inputs(drafting *d, pk_pass *pass, int32_t first, int32_t parent
         parent = pk_ask_add(pass, (pk_ask){ .token = i ? d->token[i - 1] : d->start,
                                             .pos = i,
                                             .parent = parent,
+                                            .ahead = pass->model ? AHEAD : 0,
                                             .top_k = 1 });
 }
 
@@ -130,6 +131,22 @@ static void make_jobs(pk_job *job, pk_job **order) {
     }
 }
 
+typedef struct traced { /* passes of sentences on each network */
+    uint64_t passes[2];
+} traced;
+
+static void look(void *user, const pk_trace_pass *pass) {
+    traced *t = user;
+    assert_true(pass->model == 0 || pass->model == 1);
+    t->passes[pass->model]++;
+    for (int32_t i = 0; i < pass->n; i++) {
+        const pk_trace_ask *a = &pass->ask[i];
+        assert_int_equal(a->position, a->fed_at + 1 + (pass->model ? AHEAD : 0));
+        if (i > 0) assert_int_equal(a->fed_at, a[-1].fed_at + 1);
+        assert_int_equal(a->fed_at < 0, a->token == PK_NO_TOKEN);
+    }
+}
+
 /* drafter NULL: greedily */
 static pk_stats decode(const tiny_network *model, const tiny_network *drafter, int32_t usual_length,
                        pk_job *job) {
@@ -153,7 +170,12 @@ static pk_stats decode(const tiny_network *model, const tiny_network *drafter, i
     if (drafter) o.plan.strategy = &scripted, o.plan.options = &fresh;
     make_jobs(job, order);
     ASSERT_OK(pk_worker_open(&w, &all, &o));
-    pk_queue q = { .job = order, .n = N_JOBS };
+    traced   seen = { { 0 } };
+    pk_queue q = { .job = order,
+                   .n = N_JOBS,
+                   .trace = look,
+                   .tracing = PTHREAD_MUTEX_INITIALIZER,
+                   .user = &seen };
     pk_worker_serve(&w, &q, &o.plan);
     ASSERT_OK(w.status);
     assert_int_equal(q.done, N_JOBS);
@@ -163,6 +185,8 @@ static pk_stats decode(const tiny_network *model, const tiny_network *drafter, i
         assert_true(w.network[i].cost.share > 0); /* learned for each */
     }
     const pk_stats stats = w.stats;
+    assert_int_equal(seen.passes[0] + seen.passes[1], stats.sentence_passes);
+    assert_int_equal(seen.passes[1] > 0, drafter != NULL);
     pk_worker_close(&w);
     pk_memory_give(options);
     return stats;
