@@ -17,7 +17,13 @@ typedef struct pk_constraint_options { /* what a user may set; see the table bel
 
 extern const char *const pk_unk_choices[];
 // clang-format off
-/* those that do not look back at what was output before */
+/* those that look back at what was output before */
+#define PK_HISTORY_OPTIONS(state, field) \
+    { "no_repeat_ngram", "no n-gram of this size twice in one output; 0: off; auto: the model's", \
+      PK_OPTION_INT, 0, -1, 64, NULL, offsetof(state, field.no_repeat_ngram) }, \
+    { "repetition_penalty", "makes tokens already output less likely; 1: off; auto: the model's", \
+      PK_OPTION_FLOAT, 0.01, -1, 100, NULL, offsetof(state, field.repetition_penalty) }
+/* those that do not */
 #define PK_LENGTH_OPTIONS(state, field) \
     { "min_length", "fewest output tokens, end symbol included", \
       PK_OPTION_INT, 0, -1, 100000, NULL, offsetof(state, field.min_length) }, \
@@ -26,11 +32,7 @@ extern const char *const pk_unk_choices[];
     { "unk", "may the unknown word be output", \
       PK_OPTION_CHOICE, 0, PK_UNK_AUTO, 0, pk_unk_choices, offsetof(state, field.unk) }
 #define PK_CONSTRAINT_OPTIONS(state, field) \
-    { "no_repeat_ngram", "no n-gram of this size twice in one output; 0: off; auto: the model's", \
-      PK_OPTION_INT, 0, -1, 64, NULL, offsetof(state, field.no_repeat_ngram) }, \
-    { "repetition_penalty", "makes tokens already output less likely; 1: off; auto: the model's", \
-      PK_OPTION_FLOAT, 0.01, -1, 100, NULL, offsetof(state, field.repetition_penalty) }, \
-    PK_LENGTH_OPTIONS(state, field)
+    PK_HISTORY_OPTIONS(state, field), PK_LENGTH_OPTIONS(state, field)
 // clang-format on
 
 /* how a rule set weighs, where the user says nothing */

@@ -24,6 +24,7 @@ typedef struct pk_added_tokens {
 
 /* What a strategy may know of the model: made once, the same for all its sentences. */
 typedef struct pk_conventions {
+    const char    *tasks;                       /* what it was trained for, between spaces; NULL: at */
     int32_t        vocab;                       /* tokens that may be output */
     int32_t        start, eos, unk;             /* start and unk may be PK_NO_TOKEN */
     int32_t        max_positions;               /* positions of the model: no output is longer */
@@ -97,6 +98,7 @@ struct pk_strategy {
 extern const pk_strategy *const pk_strategies[];        /* decode/list.c: one line each, ends with NULL */
 /* the first two are in the list; score serves sources with `forced` set, whatever was chosen */
 extern const pk_strategy pk_strategy_greedy, pk_strategy_beam, pk_strategy_score;
+extern const pk_strategy pk_strategy_pairs;
 extern const pk_strategy pk_strategy_jacobi, pk_strategy_pj, pk_strategy_pgj, pk_strategy_hgj;
 extern const pk_strategy pk_strategy_cmlm;
 extern const pk_strategy pk_strategy_hrt;

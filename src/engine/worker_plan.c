@@ -3,7 +3,8 @@
 #include "engine/worker_plan.h"
 
 pk_conventions pk_plan_conventions(const pk_config *c) {
-    return (pk_conventions){ .vocab = pk_config_text(c),
+    return (pk_conventions){ .tasks = pk_config_tasks(c),
+                             .vocab = pk_config_text(c),
                              .start = c->start,
                              .eos = c->eos,
                              .unk = c->unk,

@@ -27,13 +27,14 @@ void pk_config_defaults(pk_config *c) {
 
 const char *pk_config_tasks(const pk_config *c) { return *c->tasks ? c->tasks : "at"; }
 
-/* a task from right to left ends in -rl: the direction is a field of its own */
+/* a task in one direction ends in -lr or -rl: whether it is backwards is a field of its own */
 bool pk_config_can(const pk_config *c, const char *task) {
     const size_t n = strlen(task);
     for (const char *at = pk_config_tasks(c); *at;) {
         const size_t word = strcspn(at, " "), name = strcspn(at, ": ");
-        const bool   mirrored = name == n + 3 && memcmp(at + n, "-rl", 3) == 0;
-        if ((name == n || mirrored) && memcmp(at, task, n) == 0) return true;
+        const bool   directed =
+            name == n + 3 && (memcmp(at + n, "-rl", 3) == 0 || memcmp(at + n, "-lr", 3) == 0);
+        if ((name == n || directed) && memcmp(at, task, n) == 0) return true;
         at += word + strspn(at + word, " ");
     }
     return false;

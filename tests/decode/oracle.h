@@ -1,6 +1,6 @@
 /* oracle.h - a model without a network, for tests of strategies: the next token's logits are a
- * fixed function of the tokens so far. Serves passes as a session does (rows, parents, a tree of
- * slots, bans, targets) and checks every promise a strategy makes on the way. tools/beam_oracle.py
+ * fixed function of the tokens so far, of the others of its block, and of its place there. Serves
+ * passes as a session does (rows, parents, blocks, a tree of slots, bans, targets) and checks every promise a strategy makes on the way. tools/beam_oracle.py
  * computes the same function in Python. */
 #ifndef TESTS_DECODE_ORACLE_H
 #define TESTS_DECODE_ORACLE_H
@@ -33,6 +33,8 @@ struct oracle {
     bool            sees_all;            /* its known tokens see those behind them */
     const float    *cost;                /* of a pass, see pass.h; NULL: not known */
     float           draft_cost, draft_more;
+    const int32_t  *says;                /* by far the best tokens after 0, 1 .. inputs; or NULL */
+    int32_t         n_says;
     pk_conventions  conventions; /* as oracle_source() fills them */
     pk_added_tokens added;
     /* counted, for the last sentence */
@@ -103,14 +105,29 @@ static inline bool oracle_has(const int32_t *list, int32_t n, int32_t token) {
     return false;
 }
 
+enum { ORACLE_PLACE = 1000 }; /* behind all tokens: the place of an ask in its block */
+
+/* tokens that ask i sees, as a list: of a block all of it, and the ask's place in it */
+static inline int32_t oracle_seen(const oracle_session *s, const pk_pass *pass, int32_t i,
+                                  int32_t *token) {
+    int32_t first = i, last = i;
+    while (pk_ask_continues(pass, first)) first--;
+    while (last < pass->n && pk_ask_continues(pass, last + 1)) last++;
+    const int32_t n = oracle_path(s, s->at[last], token);
+    if (!pass->ask[i].block) return n;
+    token[n] = ORACLE_PLACE + i - first;
+    return n + 1;
+}
+
 /* the answer to ask i, as answering.c computes it from a network's logits */
-static inline void oracle_answer(oracle_session *s, int32_t i) {
+static inline void oracle_answer(oracle_session *s, const pk_pass *pass, int32_t i) {
     const pk_ask *ask = &s->ask[i];
     int32_t       token[ORACLE_LONGEST];
     float         logit[ORACLE_VOCAB];
-    const int32_t n = oracle_path(s, s->at[i], token);
+    const int32_t n = oracle_seen(s, pass, i, token), depth = s->slot[s->at[i]].depth;
     double        sum = 0;
     oracle_logits(s->model, token, n, logit);
+    if (s->model->says && depth < s->model->n_says) logit[s->model->says[depth]] += 50;
     bool used[ORACLE_VOCAB] = { false };
     for (int32_t j = 0; j < ask->n_ban; j++) {
         assert_in_range(ask->ban[j], 0, s->model->vocab - 1);
@@ -164,8 +181,8 @@ static inline void oracle_pass(oracle_session *s, pk_pass *pass) {
         assert_true(s->n_slots < ORACLE_SLOTS);
         s->slot[s->n_slots] = (oracle_slot){ ask->token, before, depth };
         s->at[i] = s->n_slots++;
-        oracle_answer(s, i);
     }
+    for (int32_t i = 1; i <= pass->n; i++) oracle_answer(s, pass, i);
     for (int32_t i = 0; i < s->n_rows; i++) tips[i] = s->tip[i];
     for (int32_t i = 0; i < pass->n; i++) tips[s->n_rows + i] = s->at[i + 1];
     const int32_t held = oracle_count_slots(s, tips, s->n_rows + pass->n);
