@@ -34,9 +34,10 @@ static pk_status check(const pk_strategy *self, const void *p, int32_t n_best) {
     const pk_pairs *s = p;
     (void)self;
     if (n_best > outputs_of(s))
-        PK_FAIL(PK_ARGUMENT,
-                "pairs: %d hypotheses are wanted but the search ends with %d; raise %s (at most %d)",
-                (int)n_best, (int)outputs_of(s), s->outputs ? "outputs" : "size", MAX_SIZE);
+        PK_FAIL(
+            PK_ARGUMENT,
+            "pairs: %d hypotheses are wanted but the search ends with %d; raise %s (at most %d)",
+            (int)n_best, (int)outputs_of(s), s->outputs ? "outputs" : "size", MAX_SIZE);
     return PK_OK;
 }
 

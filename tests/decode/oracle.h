@@ -33,7 +33,7 @@ struct oracle {
     bool            sees_all;            /* its known tokens see those behind them */
     const float    *cost;                /* of a pass, see pass.h; NULL: not known */
     float           draft_cost, draft_more;
-    const int32_t  *says;                /* by far the best tokens after 0, 1 .. inputs; or NULL */
+    const int32_t  *says; /* by far the best tokens after 0, 1 .. inputs; or NULL */
     int32_t         n_says;
     pk_conventions  conventions; /* as oracle_source() fills them */
     pk_added_tokens added;

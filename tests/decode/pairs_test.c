@@ -109,8 +109,7 @@ static void longest_outputs(void **unused) {
             for (int32_t i = 0; i < got.n; i++) {
                 const int32_t n = got.best[i].n;
                 assert_in_range(n, 1, most);
-                for (int32_t t = 0; t + 1 < n; t++)
-                    assert_int_not_equal(got.best[i].token[t], E);
+                for (int32_t t = 0; t + 1 < n; t++) assert_int_not_equal(got.best[i].token[t], E);
                 if (!(kind & 8)) assert_int_equal(n, most);
                 if (!(kind & 8)) assert_int_equal(got.best[i].token[n - 1] == E, (kind & 4) != 0);
             }
@@ -119,8 +118,8 @@ static void longest_outputs(void **unused) {
 
 /* positions 0 .. 8 hold four pairs, and the last position stays free */
 static void positions_for_whole_pairs(void **unused) {
-    oracle    o = { .seed = 3, .vocab = VOCAB, .pad = PAD, .eos_bias = -60 };
-    pk_source src = source_of(&o, 0, 9);
+    oracle        o = { .seed = 3, .vocab = VOCAB, .pad = PAD, .eos_bias = -60 };
+    pk_source     src = source_of(&o, 0, 9);
     oracle_result got;
     (void)unused;
     o.conventions.max_positions = 9;
@@ -268,8 +267,8 @@ static void the_search_is_algorithm_1(void **unused) {
             snprintf(spec, sizeof spec, "pairs:size=%d,outputs=%d,length_penalty=%g",
                      (int)kinds[k].width, (int)kinds[k].outputs, (double)kinds[k].penalty);
             oracle_translate(&o, spec, &src, &got);
-            const int32_t n = algorithm_1(&o, way, kinds[k].width, kinds[k].outputs,
-                                          kinds[k].penalty, want);
+            const int32_t n =
+                algorithm_1(&o, way, kinds[k].width, kinds[k].outputs, kinds[k].penalty, want);
             assert_int_equal(got.n, n < kinds[k].outputs ? n : kinds[k].outputs);
             for (int32_t i = 0; i < got.n; i++) {
                 assert_tokens(&got, i, text, plain_text(&want[i], way, text));
@@ -295,9 +294,8 @@ static void n_best_lists(void **unused) {
                 const int32_t n = got.best[i].n;
                 if (i) assert_true(got.best[i - 1].score >= got.best[i].score);
                 for (int32_t j = 0; j < i; j++)
-                    assert_false(got.best[j].n == n &&
-                                 !memcmp(got.best[i].token, got.best[j].token,
-                                         (size_t)n * sizeof(int32_t)));
+                    assert_false(got.best[j].n == n && !memcmp(got.best[i].token, got.best[j].token,
+                                                               (size_t)n * sizeof(int32_t)));
             }
         }
 }

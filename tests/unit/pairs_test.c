@@ -117,10 +117,9 @@ static int32_t decode(place *p, const setting *set, int32_t first, int32_t n, fo
         int32_t    alive = 0;
         for (int32_t i = 0; i < n; i++) {
             if (l[i].done) continue;
-            l[i].pass = (pk_pass){ .room = ROOM - 1,
-                                   .ask = l[i].ask,
-                                   .answer = l[i].answer,
-                                   .follow = set->follow };
+            l[i].pass = (pk_pass){
+                .room = ROOM - 1, .ask = l[i].ask, .answer = l[i].answer, .follow = set->follow
+            };
             l[i].by->propose(l[i].state, &l[i].pass);
             request[alive++] = (pk_request){ l[i].id, &l[i].pass };
         }
@@ -149,10 +148,10 @@ static void alone_among_others_and_followed(void **state) {
         place p;
         open_place(&p, &kinds[k]);
         for (size_t i = 0; i < N_SETTINGS; i++) {
-            found         alone[N_SENTENCES], other[N_SENTENCES];
-            setting       set = settings[i];
-            const bool    greedy = set.n_best == 1;
-            int32_t       passes = 0;
+            found      alone[N_SENTENCES], other[N_SENTENCES];
+            setting    set = settings[i];
+            const bool greedy = set.n_best == 1;
+            int32_t    passes = 0;
             for (int32_t j = 0; j < N_SENTENCES; j++) passes += decode(&p, &set, j, 1, &alone[j]);
             decode(&p, &set, 0, N_SENTENCES, other);
             assert_memory_equal(alone, other, sizeof alone);
