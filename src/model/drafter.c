@@ -55,14 +55,15 @@ static pk_blob names_from(pk_blob tokens, int32_t first) {
 }
 
 pk_status pk_drafter_cut(pk_model_data *m, int32_t n_tokens, const char *verifier) {
-    pk_network   *net = &m->network;
-    pk_config    *c = &net->config;
-    const int32_t own = c->target_vocab - n_tokens;
-    void         *data;
-    float        *scale;
+    pk_network    *net = &m->network;
+    pk_config     *c = &net->config;
+    const int32_t  own = c->target_vocab - n_tokens;
+    const pk_dtype type = net->target_embed.type;
+    void          *data;
+    float         *scale;
     if (own) {
-        PK_TRY(pk_model_data_take_matrix(m, own, c->dim, m->type, &net->own_embed, &data, &scale));
-        PK_TRY(copy_rows(&net->target_embed, n_tokens, own, m->type, data, scale, 0));
+        PK_TRY(pk_model_data_take_matrix(m, own, c->dim, type, &net->own_embed, &data, &scale));
+        PK_TRY(copy_rows(&net->target_embed, n_tokens, own, type, data, scale, 0));
     }
     const pk_blob tokens = m->target_tokens.size ? m->target_tokens : m->source_tokens;
     m->target_tokens = names_from(tokens, n_tokens);

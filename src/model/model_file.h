@@ -23,7 +23,9 @@ typedef struct pk_model_data {
     pk_stored   stored;                       /* what is mapped */
     void      **block;                        /* what was taken instead of mapped */
     size_t      n_blocks, block_room;
-    pk_file_ids files; /* that it was read from: no output may be one of them */
+    char        verifier[20]; /* in training: fingerprint of the model whose encoder it shares */
+    int32_t     n_shared;     /*   and how many target tokens that has */
+    pk_file_ids files;        /* that it was read from: no output may be one of them */
 } pk_model_data;
 
 /* type: PK_F32, PK_F16 or PK_I8 converts the matrices to that; -1 leaves them as stored. F16 counts

@@ -141,7 +141,13 @@ static pk_status check_data(const pk_recipe *r) {
 
 /* the shape of a new model */
 static pk_status check_model(const pk_recipe *r) {
-    if (*r->init) return PK_OK; /* its shape counts */
+    if (*r->init && *r->verifier)
+        PK_FAIL(PK_ARGUMENT, "init and verifier: a drafter begins with its model, so give one");
+    if (*r->verifier && strcmp(r->task, "gad") != 0 && strncmp(r->task, "gad:", 4) != 0)
+        PK_FAIL(PK_ARGUMENT, "verifier is for drafters: set task to gad, not %.60s", r->task);
+    if (*r->verifier && r->valid_metric == PK_METRIC_BLEU)
+        PK_FAIL(PK_ARGUMENT, "a drafter has no BLEU of its own: set valid.metric to loss");
+    if (*r->init || *r->verifier) return PK_OK; /* its shape counts */
     if (!*r->vocab)
         PK_FAIL(PK_ARGUMENT, "no vocabulary: make one with `pronk vocab` and give it as vocab");
     if (r->dim % r->heads)

@@ -38,6 +38,7 @@ typedef enum pk_recipe_metric { PK_METRIC_MAP(PK_CHOICE_CONSTANT) } pk_recipe_me
     X(TEXT,   FIXED, source_language,  "from",                "", 0, 0, NULL, "language of the source, an ISO code; for the finished model and the language check") \
     X(TEXT,   FIXED, target_language,  "to",                  "", 0, 0, NULL, "language of the target") \
     X(PATH,   FIXED, init,             "init",                "", 0, 0, NULL, "model to go on from (.pronk file, folder of a training, or Hugging Face folder); its shape and vocabulary count") \
+    X(PATH,   FIXED, verifier,         "verifier",            "", 0, 0, NULL, "for task gad: model to train a drafter for; its encoder, tables and vocabulary are shared and stay as they are, model.decoder_layers of its layers go on learning") \
     X(TEXTS,  FIXED, freeze,           "freeze",              NULL, 0, 0, NULL, "weights that stay as they are: names, * matches anything (encoder.*); text_tokens: rows of all but the task's tokens") \
     X(PATHS,  FIXED, source,           "data.source",         NULL, 0, 0, NULL, "source text, a sentence a line; plain, .gz, .xz or .zst; one file or several") \
     X(PATHS,  FIXED, target,           "data.target",         NULL, 0, 0, NULL, "its translations, line by line") \

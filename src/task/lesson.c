@@ -165,6 +165,7 @@ static pk_status add_pair(pk_lesson *l, const pk_lesson_maker *m, const pk_batch
                      .n_target = b->target_first[i + 1] - b->target_first[i],
                      .eos = m->eos,
                      .start = m->start,
+                     .max_positions = m->max_target,
                      .token = m->token,
                      .group = m->group,
                      .predicted = predicted,

@@ -18,9 +18,10 @@ typedef struct pk_lesson pk_lesson; /* what a batch becomes; lesson.h */
 typedef struct pk_pair { /* one sentence pair; ids without end symbols */
     const int32_t *source, *target;
     int32_t        n_source, n_target;
-    int32_t        n_given;    /* first target tokens that are given (a language): not asked */
-    int32_t        eos, start; /* start: the decoder's first input */
-    const int32_t *token;      /* ids of the task's own tokens, in the order of pk_task.tokens */
+    int32_t        n_given;       /* first target tokens that are given (a language): not asked */
+    int32_t        eos, start;    /* start: the decoder's first input */
+    int32_t        max_positions; /* of the decoder: positions are below this */
+    const int32_t *token;         /* ids of the task's own tokens, in the order of pk_task.tokens */
     const int32_t *group; /* of its groups, in the same order: what pk_lesson_ask_group() takes */
     const int32_t *predicted; /* second pass of a two_pass task: the model's answers to the
                                  questions of the first, in order; else NULL */
@@ -53,7 +54,13 @@ typedef struct pk_task {
     /* most decoder inputs of a sentence: per_token for each target token, the end symbol counted,
      * and per_sentence besides; for planning memory. NULL: 1 and 0 */
     void (*most)(const void *options, int32_t *per_token, int32_t *per_sentence);
+    /* of a two_pass task: with these options one pass is enough. NULL: never */
+    bool (*looks_once)(const void *options);
 } pk_task;
+
+static inline bool pk_task_looks_twice(const pk_task *task, const void *options) {
+    return task->two_pass && !(task->looks_once && task->looks_once(options));
+}
 
 const pk_task *pk_task_find(const char *name); /* NULL: no such task */
 const pk_task *pk_task_at(size_t i);           /* NULL past the end */

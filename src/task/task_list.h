@@ -9,6 +9,7 @@ extern const pk_task pk_task_cmlm;
 extern const pk_task pk_task_hrt;
 extern const pk_task pk_task_markov;
 extern const pk_task pk_task_pairs, pk_task_pairs_left_to_right, pk_task_pairs_right_to_left;
+extern const pk_task pk_task_gad, pk_task_gad_self;
 
 /* *options: the task's own, given back with pk_memory_give */
 pk_status pk_task_parse(const char *text, const pk_task **task, void **options);

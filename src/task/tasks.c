@@ -13,6 +13,8 @@ static const pk_task *const tasks[] = {
     &pk_task_pairs,
     &pk_task_pairs_left_to_right,
     &pk_task_pairs_right_to_left,
+    &pk_task_gad,
+    &pk_task_gad_self,
 };
 // clang-format on
 enum { N_TASKS = sizeof tasks / sizeof *tasks };

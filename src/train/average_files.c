@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "checkpoint/json.h"
 #include "model/average.h"
+#include "model/drafter.h"
 #include "model/model_data.h"
 #include "recipe/recipe_parts.h"
 #include "task/task_list.h"
@@ -71,7 +72,7 @@ static pk_status fill_model(const pk_recipe *r, const pk_stored *file, pk_model_
     if (!m->network.encoder) PK_TRY(pk_network_init(&m->network));
     PK_TRY(pk_network_walk(&m->network, bind_weight, (void *)file));
     pk_network_share(&m->network);
-    return PK_OK;
+    return *m->verifier ? pk_drafter_cut(m, m->n_shared, m->verifier) : PK_OK;
 }
 
 /* errors name the file, once */

@@ -50,6 +50,7 @@ typedef struct listing {
 } listing;
 
 static bool freezes_text(const pk_parameters_options *o) {
+    if (o->drafter) return true;
     for (size_t i = 0; i < o->n_freeze; i++)
         if (strcmp(o->freeze[i], PK_FREEZE_TEXT) == 0) return true;
     return false;
@@ -66,9 +67,17 @@ static int32_t text_rows(const listing *l, const pk_weight_spec *spec) {
     return source || !c->n_text ? all : (c->n_text + PK_PANEL - 1) / PK_PANEL * PK_PANEL;
 }
 
+/* what a drafter takes from its model; of tables, its own rows are left to learn */
+static bool is_shared(const pk_weight_spec *spec) {
+    if (spec->role == PK_ROLE_EMBEDDING) return false;
+    return spec->stack == PK_ENCODER || spec->role == PK_ROLE_POSITIONS ||
+           spec->role == PK_ROLE_OUTPUT || spec->role == PK_ROLE_OUTPUT_BIAS;
+}
+
 /* sinusoidal positions and a missing output bias are constants; so is what a freeze pattern
  * names */
 static bool is_learned(const listing *l, const pk_weight_spec *spec) {
+    if (l->o->drafter && is_shared(spec)) return false;
     if (!l->o->learn_positions && spec->role == PK_ROLE_POSITIONS) return false;
     if (!l->o->learn_output_bias && spec->role == PK_ROLE_OUTPUT_BIAS) return false;
     for (size_t i = 0; i < l->o->n_freeze; i++)

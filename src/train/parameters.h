@@ -14,6 +14,7 @@ typedef struct pk_parameters_options {
     const char *const *freeze; /* name patterns, * matches anything */
     size_t             n_freeze;
     bool               learn_positions, learn_output_bias;
+    bool               drafter; /* only what a drafter's file holds learns: see model/drafter.h */
     bool               average; /* keep a moving average */
     uint64_t           seed;    /* of the first weights */
 } pk_parameters_options;

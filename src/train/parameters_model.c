@@ -108,7 +108,10 @@ pk_status pk_parameters_model(const pk_parameters *p, const pk_model_data *like,
                             .target_spm = like->target_spm,
                             .source_tokens = like->source_tokens,
                             .target_tokens = like->target_tokens,
-                            .lexicon_bytes = like->lexicon_bytes };
+                            .lexicon_bytes = like->lexicon_bytes,
+
+                            .n_shared = like->n_shared };
+    memcpy(out->verifier, like->verifier, sizeof out->verifier);
     const char *provenance = like->provenance ? like->provenance : "{}";
     pk_status   status = pk_memory_copy_text(provenance, strlen(provenance), &out->provenance);
     if (status == PK_OK) status = PK_TAKE(&k.host, p->n_all);

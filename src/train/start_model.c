@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/drafter.h"
 #include "model/model_data.h"
 #include "vocab/spm.h"
 #include "vocab/token_list.h"
@@ -118,10 +119,36 @@ static pk_status record_task(const pk_recipe *r, const pk_task *task, const void
     return PK_OK;
 }
 
+/* A drafter begins as its model with fewer layers: the last of each equal part of them. */
+static pk_status open_verifier(const pk_recipe *r, pk_model_data *m) {
+    PK_TRY(pk_model_data_open(r->verifier, -1, m));
+    pk_config    *c = &m->network.config;
+    const int32_t all = c->decoder_layers, n = (int32_t)r->decoder_layers;
+    if (c->shares_encoder) PK_FAIL(PK_UNSUPPORTED, "%s is a drafter itself", r->verifier);
+    if (n > all)
+        PK_FAIL(PK_ARGUMENT, "model.decoder_layers is %d, but the verifier has %d", n, all);
+    pk_fingerprint(m, m->verifier);
+    m->n_shared = c->target_vocab;
+    for (int32_t i = 0; i < n; i++)
+        m->network.decoder[i] = m->network.decoder[(i + 1) * all / n - 1];
+    c->decoder_layers = n;
+    return PK_OK;
+}
+
+static pk_status open_model(const pk_recipe *r, pk_model_data *m) {
+    if (*r->verifier) return open_verifier(r, m);
+    if (!*r->init) return make_fresh(r, m);
+    PK_TRY(pk_model_data_open(r->init, -1, m));
+    if (m->network.config.shares_encoder)
+        PK_FAIL(PK_UNSUPPORTED, "%s is a drafter without an encoder: give its model as verifier",
+                r->init);
+    return PK_OK;
+}
+
 pk_status pk_start_model_open(const pk_recipe *r, const pk_task *task, const void *options,
                               pk_model_data *out) {
     *out = (pk_model_data){ 0 };
-    pk_status status = *r->init ? pk_model_data_open(r->init, -1, out) : make_fresh(r, out);
+    pk_status status = open_model(r, out);
     if (status == PK_OK) status = pk_start_languages_add(out, &r->data_to);
     if (status == PK_OK) status = pk_start_tokens_add(out, task, options);
     if (status == PK_OK) status = record_task(r, task, options, &out->network.config);

@@ -8,7 +8,7 @@
 #include "task/task.h"
 #include "vocab/vocab.h"
 
-/* With `init` in the recipe everything comes from that model. Else only configuration and
+/* With `init` or `verifier` in the recipe everything comes from that model. Else only configuration and
  * vocabulary are there: weights come from pk_parameters_open(). */
 pk_status pk_start_model_open(const pk_recipe *r, const pk_task *task, const void *options,
                               pk_model_data *out);

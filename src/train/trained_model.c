@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "checkpoint/json.h"
+#include "model/drafter.h"
 #include "recipe/recipe_parts.h"
 #include "train/trainer.h"
 
@@ -126,10 +127,12 @@ pk_status pk_trainer_write_model(pk_trainer *t, const char *name, pk_dtype type)
     char         *path;
     PK_TRY(pk_trainer_path(t, name, &path));
     pk_status status = pk_model_data_check_file(&t->start); /* its vocabulary is mapped */
-    if (status != PK_OK) pk_fail_context("%s", t->recipe.init);
+    if (status != PK_OK)
+        pk_fail_context("%s", *t->recipe.init ? t->recipe.init : t->recipe.verifier);
     if (status == PK_OK) status = pk_parameters_model(&t->p, &t->start, true, type, &m);
     if (status == PK_OK) {
         status = write_provenance(t, &m);
+        if (status == PK_OK && *m.verifier) status = pk_drafter_cut(&m, m.n_shared, m.verifier);
         if (status == PK_OK) status = pk_model_data_save(&m, path);
         pk_model_data_close(&m);
     }

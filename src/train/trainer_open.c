@@ -210,10 +210,11 @@ static pk_status open_parameters(pk_trainer *t) {
                                       .n_freeze = r->freeze.n,
                                       .learn_positions = r->positions == PK_POSITIONS_LEARNED,
                                       .learn_output_bias = r->output_bias,
+                                      .drafter = *r->verifier != 0,
                                       .average = r->average > 0,
                                       .seed = (uint64_t)r->seed };
     PK_TRY(pk_parameters_open(&t->on, &t->start.network.config, &o, &t->p));
-    if (*r->init) PK_TRY(pk_parameters_load(&t->p, &t->start));
+    if (*r->init || *r->verifier) PK_TRY(pk_parameters_load(&t->p, &t->start));
     t->dropout = (pk_dropout){ .embedding = (float)r->dropout,
                                .residual = (float)r->dropout,
                                .attention = (float)r->attention_dropout,
@@ -244,7 +245,8 @@ static pk_status open_pass(pk_trainer *t) {
     most.source_rows += tag * most.sentences;
     most.target_rows =
         (most.target_rows + tag * most.sentences) * per_token + per_sentence * most.sentences;
-    return pk_train_pass_open(&t->on, &t->p, &most, t->task->two_pass, &t->pass);
+    return pk_train_pass_open(&t->on, &t->p, &most, pk_task_looks_twice(t->task, t->task_options),
+                              &t->pass);
 }
 
 /* ---- resuming ---- */
@@ -305,6 +307,8 @@ static void describe(pk_trainer *t) {
 /* In this order: what is cheap to check comes first, what takes minutes comes last. */
 static pk_status open_parts(pk_trainer *t, const char *recipe) {
     PK_TRY(pk_recipe_check(&t->recipe));
+    /* what a drafter drafts is checked: the BLEU of its model is not its own */
+    if (*t->recipe.verifier) t->recipe.valid_bleu = false;
     t->schedule = pk_schedule_of(&t->recipe);
     PK_TRY(pk_task_parse(t->recipe.task, &t->task, &t->task_options));
     PK_TRY(open_start(t));

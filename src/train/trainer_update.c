@@ -76,7 +76,7 @@ static pk_status train_part(pk_trainer *t, int64_t part, summing *sum, double *t
     t->maker.share = pk_schedule_share(&t->schedule, t->state.update, t->state.seconds / 60);
     PK_TRY(pk_lesson_make(&t->lesson, &t->maker, &batch, NULL));
     PK_TRY(pk_train_pass_ready(&t->pass, see_readings, t));
-    if (t->task->two_pass) PK_TRY(first_pass(t, &batch, key));
+    if (pk_task_looks_twice(t->task, t->task_options)) PK_TRY(first_pass(t, &batch, key));
     if (sum) o.done = sum_from, o.user = sum;
     PK_TRY(pk_train_pass_run(&t->pass, &t->lesson, &o));
     *total += t->lesson.total;
