@@ -69,9 +69,7 @@
 #define TYPE_OPTION                                      \
     CHOICE("type", type, "f32|f16|bf16|i8", "as stored", \
            "numbers to compute with; f16 and bf16 need a GPU")
-#define DRAFTER_HELP                                                                       \
-    "a smaller model of the same vocabulary, for strategies that check its guesses (none " \
-    "does yet)"
+#define DRAFTER_HELP "a drafter for the model, for strategies that check its guesses (gad)"
 #define DEVICE_OPTION                                                                             \
     TEXT("device", 0, "DEVICE", device, "cpu",                                                    \
          "where to compute: cpu; cuda, cuda:1 or cuda:0,1 (one or several GPUs); ref (naive and " \

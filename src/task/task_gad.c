@@ -82,8 +82,8 @@ static pk_status add_cut(pk_lesson *l, pk_pair *pair, const gad_options *o, cons
     const int32_t n = c->p + 1, all = n + c->block;
     int32_t       give = predicted ? count_given(pair, c, predicted) : 0;
     for (int32_t i = 0; i < n; i++)
-        PK_TRY(pk_lesson_input(l, token_at(pair, i), i, first, o->prefix == PREFIX_ALL ? all : i + 1,
-                               NULL));
+        PK_TRY(pk_lesson_input(l, token_at(pair, i), i, first,
+                               o->prefix == PREFIX_ALL ? all : i + 1, NULL));
     for (int32_t i = 0; i < c->block; i++) {
         const bool asked = i < c->asked;
         /* each of those left is as likely as any other to be among those that are given */
@@ -160,6 +160,12 @@ const pk_task pk_task_gad = {
     .most = most,
 };
 
+/* it verifies its own drafts: it still translates one token after the other */
+static const char *also_at(const void *options) {
+    (void)options;
+    return "at";
+}
+
 const pk_task pk_task_gad_self = {
     .name = "gad-self",
     .help = "both at and gad: models that draft for themselves",
@@ -167,7 +173,7 @@ const pk_task pk_task_gad_self = {
     .options_size = sizeof(gad_options),
     .two_pass = true,
     .looks_once = looks_once,
-    .also = "at",
+    .also = also_at,
     .tokens = tokens,
     .teach = teach_self,
     .most = most_self,

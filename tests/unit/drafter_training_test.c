@@ -33,7 +33,8 @@ static pk_stats translate(const way *w, const pairs *p, pk_result **out) {
     pk_translator          *t;
     pk_stats                stats;
     const pk_model_options *as = PK_OPTIONS(pk_model_options, .type = w->type);
-    ASSERT_OK(pk_model_open(*w->model == '/' ? w->model : toy_path(&text, w->model, path[0]), as, &m));
+    ASSERT_OK(
+        pk_model_open(*w->model == '/' ? w->model : toy_path(&text, w->model, path[0]), as, &m));
     if (w->drafter) ASSERT_OK(pk_model_open(toy_path(&text, w->drafter, path[1]), as, &d));
     ASSERT_OK(pk_translator_open(m,
                                  PK_OPTIONS(pk_translator_options, .decode = w->decode,

@@ -152,7 +152,7 @@ static void a_model_that_drafts_for_itself_learns_both(void **state) {
         }
         assert_int_equal(N + 1 + check_cut(&s.l, N + 1, 4, false, &p), s.l.token.n);
         assert_int_equal(N + 1 + check_questions(&s.l, N + 1, N + 1, p, 4), s.l.target.n);
-        int32_t answers[16] = { 0 };
+        int32_t      answers[16] = { 0 };
         const size_t asked = s.l.target.n;
         ASSERT_OK(pk_lesson_make(&s.l, &s.maker, &batch, answers));
         assert_true(s.l.target.n >= N + 1 && s.l.target.n <= asked);
@@ -180,9 +180,9 @@ static void check_asked(const pk_lesson *l, const char *mask_name, int32_t p) {
                                   .n_prefix = p,
                                   .n_best = 1 };
     pk_ask                ask[2][32];
-    pk_pass               pass[2] = { { .room = 31, .ask = ask[0] }, { .room = 31, .ask = ask[1] } };
-    const pk_strategy    *by;
-    void                 *state;
+    pk_pass            pass[2] = { { .room = 31, .ask = ask[0] }, { .room = 31, .ask = ask[1] } };
+    const pk_strategy *by;
+    void              *state;
     ASSERT_OK(pk_strategy_parse("gad:block=4", &by, &state));
     ASSERT_OK(by->begin(by, state, &src));
     by->propose(state, &pass[0]);
