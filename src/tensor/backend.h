@@ -94,6 +94,23 @@ typedef struct pk_answering {
     float             *target_score;            /* parallel to tokens */
 } pk_answering;
 
+/* The edges of one position of a lattice: from some rows of the hidden states to some tokens. */
+typedef struct pk_edge_block {
+    int32_t row, n_rows;                        /* of the hidden states, neighbours; 0 rows: nothing */
+    int32_t token, n_tokens;                    /* in pk_edging.tokens */
+    int32_t score;                              /* where its (n_rows, n_tokens) scores begin in pk_edging.score */
+} pk_edge_block;
+
+/* Scores are log-probabilities, logits with their bias less a log sum: that of the row, or of the row's own tokens. */
+typedef struct pk_edging {
+    int32_t              n;                     /* blocks */
+    int32_t              most_rows, most_tokens;        /* of any of them, or more */
+    const pk_edge_block *block;
+    const int32_t       *tokens;
+    const float         *log_sum;               /* (rows of the hidden states); NULL: over each block's tokens */
+    float               *score;
+} pk_edging;
+
 /* How a row follows its own best tokens. */
 typedef struct pk_follower {
     int32_t question;                               /* the question about this row */
@@ -128,6 +145,7 @@ typedef struct pk_limits {
     int32_t cols;                               /* of any x in linear */
     int32_t keys;                               /* longest count in attend */
     int32_t questions, top_k, vocab;
+    int32_t edge_tokens;                        /* of one block of edges */
 } pk_limits;
 
 typedef struct pk_backend {
@@ -188,6 +206,9 @@ typedef struct pk_backend {
     /* logits = hidden table^T + bias, never stored whole; vocab = table->rows; bias may be NULL */
     void (*answer) (void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                     const pk_answering *a);
+    /* scores of all edges of lattices; table, vocab and bias as in answer */
+    void (*edges)  (void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
+                    const pk_edging *e);
     /* one step of those that follow their best tokens */
     void (*advance)(void *self, const pk_following *f);
     /* what learning needs besides; NULL: this device can only translate */

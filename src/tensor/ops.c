@@ -132,6 +132,14 @@ void pk_answers(pk_run *r, pk_tensor hidden, const pk_weight *table, const pk_we
         r->on->answer(r->on->self, hidden, table, bias->data ? bias : NULL, a);
 }
 
+void pk_edges(pk_run *r, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
+              const pk_edging *e) {
+    const bool fits = hidden.cols == table->cols && e->n >= 0 && e->most_tokens >= 0 &&
+                      (!bias->data || bias->cols == table->rows);
+    if (pk_run_fits(r, fits, "edges"))
+        r->on->edges(r->on->self, hidden, table, bias->data ? bias : NULL, e);
+}
+
 void pk_advance(pk_run *r, const pk_following *f) {
     if (r->status == PK_OK) r->on->advance(r->on->self, f);
 }

@@ -58,5 +58,7 @@ pk_tensor pk_norm_over(pk_run *r, pk_tensor x, const pk_weight *gain, const pk_w
 pk_tensor pk_attend(pk_run *r, pk_tensor q, pk_tensor k, pk_tensor v, const pk_attention *see);
 void      pk_answers(pk_run *r, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                      const pk_answering *a);
+void      pk_edges(pk_run *r, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
+                   const pk_edging *e);
 void      pk_advance(pk_run *r, const pk_following *f);
 #endif

@@ -29,7 +29,7 @@ static char      *arenas[ARITHMETICS]; /* memory of the device, used anew by eve
 static size_t     arena_used[ARITHMETICS];
 
 static inline int open_all(void **state) {
-    const pk_limits limits = { 1024, 2304, 1024, 256, 32, 32000 };
+    const pk_limits limits = { 1024, 2304, 1024, 256, 32, 32000, 256 };
     (void)state;
     if (pk_backend_open("ref", 1, PK_F32, &ref) != PK_OK) return -1;
     for (int a = 0; a < ARITHMETICS; a++) {

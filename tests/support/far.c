@@ -185,6 +185,13 @@ static void answer(void *self, pk_tensor hidden, const pk_weight *table, const p
     leave(self);
 }
 
+static void edges(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
+                  const pk_edging *e) {
+    const pk_backend *near = enter(self);
+    near->edges(near->self, hidden, table, bias, e);
+    leave(self);
+}
+
 static void advance(void *self, const pk_following *f) {
     const pk_backend *near = enter(self);
     near->advance(near->self, f);
@@ -239,6 +246,7 @@ static pk_status open_device(far_device **out, pk_backend *table) {
                            .attend = attend,
                            .scatter = scatter,
                            .answer = answer,
+                           .edges = edges,
                            .advance = advance };
     return PK_OK;
 }

@@ -13,6 +13,7 @@
 #include "backend/list.h"
 #include "base/memory.h"
 #include "tensor/host_ops.h"
+#include "tensor/panel.h"
 
 enum {
     ALONE = 16 << 10,        /* numbers that one thread does by itself: waking others costs more */
@@ -188,10 +189,12 @@ static pk_status take_status(void *self) {
 static void limit(void *self, int32_t threads) { pk_pool_limit(((pk_cpu *)self)->pool, threads); }
 
 static void free_scratch(pk_cpu *cpu) {
-    void *blocks[] = { cpu->tiles,  cpu->scale, cpu->offset, cpu->pick, cpu->attention,
-                       cpu->logits, cpu->best,  cpu->n_best, cpu->used, cpu->sums };
+    void *blocks[] = { cpu->tiles,       cpu->scale,      cpu->offset,   cpu->pick, cpu->attention,
+                       cpu->logits,      cpu->best,       cpu->n_best,   cpu->used, cpu->sums,
+                       cpu->edge_panels, cpu->edge_scale, cpu->edge_bias };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
-    cpu->tiles = NULL;
+    cpu->tiles = cpu->edge_panels = NULL;
+    cpu->edge_scale = cpu->edge_bias = NULL;
     cpu->scale = cpu->attention = cpu->logits = cpu->sums = NULL;
     cpu->offset = cpu->pick = cpu->n_best = cpu->used = NULL;
     cpu->best = NULL;
@@ -216,6 +219,12 @@ static pk_status take_scratch(pk_cpu *cpu, const pk_limits *max) {
     PK_TRY(PK_TAKE(&cpu->n_best, threads * questions));
     PK_TRY(PK_TAKE(&cpu->used, threads));
     PK_TRY(PK_TAKE(&cpu->sums, questions * chunks * 2));
+    if (max->edge_tokens) { /* F32 is the widest type */
+        const size_t bytes = pk_panel_bytes(max->edge_tokens, max->cols, PK_F32);
+        PK_TRY(pk_memory_take(bytes, 1, &cpu->edge_panels));
+        PK_TRY(PK_TAKE(&cpu->edge_scale, (size_t)max->edge_tokens));
+        PK_TRY(PK_TAKE(&cpu->edge_bias, (size_t)max->edge_tokens));
+    }
     cpu->max = *max;
     return PK_OK;
 }
@@ -225,7 +234,7 @@ static pk_status reserve(void *self, const pk_limits *max) {
     pk_cpu *cpu = self;
     free_scratch(cpu);
     if (max->rows < 0 || max->cols < 0 || max->keys < 0 || max->questions < 0 || max->top_k < 0 ||
-        max->vocab < 0 || max->vocab > PK_CHUNK * PK_POOL_TASKS)
+        max->edge_tokens < 0 || max->vocab < 0 || max->vocab > PK_CHUNK * PK_POOL_TASKS)
         PK_FAIL(PK_ARGUMENT, "limits of the cpu backend are out of range");
     const pk_status status = take_scratch(cpu, max);
     if (status != PK_OK) free_scratch(cpu);
@@ -274,6 +283,7 @@ pk_status pk_cpu_open(int32_t threads, pk_backend *out) {
                          .attend = attend,
                          .scatter = pk_cpu_scatter,
                          .answer = pk_cpu_answer,
+                         .edges = pk_cpu_edges,
                          .advance = pk_host_advance,
                          .train = &pk_cpu_training };
     return PK_OK;

@@ -127,6 +127,17 @@ static void finish_rows(pk_cpu *cpu, pk_tensor out, const pk_after *after) {
     pk_cpu_scatter(cpu, after->pool, out, after->slot);
 }
 
+void pk_cpu_product(pk_cpu *cpu, pk_tensor out, pk_tensor x, const pk_weight *w,
+                    const pk_after *after) {
+    const int32_t step = pk_cpu_block_rows(cpu, x.cols, w->type); /* rows of a block */
+    for (int32_t first = 0; first < x.rows; first += step) {
+        const int32_t n = x.rows - first < step ? x.rows - first : step;
+        linear_block(cpu, rows_from(out, first, n), rows_from(x, first, n), w, after,
+                     rows_from(after->residual, first, n));
+    }
+    finish_rows(cpu, out, after);
+}
+
 void pk_cpu_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
                    const pk_after *after) {
     pk_cpu *cpu = self;
@@ -136,12 +147,6 @@ void pk_cpu_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
                     cpu->max.rows, cpu->max.cols);
         return;
     }
-    const int32_t step = pk_cpu_block_rows(cpu, x.cols, w->type); /* rows of a block */
     pk_ahead_record(cpu->ahead, w);
-    for (int32_t first = 0; first < x.rows; first += step) {
-        const int32_t n = x.rows - first < step ? x.rows - first : step;
-        linear_block(cpu, rows_from(out, first, n), rows_from(x, first, n), w, after,
-                     rows_from(after->residual, first, n));
-    }
-    finish_rows(cpu, out, after);
+    pk_cpu_product(cpu, out, x, w, after);
 }

@@ -30,6 +30,8 @@ typedef struct pk_cpu {
     int32_t   *n_best;        /* (threads, questions) */
     int32_t   *used;          /* (threads) entries of each list that are merged already */
     float     *sums;          /* (questions, chunks, 2): largest, sum of exp */
+    void      *edge_panels;   /* (edge_tokens, cols) rows of an output layer, as panels */
+    float     *edge_scale, *edge_bias; /* (edge_tokens) theirs */
     /* scratch of training, sized by its own reserve() */
     float  *train_scratch; /* (threads, pk_segments_scratch(longest_segment)) */
     int32_t longest_segment;
@@ -42,6 +44,9 @@ pk_tiles pk_cpu_prepare(pk_cpu *cpu, pk_tensor x, const int32_t *pick, int32_t r
 /* records a failure; the first one sticks */
 void pk_cpu_fail(pk_cpu *cpu, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* x w^T and what follows, within the limits; w may be memory that changes */
+void pk_cpu_product(pk_cpu *cpu, pk_tensor out, pk_tensor x, const pk_weight *w,
+                    const pk_after *after);
 void pk_cpu_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
                    const pk_after *after);
 void pk_cpu_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
@@ -49,4 +54,6 @@ void pk_cpu_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
 void pk_cpu_scatter(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot);
 void pk_cpu_answer(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                    const pk_answering *a);
+void pk_cpu_edges(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
+                  const pk_edging *e);
 #endif

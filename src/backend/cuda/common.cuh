@@ -87,6 +87,8 @@ void pk_cuda_attend(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tens
 void pk_cuda_scatter(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot);
 void pk_cuda_answer(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                     const pk_answering *a);
+void pk_cuda_edges(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
+                   const pk_edging *a);
 void pk_cuda_advance(void *self, const pk_following *f);
 
 /* ---- launching ---- */
@@ -171,6 +173,24 @@ static __host__ __device__ __forceinline__ size_t tile_index(int cols, int row, 
     const int    r = row % 16, k = col % 16;
     const int    lane = r % 8 * 4 + k % 8 / 2;
     return (tile * 32 + (size_t)lane) * 8 + (size_t)(k / 8 * 4 + r / 8 * 2 + k % 2);
+}
+
+/* one weight of a matrix as the device has it; W: float in panels, all others in tiles */
+template <typename W> struct matrix {
+    const W     *data;
+    const float *scale; /* I8 only */
+    int          cols;
+};
+
+static __device__ __forceinline__ float weight_at(const matrix<float> &m, int row, int col) {
+    return m.data[((size_t)(row / 16) * (size_t)m.cols + (size_t)col) * 16 + (size_t)(row % 16)];
+}
+static __device__ __forceinline__ float weight_at(const matrix<int8_t> &m, int row, int col) {
+    return __fmul_rn((float)m.data[tile_index(m.cols, row, col)], m.scale[row]);
+}
+template <typename W>
+__device__ __forceinline__ float weight_at(const matrix<W> &m, int row, int col) {
+    return to_float(m.data[tile_index(m.cols, row, col)]);
 }
 
 /* ---- the norm, in one order of sums for all kernels ---- */

@@ -191,6 +191,7 @@ static pk_backend table_of(pk_cuda *c) {
     b.repeat = pk_cuda_repeat;
     b.embed = pk_cuda_embed, b.linear = pk_cuda_linear, b.norm = pk_cuda_norm;
     b.attend = pk_cuda_attend, b.scatter = pk_cuda_scatter, b.answer = pk_cuda_answer;
+    b.edges = pk_cuda_edges;
     b.advance = pk_cuda_advance;
     b.train = c->arithmetic == PK_F16 ? NULL : &pk_cuda_training;
     return b;

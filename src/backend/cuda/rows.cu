@@ -12,24 +12,6 @@ static int threads_for(int n, int most) { return at_most((n + 31) / 32 * 32, mos
 
 /* ---- embed ---- */
 
-/* one weight of a matrix as the device has it; W: float in panels, all others in tiles */
-template <typename W> struct matrix {
-    const W     *data;
-    const float *scale; /* I8 only */
-    int          cols;
-};
-
-static __device__ __forceinline__ float weight_at(const matrix<float> &m, int row, int col) {
-    return m.data[((size_t)(row / 16) * (size_t)m.cols + (size_t)col) * 16 + (size_t)(row % 16)];
-}
-static __device__ __forceinline__ float weight_at(const matrix<int8_t> &m, int row, int col) {
-    return __fmul_rn((float)m.data[tile_index(m.cols, row, col)], m.scale[row]);
-}
-template <typename W>
-__device__ __forceinline__ float weight_at(const matrix<W> &m, int row, int col) {
-    return to_float(m.data[tile_index(m.cols, row, col)]);
-}
-
 /* a block for a row; product and sum are rounded one by one, as everywhere else */
 template <typename T, typename W>
 __global__ void __launch_bounds__(EMBED_THREADS)

@@ -124,6 +124,7 @@ pk_status pk_ref_open(int32_t threads, pk_backend *out) {
                          .attend = pk_ref_attend,
                          .scatter = pk_ref_scatter,
                          .answer = pk_ref_answer,
+                         .edges = pk_ref_edges,
                          .advance = pk_host_advance,
                          .train = &pk_ref_training };
     return PK_OK;

@@ -14,6 +14,8 @@ void pk_ref_attend(void *self, pk_tensor out, pk_tensor q, pk_tensor k, pk_tenso
                    const pk_attention *see);
 void pk_ref_answer(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                    const pk_answering *a);
+void pk_ref_edges(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
+                  const pk_edging *e);
 /* a block of n floats for the rest of this op; NULL, and a status that sticks, when there is
  * none */
 float *pk_ref_scratch(void *self, size_t n);
