@@ -33,9 +33,9 @@ static void make_case(edges_case *s, int a, int32_t vocab, int32_t cols, pk_dtyp
 
 /* blocks [first, first + n) on the device; what they do not write is 0xff */
 static void run_blocks(int a, const edges_case *s, bool full, int first, int n, float *out) {
-    pk_backend   *b = &gpus[a];
-    const array   hidden = array_of(a, s->hidden, 0, arithmetics[a]);
-    const size_t  bytes = (size_t)s->n_scores * sizeof *out;
+    pk_backend  *b = &gpus[a];
+    const array  hidden = array_of(a, s->hidden, 0, arithmetics[a]);
+    const size_t bytes = (size_t)s->n_scores * sizeof *out;
     memset(out, 0xff, bytes);
     float *const    score = upload(a, out, bytes);
     const pk_edging e = { n,
@@ -54,8 +54,7 @@ static void run_blocks(int a, const edges_case *s, bool full, int first, int n, 
 
 static void check_case(int a, edges_case *s, bool full) {
     static float    want[SCORES], got[SCORES], alone[SCORES];
-    const pk_edging e = { BLOCKS,    64,   WIDEST, s->block, s->tokens, full ? s->sums : NULL,
-                          want };
+    const pk_edging e = { BLOCKS, 64, WIDEST, s->block, s->tokens, full ? s->sums : NULL, want };
     ref.edges(ref.self, s->hidden, &s->table.wide, &s->bias.wide, &e);
     settle(&ref);
     run_blocks(a, s, full, 0, BLOCKS, got);

@@ -134,8 +134,9 @@ static void assert_logits(pk_backend *b, const setting *s) {
 
 static void check(const char *isa, int32_t vocab, int32_t cols, pk_dtype type) {
     setting   *s = make(vocab, cols, type);
-    pk_backend ref = open_backend(NULL, 1), one = open_backend(isa, 1), three = open_backend(isa, 3);
-    float      want[SCORES] = { 0 }, got[SCORES] = { 0 }, shared[SCORES] = { 0 };
+    pk_backend ref = open_backend(NULL, 1), one = open_backend(isa, 1),
+               three = open_backend(isa, 3);
+    float want[SCORES] = { 0 }, got[SCORES] = { 0 }, shared[SCORES] = { 0 };
     for (int full = 0; full < 2; full++) {
         const float *sums = full ? s->sums : NULL;
         run(&ref, s, sums, 0, BLOCKS, true, want);

@@ -19,11 +19,11 @@ typedef struct edges_job {
 } edges_job;
 
 /* One panel from 16 rows of others: `units` times 16 values of UNIT bytes. An absent row is zero. */
-#define GATHER(name, unit)                                                             \
-    static void name(unit *to, const unit *const *from, size_t units) {                \
-        for (size_t u = 0; u < units; u++)                                             \
-            for (size_t lane = 0; lane < PK_PANEL; lane++)                             \
-                to[u * PK_PANEL + lane] = from[lane] ? from[lane][u * PK_PANEL] : 0;   \
+#define GATHER(name, unit)                                                           \
+    static void name(unit *to, const unit *const *from, size_t units) {              \
+        for (size_t u = 0; u < units; u++)                                           \
+            for (size_t lane = 0; lane < PK_PANEL; lane++)                           \
+                to[u * PK_PANEL + lane] = from[lane] ? from[lane][u * PK_PANEL] : 0; \
     }
 GATHER(gather_32, uint32_t) /* a float, or four integers */
 GATHER(gather_16, uint16_t)
@@ -40,7 +40,7 @@ static void gather_panel(void *context, int32_t panel, int32_t worker) {
     const pk_weight *w = job->table;
     const int32_t   *tokens = job->e->tokens + job->block->token;
     const void      *from[PK_PANEL] = { NULL };
-    char            *to = (char *)job->cpu->edge_panels + (size_t)panel * pk_panel_stride(w->cols, w->type);
+    char *to = (char *)job->cpu->edge_panels + (size_t)panel * pk_panel_stride(w->cols, w->type);
     (void)worker;
     for (int32_t lane = 0; lane < PK_PANEL; lane++) {
         const int32_t i = panel * PK_PANEL + lane;
@@ -63,9 +63,10 @@ static void multiply(edges_job *job, pk_tensor hidden) {
     const pk_edge_block *b = job->block;
     pk_pool_dispatch(cpu->pool, gather_panel, job, (int32_t)pk_panel_count(b->n_tokens));
     const pk_weight chosen = { cpu->edge_panels, job->table->type == PK_I8 ? cpu->edge_scale : NULL,
-                               b->n_tokens, job->table->cols, job->table->type, false };
+                               b->n_tokens,      job->table->cols,
+                               job->table->type, false };
     const pk_weight bias = { cpu->edge_bias, NULL, 1, b->n_tokens, PK_F32, true };
-    pk_tensor       out = { job->e->score + b->score, b->n_rows, b->n_tokens, b->n_tokens, PK_F32, 0 };
+    pk_tensor out = { job->e->score + b->score, b->n_rows, b->n_tokens, b->n_tokens, PK_F32, 0 };
     hidden.data += (size_t)b->row * (size_t)hidden.stride;
     hidden.rows = b->n_rows;
     pk_cpu_product(cpu, out, hidden, &chosen, &(pk_after){ .bias = job->bias ? &bias : NULL });

@@ -38,8 +38,7 @@ static __device__ void score_token(float *logits, int n_tokens, const float *sta
     for (int col = lane; col < e.cols; col += 32) {
         const float w = weight_at(table, token, col);
 #pragma unroll
-        for (int r = 0; r < EDGE_ROWS; r++)
-            sum[r] = __fmaf_rn(states[r * e.cols + col], w, sum[r]);
+        for (int r = 0; r < EDGE_ROWS; r++) sum[r] = __fmaf_rn(states[r * e.cols + col], w, sum[r]);
     }
     const float bias = e.bias ? e.bias[token] : 0;
 #pragma unroll
@@ -81,7 +80,7 @@ static __global__ void __launch_bounds__(EDGE_THREADS)
     for (int r = warp; r < rows; r += EDGE_WARPS) {
         const float *row = logits + (size_t)r * (size_t)b.n_tokens;
         const float  sum = e.log_sum ? e.log_sum[b.row + first + r] : own_log_sum(row, b.n_tokens);
-        float *out = e.score + b.score + (size_t)(first + r) * (size_t)b.n_tokens;
+        float       *out = e.score + b.score + (size_t)(first + r) * (size_t)b.n_tokens;
         for (int i = (int)threadIdx.x % 32; i < b.n_tokens; i += 32)
             out[i] = __fsub_rn(row[i], sum);
     }
@@ -108,8 +107,10 @@ static void launch_edges(pk_cuda *c, pk_tensor hidden, const pk_weight *table, c
 void pk_cuda_edges(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                    const pk_edging *a) {
     pk_cuda       *c = static_cast<pk_cuda *>(self);
-    const edges_of e = { a->block, a->tokens,   a->log_sum, bias ? (const float *)bias->data : NULL,
-                         a->score, hidden.cols, hidden.stride };
+    const edges_of e = { a->block,     a->tokens,
+                         a->log_sum,   bias ? (const float *)bias->data : NULL,
+                         a->score,     hidden.cols,
+                         hidden.stride };
     if (a->n == 0 || a->most_rows == 0) return;
     on_type(c->arithmetic, [&](auto zero) {
         using T = decltype(zero);
