@@ -20,12 +20,14 @@ typedef struct draft { /* a translation of one length */
     bool     *masked;  /* (longest) */
     int32_t   n;       /* tokens, without the end symbol */
     int32_t   ask;     /* the first ask of its block, in the pass in flight */
+    float     length;  /* log-probability of its length */
     bool      fixed;   /* not asked about any more */
 } draft;
 
 typedef struct state {
     pk_constraint_options  options;
     int32_t                iterations, lengths, stop;
+    float                  length_weight;
     pk_source              src;
     pk_constraint          constraint;
     pk_special             special; /* bans of all masks: they are the same */
@@ -45,6 +47,8 @@ static const pk_option options[] = {
       PK_OPTION_INT, 1, ITERATIONS, MOST_ITERATIONS, NULL, offsetof(state, iterations) },
     { "lengths", "lengths that are tried; the best translation of all counts",
       PK_OPTION_INT, 1, LENGTHS, MOST_LENGTHS, NULL, offsetof(state, lengths) },
+    { "length_weight", "of the length's log-probability in the score; 0: tokens alone",
+      PK_OPTION_FLOAT, 0, 1, 100, NULL, offsetof(state, length_weight) },
     { "stop", "after the last iteration, or when one changes no token",
       PK_OPTION_CHOICE, 0, STOP_LAST, 0, stop_choices, offsetof(state, stop) },
     PK_LENGTH_OPTIONS(state, options),
@@ -179,6 +183,7 @@ static void propose(void *p, pk_pass *pass) {
         pk_ask_add(pass, (pk_ask){ .token = s->mask->first,
                                    .group = s->group->group,
                                    .top_k = at_most(s->lengths, s->group->count),
+                                   .logp = true,
                                    .ban = s->banned,
                                    .n_ban = s->n_banned });
         return;
@@ -193,6 +198,7 @@ static void take_lengths(state *s, const pk_pass *pass) {
     for (int32_t i = 0; i < pass->ask[1].top_k && a->top[i].token != PK_NO_TOKEN; i++) {
         draft *d = &s->drafts[s->n++];
         d->n = a->top[i].token + 1;
+        d->length = a->top[i].logp;
         for (int32_t j = 0; j < d->n; j++) {
             d->masked[j] = j >= s->src.n_prefix;
             pk_output_add(&d->out, d->masked[j] ? s->mask->first : s->src.prefix[j], 0, NULL);
@@ -233,10 +239,12 @@ static void mask_again(const state *s, draft *d) {
     }
 }
 
-/* the mean log-probability of what was not given; the end symbol closes what it fits into */
+/* The score is the mean log-probability of what was not given. The length is part of that: a model
+ * is as sure of a translation without its last words as of the whole. The end symbol closes what it
+ * fits into. */
 static void finish(const state *s, draft *d) {
     const int32_t given = s->src.n_prefix;
-    float         sum = 0;
+    float         sum = s->length_weight * d->length;
     for (int32_t i = given; i < d->n; i++) sum += d->out.logp[i];
     d->out.score = d->n > given ? sum / (float)(d->n - given) : 0;
     if (!s->src.want_scores) memset(d->out.logp, 0, (size_t)d->n * sizeof *d->out.logp);

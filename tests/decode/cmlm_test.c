@@ -26,7 +26,8 @@ static void masks_and_passes_by_hand(void **state) {
     output   out[8];
     (void)state;
     pk_source src = { .want_scores = true };
-    assert_int_equal(scripted_translate(&s, "cmlm:iterations=4,lengths=1", &src, out), 1);
+    assert_int_equal(
+        scripted_translate(&s, "cmlm:iterations=4,lengths=1,length_weight=0", &src, out), 1);
     ASSERT_TOKENS(&out[0], 11, 12, 13, 14, END);
     assert_int_equal(s.passes, 1 + 4);
     assert_string_equal(s.log, "M?0 \n"
@@ -48,13 +49,15 @@ static void masks_and_passes_by_hand(void **state) {
                                "M?1 12@2 E@3 \nM?1 12@2 E@3 \n");
 }
 
+#define TOKENS_ALONE "cmlm:iterations=2,lengths=3,length_weight=0"
+
 /* all lengths are blocks of one pass, and the surest translation wins */
 static void lengths_compete(void **state) {
     scripted  s = model();
     pk_source src = { .n_best = 3, .want_scores = true };
     output    out[8];
     (void)state;
-    assert_int_equal(scripted_translate(&s, "cmlm:iterations=2,lengths=3", &src, out), 3);
+    assert_int_equal(scripted_translate(&s, TOKENS_ALONE, &src, out), 3);
     assert_string_equal(s.log,
                         "M?0 \n"
                         "M?1 M?2 M?3 M?4 E@5 M?1 M?2 E@3 M?1 M?2 M?3 M?4 M?5 M?6 E@7 \n"
@@ -64,10 +67,36 @@ static void lengths_compete(void **state) {
     assert_int_equal(out[2].n, 3);
     assert_true(out[0].score > out[1].score && out[1].score > out[2].score);
     src.n_best = 1;
-    assert_int_equal(scripted_translate(&s, "cmlm:iterations=2,lengths=3", &src, out), 1);
+    assert_int_equal(scripted_translate(&s, TOKENS_ALONE, &src, out), 1);
     assert_int_equal(out[0].n, 7);
-    scripted_translate(&s, "cmlm:lengths=32", &src, out); /* more than there are */
+    scripted_translate(&s, "cmlm:lengths=32,length_weight=0", &src, out); /* more than there are */
     assert_int_equal(out[0].n, LENGTHS + 1);
+}
+
+/* two lengths: every token of both is as sure, and the longer one is ten times likelier */
+static void alike(const scripted *s, const seen *x, float *logit) {
+    (void)s;
+    if (x->ask->group)
+        logit[3 - 1] = 9, logit[2 - 1] = 9 - 2.3026f;
+    else
+        logit[words[x->ask->pos - 1]] = x->n == 3 ? 5.01f : 5.0f; /* the shorter a little surer */
+}
+
+static void the_length_is_part_of_the_score(void **state) {
+    scripted  s = model();
+    pk_source src = { .want_scores = true, .n_best = 2 };
+    output    out[8];
+    (void)state;
+    s.prefer = alike;
+    scripted_translate(&s, "cmlm:lengths=2,length_weight=0", &src, out);
+    assert_int_equal(out[0].n, 2 + 1);
+    const float alone[] = { out[1].score, out[0].score };
+    scripted_translate(&s, "cmlm:lengths=2", &src, out);
+    assert_int_equal(out[0].n, 3 + 1);
+    const double all = log(exp(9) + exp(9 - 2.3026) + LENGTHS - 2);
+    const double want[] = { (double)alone[0] + (9 - all) / 3,
+                            (double)alone[1] + (9 - 2.3026 - all) / 2 };
+    for (int i = 0; i < 2; i++) assert_true(fabs((double)out[i].score - want[i]) < 1e-5);
 }
 
 /* at 2 it says 12 when all are masks, and 25 once 11 stands before it */
@@ -242,6 +271,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(masks_and_passes_by_hand),
         cmocka_unit_test(lengths_compete),
+        cmocka_unit_test(the_length_is_part_of_the_score),
         cmocka_unit_test(what_is_masked_sees_the_rest),
         cmocka_unit_test(stops_when_nothing_changes),
         cmocka_unit_test(lengths_are_limited),

@@ -151,22 +151,33 @@ static void assert_same_reports(const pk_train_report *a, const pk_train_report 
 }
 
 /* killed after update 25, so it goes on from 15, in the midst of an interval of the log */
-static void going_on_is_as_if_nothing_had_happened(void **state) {
+static void kill_and_go_on(const char *task, const char *whole_name, const char *parts_name) {
     pk_train_report whole[41] = { 0 }, parts[41] = { 0 };
-    (void)state;
-    toy_recipe(&text, "whole.yml", "output: whole\n" EVERYTHING);
-    toy_recipe(&text, "parts.yml", "output: parts\n" EVERYTHING);
+    char            recipe[1024], file[2][64];
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? parts_name : whole_name;
+        snprintf(recipe, sizeof recipe, "output: %s\ntask: %s\n" EVERYTHING, name, task);
+        toy_recipe(&text, i ? "parts.yml" : "whole.yml", recipe);
+        snprintf(file[i], sizeof file[i], "%s/model.pronk", name);
+    }
     ASSERT_OK(toy_run(&text, "whole.yml", false, 0, whole, NULL));
     ASSERT_OK(toy_run(&text, "parts.yml", false, 25, parts, NULL));
     assert_same_reports(whole, parts, 41);
     memset(&parts[16], 0, sizeof parts - 16 * sizeof *parts);
     ASSERT_OK(toy_run(&text, "parts.yml", true, 0, parts, NULL));
     assert_same_reports(whole, parts, 1);
-    assert_int_equal(weights_of(&text, "whole/model.pronk"),
-                     weights_of(&text, "parts/model.pronk"));
+    assert_int_equal(weights_of(&text, file[0]), weights_of(&text, file[1]));
     pk_train_report again;
     ASSERT_OK(toy_run(&text, "parts.yml", true, 0, NULL, &again)); /* there is nothing left to do */
     assert_true(again.done && again.update == 40);
+}
+
+/* also where what is learned changes with the training; validation decodes as the task says */
+static void going_on_is_as_if_nothing_had_happened(void **state) {
+    (void)state;
+    kill_and_go_on("at", "whole", "parts");
+    kill_and_go_on("hrt:k=2,k_max=3,most=0.8,lengths=20", "whole-hrt", "parts-hrt");
+    kill_and_go_on("cmlm:lengths=20", "whole-cmlm", "parts-cmlm");
 }
 
 static void threads_do_not_matter(void **state) {
