@@ -128,7 +128,26 @@ static void sort(pk_fill *f) {
     }
 }
 
+static bool same(const pk_output *a, const pk_output *b) {
+    return a->n == b->n && memcmp(a->token, b->token, (size_t)a->n * sizeof *a->token) == 0;
+}
+
+/* Candidates that differ only behind their end are one: the best of them stays. */
+static void drop_doubles(pk_fill *f) {
+    int32_t kept = 0;
+    for (int32_t i = 0; i < f->n; i++) {
+        int32_t before = 0;
+        while (before < kept && !same(&f->list[before].out, &f->list[i].out)) before++;
+        if (before < kept) continue;
+        const pk_filling c = f->list[i]; /* they change places: each has memory of its own */
+        f->list[i] = f->list[kept];
+        f->list[kept++] = c;
+    }
+    f->n = kept;
+}
+
 void pk_fill_finish(pk_fill *f) {
     for (int32_t i = 0; i < f->n; i++) finish(f, &f->list[i]);
     sort(f);
+    drop_doubles(f);
 }

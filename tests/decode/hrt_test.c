@@ -170,6 +170,24 @@ static void the_two_part_score_decides(void **state) {
     assert_true(fabs((double)out[0].score - want * pow(4, 0.6)) < 1e-4);
 }
 
+/* stage one has several ideas of what comes second, but the first mask says the end */
+static void short_one(const scripted *s, const seen *x, float *logit) {
+    (void)s;
+    logit[END] = 9;
+    for (int32_t i = 11; i < 15 && x->ask->token == BOS2; i++) logit[i] = 9.5f + (float)i / 10;
+}
+
+static void outputs_that_are_alike_count_once(void **state) {
+    scripted  s = model(0, 2);
+    pk_source src = { .want_scores = true, .n_best = 4 };
+    output    out[4];
+    (void)state;
+    s.prefer = short_one;
+    assert_int_equal(scripted_translate(&s, "hrt:k=2,b_at=4,b_nat=4", &src, out), 1);
+    ASSERT_TOKENS(&out[0], END);
+    assert_non_null(strstr(s.log, "M?1 14@2 M?3 E@4 M?1 13@2")); /* all of them were filled */
+}
+
 /* ---- prefixes ---- */
 
 static void prefixes_are_given_to_both_stages(void **state) {
@@ -345,6 +363,7 @@ int main(void) {
         cmocka_unit_test(lengths_are_limited),
         cmocka_unit_test(the_last_token_may_have_to_be_the_end),
         cmocka_unit_test(the_two_part_score_decides),
+        cmocka_unit_test(outputs_that_are_alike_count_once),
         cmocka_unit_test(prefixes_are_given_to_both_stages),
         cmocka_unit_test(nothing_is_allowed),
         cmocka_unit_test(no_mask_is_allowed),
