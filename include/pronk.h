@@ -124,7 +124,7 @@ typedef struct pk_translator_options {
     int32_t     replace_unknowns;               /* 1: in the text, the source piece most looked at in place
                                                    of an unknown token; ids and scores stay */
     const pk_model *drafter;                    /* for strategies that check the guesses of a smaller model,
-                                                   which has the same vocabulary or adds to it; none does yet */
+                                                   which has the same vocabulary or adds to it (gad) */
 } pk_translator_options;
 PK_API pk_status pk_translator_open(const pk_model *m, const pk_translator_options *opt,
                                     pk_translator **out);

@@ -1,7 +1,6 @@
 /* draft_rates.c - fading counts for each place of a block, and the block they suggest.
  *
- * A block of k keeps 1 + r1 + r1 r2 + ... + r1..rk tokens on average, and costs a pass of the
- * drafter and a wider one of the model; one token at a time costs 1. */
+ * A block of k keeps 1 + r1 + r1 r2 + ... + r1..rk tokens on average. */
 #include "decode/draft_rates.h"
 
 #define FADE        0.99f /* a judgement is forgotten after about a hundred others */
@@ -18,11 +17,8 @@ void pk_draft_rates_judge(pk_draft_rates *r, int32_t n, int32_t accepted) {
     }
 }
 
-/* what the whole of it costs, one ask of the model costing 1 */
-static float cost_of(const pk_pass *pass, int32_t fed, int32_t k) {
-    const float more = pass->cost[2] - pass->cost[1];
-    const float draft = pass->draft_cost + pass->draft_more * (float)(fed + k - 1);
-    return 1 + more * (float)k + draft;
+float pk_draft_more(const pk_pass *pass) {
+    return pass->cost && pass->n_cost > 2 ? pass->cost[2] - pass->cost[1] : -1;
 }
 
 /* after a long time without drafts the machine may be idle again, or the text easier */
@@ -33,15 +29,14 @@ static int32_t probe(pk_draft_rates *r, int32_t block, int32_t most) {
     return most < PROBE ? most : PROBE;
 }
 
-int32_t pk_draft_rates_block(pk_draft_rates *r, const pk_pass *pass, int32_t fed, int32_t most) {
+int32_t pk_draft_rates_block(pk_draft_rates *r, float fixed, float each, int32_t most) {
     float   rate = FIRST_RATE, chance = 1, kept = 1, best_worth = MARGIN;
     int32_t best = 0;
-    if (!pass->cost || pass->n_cost < 3 || !(pass->draft_cost > 0)) return most;
     for (int32_t i = 0; i < most; i++) {
         rate = (r->right[i] + NEIGHBOUR * rate) / (r->judged[i] + NEIGHBOUR);
         chance *= rate;
         kept += chance;
-        const float worth = kept / cost_of(pass, fed, i + 1);
+        const float worth = kept / (fixed + each * (float)(i + 1));
         if (worth > best_worth) best_worth = worth, best = i + 1;
     }
     return probe(r, best, most);

@@ -18,8 +18,10 @@ typedef struct pk_draft_rates {
 
 /* of a block of n tokens that were asked about, the first `accepted` were right */
 void pk_draft_rates_judge(pk_draft_rates *r, int32_t n, int32_t accepted);
-/* How many tokens to draft, `most` at most: as many as bring most tokens for what drafting and
- * verifying them costs. 0: none, one token at a time is cheaper. fed: tokens that the drafter has
- * to read first. Where costs are not known, as many as there may be. */
-int32_t pk_draft_rates_block(pk_draft_rates *r, const pk_pass *pass, int32_t fed, int32_t most);
+/* How many tokens to draft, `most` at most, where drafting and verifying k of them costs fixed + k
+ * times each, one token at a time costing 1: as many as bring most tokens for that. 0: none, one at
+ * a time is cheaper. */
+int32_t pk_draft_rates_block(pk_draft_rates *r, float fixed, float each, int32_t most);
+/* what a further ask of the model costs in this pass, one costing 1; negative: not known */
+float pk_draft_more(const pk_pass *pass);
 #endif

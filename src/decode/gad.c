@@ -102,7 +102,10 @@ static int32_t block_of(state *s, const pk_pass *pass) {
     int32_t most = pk_window_room(&s->window, pass);
     if (most > longest_block(s)) most = longest_block(s);
     if (most <= 0) return 0;
-    return s->block ? most : pk_draft_rates_block(s->rates, pass, unread(s), most);
+    const float more = pk_draft_more(pass);
+    if (s->block || more < 0 || !(pass->draft_cost > 0)) return most; /* given, or not known yet */
+    const float read = pass->draft_cost + pass->draft_more * (float)(unread(s) - 1);
+    return pk_draft_rates_block(s->rates, 1 + read, more + pass->draft_more, most);
 }
 
 /* Known tokens as a chain, then masks as a block; where tokens see all, one block of both. */

@@ -11,6 +11,7 @@
  * a share, drawn among all masks, is given as the right token in the second and not asked. */
 #include <stddef.h>
 
+#include "task/samples.h"
 #include "task/task_list.h"
 
 enum { MOST_BLOCK = 64, MOST_CUTS = 8, PREFIX_CAUSAL = 0, PREFIX_ALL };
@@ -90,16 +91,11 @@ static pk_status add_cut(pk_lesson *l, pk_pair *pair, const gad_options *o, cons
         const bool given = asked && give > 0 && pk_pair_random(pair, c->asked - i) < give;
         int32_t    at;
         give -= given;
-        PK_TRY(pk_lesson_input(l, given ? token_at(pair, n + i) : pair->token[0], n + i, first, all,
-                               &at));
+        PK_TRY(pk_lesson_input(l, given ? token_at(pair, n + i) : pair->token[PK_MASK_TOKEN], n + i,
+                               first, all, &at));
         if (asked && !given) PK_TRY(pk_lesson_ask(l, at, token_at(pair, n + i), 1));
     }
     return PK_OK;
-}
-
-static pk_status add_source(pk_lesson *l, const pk_pair *pair) {
-    PK_TRY(pk_lesson_source(l, pair->source, pair->n_source));
-    return pk_lesson_source(l, &pair->eos, 1);
 }
 
 /* All cuts are drawn before anything else, so that both passes draw the same. `first` inputs and
@@ -120,18 +116,15 @@ static pk_status add_cuts(pk_lesson *l, pk_pair *pair, const gad_options *o, int
 }
 
 static pk_status teach(pk_lesson *l, pk_pair *pair) {
-    PK_TRY(add_source(l, pair));
+    PK_TRY(pk_sample_source(l, pair));
     return add_cuts(l, pair, pair->options, 0, 0);
 }
 
 /* first the whole sentence, one token after the other */
 static pk_status teach_self(pk_lesson *l, pk_pair *pair) {
     const int32_t n = pair->n_target + 1;
-    PK_TRY(add_source(l, pair));
-    for (int32_t i = 0; i < n; i++) {
-        PK_TRY(pk_lesson_input(l, token_at(pair, i), i, 0, i + 1, NULL));
-        if (i >= pair->n_given) PK_TRY(pk_lesson_ask(l, i, token_at(pair, i + 1), 1));
-    }
+    PK_TRY(pk_sample_source(l, pair));
+    PK_TRY(pk_sample_chain(l, pair, false));
     return add_cuts(l, pair, pair->options, n, n - pair->n_given);
 }
 
