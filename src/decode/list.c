@@ -16,6 +16,7 @@ const pk_strategy *const pk_strategies[] = {
     &pk_strategy_cmlm,
     &pk_strategy_hrt,
     &pk_strategy_gad,
+    &pk_strategy_gad_self,
     &pk_strategy_pairs,
     NULL,
 };

@@ -102,7 +102,7 @@ extern const pk_strategy pk_strategy_pairs;
 extern const pk_strategy pk_strategy_jacobi, pk_strategy_pj, pk_strategy_pgj, pk_strategy_hgj;
 extern const pk_strategy pk_strategy_cmlm;
 extern const pk_strategy pk_strategy_hrt;
-extern const pk_strategy pk_strategy_gad;
+extern const pk_strategy pk_strategy_gad, pk_strategy_gad_self;
 
 /* by name; NULL: the model has none such, which pk_strategy.needs rules out where the task adds it */
 const pk_added_tokens *pk_added_find(const pk_conventions *model, const char *name);

@@ -119,6 +119,18 @@ static inline int32_t oracle_seen(const oracle_session *s, const pk_pass *pass, 
     return n + 1;
 }
 
+/* masks of a model that drafts for itself: the known tokens before them are the first of the path */
+static inline void oracle_fill_mask(oracle_session *s, int32_t i) {
+    const oracle *o = s->model;
+    int32_t       token[ORACLE_LONGEST], known = 0;
+    const int32_t n = oracle_path(s, s->at[i], token);
+    while (known < n && token[known] != o->added.first) known++;
+    for (int32_t j = known; j < n; j++) assert_int_equal(token[j], o->added.first);
+    assert_true(known < n && s->ask[i].top_k == 1);
+    s->top[i][0] = (pk_candidate){ o->draft(o, token, known, n - 1 - known), 0 };
+    s->answer[i] = (pk_answer){ .top = s->top[i] };
+}
+
 /* the answer to ask i, as answering.c computes it from a network's logits */
 static inline void oracle_answer(oracle_session *s, const pk_pass *pass, int32_t i) {
     const pk_ask *ask = &s->ask[i];
@@ -126,6 +138,10 @@ static inline void oracle_answer(oracle_session *s, const pk_pass *pass, int32_t
     float         logit[ORACLE_VOCAB];
     const int32_t n = oracle_seen(s, pass, i, token), depth = s->slot[s->at[i]].depth;
     double        sum = 0;
+    if (s->model->draft && ask->token == s->model->added.first) {
+        oracle_fill_mask(s, i);
+        return;
+    }
     oracle_logits(s->model, token, n, logit);
     if (s->model->says && depth < s->model->n_says) logit[s->model->says[depth]] += 50;
     bool used[ORACLE_VOCAB] = { false };
@@ -195,6 +211,9 @@ static inline void oracle_pass(oracle_session *s, pk_pass *pass) {
 /* the rows that go on; see pk_verdict for what a tip means */
 static inline void oracle_commit(oracle_session *s, const pk_verdict *v) {
     int32_t tip[ORACLE_ASKS];
+    for (int32_t i = 0; i < v->n_rows; i++)
+        assert_true(v->tip[i] <= 0 || !s->model->draft || /* masks are not kept */
+                    s->ask[v->tip[i]].token != s->model->added.first);
     for (int32_t i = 0; i < v->n_rows; i++)
         tip[i] = v->tip[i] > 0 ? s->at[v->tip[i]] : v->tip[i] < 0 ? s->tip[-1 - v->tip[i]] : -1;
     memcpy(s->tip, tip, sizeof tip);

@@ -146,7 +146,37 @@ static void draft_and_verify_is_greedy_search(void **state) {
     }
 }
 
+/* one network with a mask of its own */
+static void a_model_that_drafts_for_itself_is_greedy_search(void **state) {
+    static const char *const self[] = { "gad-self", "gad-self:block=3,points=1",
+                                        "gad-self:block=7,points=8" };
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        tiny_network model;
+        pk_job       greedy[N_JOBS], got[N_JOBS];
+        open_drafter(i % 2 ? PK_I8 : PK_F32, 29, &model);
+        run            r = { .model = &model,
+                             .decode = "greedy",
+                             .backend = "cpu",
+                             .batch = i < 6 ? 1 : 32,
+                             .threads = 1 + i / 3 % 2,
+                             .usual_length = i == 9 ? 1 : 48 };
+        const pk_stats plain = decode(&r, greedy);
+        r.decode = self[i % 3];
+        const pk_stats drafted = decode(&r, got);
+        compare(greedy, got);
+        if (i != 9) assert_true(drafted.asks > plain.asks); /* else put back, and asked again */
+        assert_int_equal(drafted.draft_passes, 0);
+        free_jobs(got);
+        free_jobs(greedy);
+        tiny_network_close(&model);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(draft_and_verify_is_greedy_search) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(draft_and_verify_is_greedy_search),
+        cmocka_unit_test(a_model_that_drafts_for_itself_is_greedy_search),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
