@@ -44,13 +44,6 @@ static const pk_option options[] = {
 
 static int32_t longest_block(const state *s) { return s->block ? s->block : LONGEST_AUTO; }
 
-/* the drafter's mask, and whether it was trained with a prefix that sees what is behind it */
-static const pk_added_tokens *find_mask(const pk_conventions *model, bool *sees_all) {
-    const pk_added_tokens *mask = pk_added_find(model, "<mask>");
-    *sees_all = mask == NULL;
-    return mask ? mask : pk_added_find(model, "<mask:all>");
-}
-
 static pk_strategy_limits limits(const pk_strategy *self, const void *p, const pk_source *src) {
     const state       *s = p;
     pk_strategy_limits most = pk_window_limits(&s->options, src, longest_block(s) + 1);
@@ -68,7 +61,7 @@ static pk_strategy_limits draft_limits(const pk_strategy *self, const void *p,
     const int32_t known = src->n_prefix > block ? src->n_prefix : block;
     bool          sees_all;
     (void)self;
-    find_mask(src->model, &sees_all);
+    pk_added_mask(src->model, &sees_all);
     return (pk_strategy_limits){ .asks = sees_all ? longest + 1 : known + 1 + block,
                                  .rows = 1,
                                  .slots = longest + 1,
@@ -79,7 +72,7 @@ static void end(void *p) { pk_window_end(&((state *)p)->window); }
 
 static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
     state                 *s = p;
-    const pk_added_tokens *mask = find_mask(src->model, &s->sees_all);
+    const pk_added_tokens *mask = pk_added_mask(src->model, &s->sees_all);
     if (!mask) PK_FAIL(PK_UNSUPPORTED, "the drafter has no token <mask>: train it with task gad");
     s->mask = mask->first;
     s->rates = src->ngrams ? &src->ngrams->drafts : &s->own;

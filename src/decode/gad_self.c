@@ -82,8 +82,9 @@ static int32_t block_of(state *s, const pk_pass *pass) {
 /* blocks of masks: where a block costs little beside the pass, several */
 static int32_t points_of(const state *s, const pk_pass *pass, int32_t block) {
     const float more = pk_draft_more(pass), all = more * (float)(block + 1);
-    int32_t     n = s->points ? s->points : all > 0.5f / MOST_POINTS ? 1 + (int32_t)(0.5f / all)
-                                                                     : MOST_POINTS;
+    int32_t     n = s->points                  ? s->points
+                    : all > 0.5f / MOST_POINTS ? 1 + (int32_t)(0.5f / all)
+                                               : MOST_POINTS;
     if (n > most_points(s)) n = most_points(s);
     return n < s->n_drafts + 1 ? n : s->n_drafts + 1;
 }

@@ -17,6 +17,7 @@ const pk_strategy *const pk_strategies[] = {
     &pk_strategy_hrt,
     &pk_strategy_gad,
     &pk_strategy_gad_self,
+    &pk_strategy_blocks,
     &pk_strategy_pairs,
     NULL,
 };
@@ -45,6 +46,12 @@ const pk_added_tokens *pk_added_find(const pk_conventions *model, const char *na
     for (int32_t i = 0; i < model->n_added; i++)
         if (strcmp(model->added[i].name, name) == 0) return &model->added[i];
     return NULL;
+}
+
+const pk_added_tokens *pk_added_mask(const pk_conventions *model, bool *sees_all) {
+    const pk_added_tokens *mask = pk_added_find(model, "<mask>");
+    *sees_all = mask == NULL;
+    return mask ? mask : pk_added_find(model, "<mask:all>");
 }
 
 pk_status pk_strategy_parse(const char *spec, const pk_strategy **out, void **state) {

@@ -102,10 +102,12 @@ extern const pk_strategy pk_strategy_pairs;
 extern const pk_strategy pk_strategy_jacobi, pk_strategy_pj, pk_strategy_pgj, pk_strategy_hgj;
 extern const pk_strategy pk_strategy_cmlm;
 extern const pk_strategy pk_strategy_hrt;
-extern const pk_strategy pk_strategy_gad, pk_strategy_gad_self;
+extern const pk_strategy pk_strategy_gad, pk_strategy_gad_self, pk_strategy_blocks;
 
 /* by name; NULL: the model has none such, which pk_strategy.needs rules out where the task adds it */
 const pk_added_tokens *pk_added_find(const pk_conventions *model, const char *name);
+/* the mask of task gad, and whether known tokens see the block behind them; NULL: it has none */
+const pk_added_tokens *pk_added_mask(const pk_conventions *model, bool *sees_all);
 /* "beam:size=4,rules=hf" -> the strategy, and its options as a fresh state to copy (caller gives back) */
 pk_status pk_strategy_parse(const char *spec, const pk_strategy **out, void **state);
 /* the check of those that give one hypothesis */

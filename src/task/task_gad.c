@@ -148,6 +148,7 @@ const pk_task pk_task_gad = {
     .options_size = sizeof(gad_options),
     .two_pass = true,
     .looks_once = looks_once,
+    .decode = "blocks",
     .tokens = tokens,
     .teach = teach,
     .most = most,

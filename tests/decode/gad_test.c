@@ -282,14 +282,47 @@ static void tolerated_drafts_are_near_the_best(void **unused) {
     assert_true(others > 100); /* drafts that greedy search would not have taken */
 }
 
+/* the drafter alone: its tokens as they are, block after block, up to the end or the longest */
+static void blocks_are_taken_as_they_are(void **unused) {
+    (void)unused;
+    for (int kind = 0; kind < 8; kind++)
+        for (int32_t block = 1; block < 9; block++) {
+            scene         c;
+            oracle_result got;
+            char          spec[64];
+            set_long(&c, 7);
+            c.model.sees_all = kind & 1;
+            c.src = oracle_source(&c.model, 60);
+            c.script.wrong_at = kind & 2 ? 1 : -1;
+            c.script.instead = 30;
+            c.src.prefix = c.script.right.best[0].token;
+            c.src.n_prefix = kind & 4 ? 3 : 0;
+            snprintf(spec, sizeof spec, "blocks:block=%d,max_length=40", block);
+            oracle_translate(&c.model, spec, &c.src, &got);
+            const int32_t n = c.script.right.best[0].n, first = c.src.n_prefix;
+            const bool    wrong = kind & 2 && block > 1;
+            assert_true(wrong || got.best[0].n == n);
+            for (int32_t i = 0; i < got.best[0].n && i < n; i++)
+                assert_int_equal(got.best[0].token[i],
+                                 wrong && i >= first && (i - first) % block == 1
+                                     ? 30
+                                     : c.script.right.best[0].token[i]);
+            if (!wrong) assert_int_equal(c.model.passes, (n - first + block - 1) / block);
+            assert_true(got.best[0].n <= 40);
+            c.model.room = 3; /* known tokens in several passes */
+            if (!c.model.sees_all) oracle_translate(&c.model, spec, &c.src, &got);
+        }
+}
+
 static void a_drafter_without_masks_is_refused(void **unused) {
     oracle             o = { .vocab = 8, .pad = 7 };
     const pk_source    src = oracle_source(&o, 9);
     const pk_strategy *by;
     void              *state;
     (void)unused;
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(pk_strategy_parse(i ? "gad-self" : "gad", &by, &state), PK_OK);
+    static const char *const all[] = { "gad", "gad-self", "blocks" };
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(pk_strategy_parse(all[i], &by, &state), PK_OK);
         assert_int_equal(by->begin(by, state, &src), PK_UNSUPPORTED);
         assert_non_null(strstr(pk_last_error(), "<mask>"));
         by->end(state);
@@ -306,6 +339,7 @@ int main(void) {
         cmocka_unit_test(tokens_that_the_model_lacks_end_a_draft),
         cmocka_unit_test(blocks_are_as_long_as_they_pay),
         cmocka_unit_test(tolerated_drafts_are_near_the_best),
+        cmocka_unit_test(blocks_are_taken_as_they_are),
         cmocka_unit_test(a_drafter_without_masks_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

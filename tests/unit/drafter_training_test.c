@@ -7,6 +7,10 @@
 
 #define GAD "task: gad:block=8,cuts=2\n"
 
+#define SMALL                                                        \
+    "vocab: toy.spm\nmodel.dim: 32\nmodel.heads: 2\nmodel.ffn: 64\n" \
+    "model.encoder_layers: 1\nmodel.decoder_layers: 2\nmodel.max_positions: 64\n"
+
 static toy text; /* and a model and a drafter in it */
 
 static void write_recipe(const char *name, const char *more) {
@@ -162,6 +166,46 @@ static void a_downloaded_model_gets_a_drafter(void **state) {
     free(model);
 }
 
+/* the paper's drafter: an encoder of its own, known tokens that see the block; validated alone */
+static void a_drafter_may_have_its_own_encoder(void **state) {
+    static pairs    p;
+    pk_train_report last;
+    pk_result      *r;
+    (void)state;
+    write_recipe("own.yml",
+                 "task: gad:block=8,prefix=all\noutput: own\n" SMALL
+                 "train.updates: 60\nvalid.source: valid.source\nvalid.target: valid.target\n"
+                 "valid.every: 60\n" SHORT_TRAINING);
+    ASSERT_OK(toy_run(&text, "own.yml", false, 0, NULL, &last));
+    assert_true(last.valid_bleu >= 0 && last.valid_bleu <= 100);
+    tokens_per_pass("own/model.pronk", "gad:block=6", "f32", 1);
+    tokens_per_pass("own/model.pronk", "gad", "i8", 32);
+    make_pairs(&p, 2);
+    const pk_stats s = translate(&(way){ "own/model.pronk", NULL, "blocks", NULL, 1 }, &p, &r);
+    assert_true(s.sentence_passes < s.target_tokens);
+    pk_result_free(r);
+}
+
+/* a model that drafts for itself: greedy's output, its own */
+static void a_model_may_draft_for_itself(void **state) {
+    static pairs p;
+    pk_result   *r[2];
+    (void)state;
+    write_recipe("self.yml", "task: gad-self:block=6\noutput: self\ninit: good\n"
+                             "train.updates: 100\n" SHORT_TRAINING);
+    ASSERT_OK(toy_run(&text, "self.yml", false, 0, NULL, NULL));
+    make_pairs(&p, 2);
+    translate(&(way){ "self/model.pronk", NULL, "greedy", NULL, 8 }, &p, &r[0]);
+    const pk_stats s = translate(
+        &(way){ "self/model.pronk", NULL, "gad-self:block=5,points=4", NULL, 1 }, &p, &r[1]);
+    compare(r[0], r[1]);
+    print_message("for itself: %.2f tokens a pass\n",
+                  (double)s.target_tokens / (double)s.sentence_passes);
+    assert_true(s.sentence_passes < s.target_tokens);
+    pk_result_free(r[0]);
+    pk_result_free(r[1]);
+}
+
 /* ---- refusals ---- */
 
 static void refused(const char *more, const char *says) {
@@ -184,10 +228,7 @@ static void what_cannot_be_is_refused(void **state) {
 static int open_text(void **state) {
     (void)state;
     toy_open(&text, 4000);
-    write_recipe("good.yml",
-                 "output: good\nvocab: toy.spm\nmodel.dim: 32\nmodel.heads: 2\nmodel.ffn: 64\n"
-                 "model.encoder_layers: 1\nmodel.decoder_layers: 2\nmodel.max_positions: 64\n"
-                 "train.updates: 300\n" SHORT_TRAINING);
+    write_recipe("good.yml", "output: good\n" SMALL "train.updates: 300\n" SHORT_TRAINING);
     ASSERT_OK(toy_run(&text, "good.yml", false, 0, NULL, NULL));
     write_recipe("draft.yml", GAD "output: draft\nverifier: good\nmodel.decoder_layers: 1\n"
                                   "train.updates: 300\nvalid.source: valid.source\n"
@@ -208,6 +249,8 @@ int main(void) {
         cmocka_unit_test(the_model_stays_and_the_rest_learns),
         cmocka_unit_test(checkpoints_become_drafters),
         cmocka_unit_test(a_downloaded_model_gets_a_drafter),
+        cmocka_unit_test(a_drafter_may_have_its_own_encoder),
+        cmocka_unit_test(a_model_may_draft_for_itself),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, open_text, close_text);
