@@ -1,0 +1,90 @@
+#!/bin/bash
+# drafter_test.sh - draft and verify as users run it: a model and a drafter of recipes/tiny*.yml are
+# trained for seconds, and `translate --drafter` writes what greedy search writes, in fewer passes.
+#
+# PRONK: the program (default build/pronk)
+PRONK=${PRONK:-build/pronk}
+DATA=recipes/data
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+passed=0 failed=0
+
+ok()  { passed=$((passed + 1)); echo "ok      $1"; }
+bad() { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
+
+# run ARGUMENT...: leaves $dir/out, $dir/err and $code
+run() {
+    timeout 120 "$PRONK" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    code=$?
+}
+
+worked() { if [ $code = 0 ]; then ok "$1"; else bad "$1" "exit code $code: $(head -1 "$dir/err")"; fi; }
+
+# refused NAME TEXT ARGUMENT...: one line on stderr with TEXT, no output
+refused() {
+    local name=$1 text=$2
+    shift 2
+    run "$@"
+    if [ $code = 0 ]; then bad "$name" "it works"
+    elif [ "$(wc -l <"$dir/err")" != 1 ]; then bad "$name" "$(wc -l <"$dir/err") lines of errors"
+    elif ! grep -qF -- "$text" "$dir/err"; then bad "$name" "no '$text' in: $(cat "$dir/err")"
+    else ok "$name"; fi
+}
+
+# trained RECIPE FOLDER SETTING...: a training of seconds
+trained() {
+    local recipe=$1 folder=$2 arguments=()
+    shift 2
+    for setting; do arguments+=(--set "$setting"); done
+    run train "$recipe" -q --set "output=$dir/$folder" --set threads=2 --set data.cache="$dir/cache" \
+        --set data.batch_tokens=512 --set valid.every=0 "${arguments[@]}"
+    worked "$recipe"
+}
+
+# same NAME ARGUMENT...: translates the validation text as greedy search does
+same() {
+    local name=$1
+    shift
+    run translate -i "$DATA/tiny.valid.en" "$@"
+    [ $code = 0 ] && cmp -s "$dir/out" "$dir/greedy" && ok "$name" || bad "$name" "$code: $(cat "$dir/err")"
+}
+
+run vocab -q -i "$DATA/tiny.train.en" "$DATA/tiny.train.de" --size 500 -o "$dir/v.spm"
+trained recipes/tiny.yml model "vocab=$dir/v.spm" train.updates=300
+trained recipes/tiny-gad.yml drafter "verifier=$dir/model" train.updates=250
+
+for kind in f32 i8; do
+    "$PRONK" convert "$dir/model" "$dir/model.$kind" --type $kind -q
+    "$PRONK" convert "$dir/drafter" "$dir/drafter.$kind" --type $kind -q
+    "$PRONK" translate -m "$dir/model.$kind" -i "$DATA/tiny.valid.en" --scores >"$dir/greedy"
+    for batch in 1 32; do
+        same "$kind, batch $batch" -m "$dir/model.$kind" --drafter "$dir/drafter.$kind" -d gad --scores --batch $batch
+        same "$kind, batch $batch, blocks of 6" -m "$dir/model.$kind" --drafter "$dir/drafter" -d gad:block=6 --scores \
+            --batch $batch --threads 2
+    done
+done
+same "beta 5, tau 0" -m "$dir/model.i8" --drafter "$dir/drafter.i8" -d gad:beta=5,tau=0 --scores
+
+# a pass of the model and one of the drafter in turn: tokens a pass of the model is twice those a pass
+run bench -m "$dir/model" --drafter "$dir/drafter" -d gad:block=6 --batch 1 -i "$DATA/tiny.valid.en" --json
+kept=$(sed -n 's/.*"tokens_kept_per_pass": *\([0-9.]*\).*/\1/p' "$dir/out" | head -1)
+awk "BEGIN { exit !(2 * ${kept:-0} > 1.5) }" && ok "more than 1.5 tokens a pass of the model" ||
+    bad "more than 1.5 tokens a pass of the model" "2 x $kept"
+
+size() { wc -c <"$dir/$1"; }
+[ "$(size drafter.f32)" -lt "$(($(size model.f32) / 2))" ] && ok "a drafter's file is small" ||
+    bad "a drafter's file is small" "$(size drafter.f32) bytes"
+run info "$dir/drafter.i8"
+grep -q "<mask>" "$dir/out" && ok "info names its tokens" || bad "info names its tokens" "$(cat "$dir/out")"
+
+text=(-i "$DATA/tiny.valid.en")
+refused "a drafter as a model" "--drafter" translate -m "$dir/drafter" "${text[@]}"
+refused "no drafter" "needs a drafter" translate -m "$dir/model" -d gad "${text[@]}"
+refused "a model as a drafter" "trained with task gad" translate -m "$dir/model" --drafter "$dir/model" -d gad "${text[@]}"
+refused "a drafter of another model" "another model" \
+    translate -m tests/data/models/marian-relu --drafter "$dir/drafter" -d gad "${text[@]}"
+head -c 5000 "$dir/drafter.f32" >"$dir/short"
+refused "a drafter cut short" "short" translate -m "$dir/model" --drafter "$dir/short" -d gad "${text[@]}"
+
+echo "drafter tests: $passed passed, $failed failed"
+[ $failed = 0 ]
