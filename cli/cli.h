@@ -37,7 +37,7 @@ typedef struct pk_cli {
     pk_cli_list           models;    /* several decode together; where a verb takes them */
     char                 *own_model; /* path of Pronk's own, where that is used */
     int64_t               threads, workers, batch, batch_tokens, max_input, n_best;
-    int64_t               bootstrap, seed, limit, repeat, warm_up;
+    int64_t               bootstrap, seed, limit, repeat, warm_up, head, tail;
     bool                  no_split, scores, word_scores, alignment, lowercase, json, quiet;
     bool                  interleave, man, help, version;
     pk_cli_list           inputs, sets; /* vocab: files; train: keys of the recipe */

@@ -72,6 +72,16 @@ static int evaluate(job *j) {
     return status == PK_OK ? 0 : pk_cli_fail_status(j->c, status);
 }
 
+/* precision of all tokens, and of those at the ends that were asked for */
+static void print_ends(const job *j, const pk_eval_scores *s) {
+    const double *p = s->precision, *head = s->head_precision, *tail = s->tail_precision;
+    if (!j->options.head && !j->options.tail) return;
+    printf("1-gram/4-gram precision: all = %.1f/%.1f", p[0], p[3]);
+    if (j->options.head) printf(" head %d = %.1f/%.1f", j->options.head, head[0], head[3]);
+    if (j->options.tail) printf(" tail %d = %.1f/%.1f", j->options.tail, tail[0], tail[3]);
+    putchar('\n');
+}
+
 /* sacreBLEU's own form, with a p-value where there is something to compare with */
 static void print_text(const job *j, size_t i) {
     const pk_eval_scores *s = &j->scores[i];
@@ -89,6 +99,7 @@ static void print_text(const job *j, size_t i) {
         putchar('\n');
     }
     printf("TRR = %.2f\n", s->repetition);
+    print_ends(j, s);
 }
 
 /* {"bleu": .., "chrf2": .., "chrf2++": ..} of the field that `which` names */
@@ -101,6 +112,13 @@ static json_t *per_metric(const pk_eval_scores *s, size_t which) {
         json_object_set_new(object, metric_key[metric], json_real(value));
     }
     return object;
+}
+
+static void add_end(json_t *line, const char *key, int32_t tokens, const double *p) {
+    if (tokens)
+        json_object_set_new(line, key,
+                            json_pack("{s:i, s:[f,f,f,f]}", "tokens", tokens, "precisions", p[0],
+                                      p[1], p[2], p[3]));
 }
 
 static void print_json(const job *j, size_t i) {
@@ -119,6 +137,8 @@ static void print_json(const job *j, size_t i) {
         /* the first system is what the others are compared with */
         json_object_set_new(line, "p_value", i ? per_metric(s, offsetof(figure, p)) : json_null());
     }
+    add_end(line, "head", j->options.head, s->head_precision);
+    add_end(line, "tail", j->options.tail, s->tail_precision);
     json_dumpf(line, stdout, JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15));
     putchar('\n');
     json_decref(line);
@@ -140,7 +160,9 @@ int pk_cli_eval(pk_cli *c) {
                                    .tokenize = c->tokenize,
                                    .lowercase = c->lowercase,
                                    .bootstrap = (int32_t)c->bootstrap,
-                                   .seed = (uint64_t)c->seed };
+                                   .seed = (uint64_t)c->seed,
+                                   .head = (int32_t)c->head,
+                                   .tail = (int32_t)c->tail };
     j.system = pk_cli_grow(NULL, j.n, sizeof *j.system);
     j.scores = pk_cli_grow(NULL, j.n, sizeof *j.scores);
     memset(j.scores, 0, j.n * sizeof *j.scores);

@@ -177,6 +177,10 @@ static const pk_cli_option eval_options[] = {
         "resamples for 95 % confidence intervals, and for the significance of the difference "
         "to the first HYP"),
     INT("seed", seed, 1, INT64_MAX, TEXT_OF(PK_DEFAULT_EVAL_SEED), "seed of the bootstrap"),
+    INT("head", head, 1, INT32_MAX, "none",
+        "also the 1- and 4-gram precision of the first so many tokens of each line alone, against "
+        "the whole reference"),
+    INT("tail", tail, 1, INT32_MAX, "none", "the same of the last so many tokens"),
     JSON_OPTION,
     HELP_OPTION,
     END
@@ -368,7 +372,8 @@ const pk_cli_verb pk_cli_verbs[] = {
       "the percentage of tokens equal to the one before. "
       "Without HYP, or where it is -, translations come from standard input.",
       "pronk eval -r news.de output.de\n"
-      "pronk eval -r news.de --bootstrap 1000 greedy.de beam.de" },
+      "pronk eval -r news.de --bootstrap 1000 greedy.de beam.de\n"
+      "pronk eval -r news.de --head 5 --tail 5 output.de" },
     { "distill", "", 0, 0, pk_cli_distill, distill_options, PK_CLI_STRATEGIES,
       "translate a corpus with teachers, to train a student on",
       "Writes one line for each line of the source, which is taken as one sentence. Lines that are "

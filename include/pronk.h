@@ -372,6 +372,7 @@ typedef struct pk_eval_options {
     int32_t     lowercase;
     int32_t     bootstrap;                      /* resamples for confidence intervals; 0: none */
     uint64_t    seed;
+    int32_t     head, tail;                     /* so many tokens at the ends of every line, by themselves; 0: not */
 } pk_eval_options;
 typedef struct pk_eval_scores {
     double bleu, precision[4], brevity_penalty, ratio;
@@ -381,6 +382,7 @@ typedef struct pk_eval_scores {
     double bleu_mean, bleu_interval;            /* bootstrap: mean and half-width, 95 % */
     double chrf2_mean, chrf2_interval, chrf2pp_mean, chrf2pp_interval;
     double p_bleu, p_chrf2, p_chrf2pp;          /* paired bootstrap against the first system */
+    double head_precision[4], tail_precision[4];/* % of the n-grams there that the whole reference line has */
 } pk_eval_scores;
 /* systems: n_systems times n_lines texts, the first is the baseline for p; out: one per system */
 PK_API pk_status pk_evaluate(const pk_text *reference, const pk_text *const *systems, size_t n_systems,

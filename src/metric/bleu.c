@@ -6,6 +6,7 @@
 #include "metric/bleu.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "metric/plain_arithmetic.h"
 #include "text/utf8.h"
@@ -30,12 +31,35 @@ static int32_t count_repeated(const pk_ids *words) {
     return repeated;
 }
 
+static pk_status read_words(const pk_points *reference, const pk_points *hypothesis,
+                            pk_ngram_table *table, pk_word_lists *words) {
+    PK_TRY(pk_ngram_begin(table, reference->n + hypothesis->n));
+    PK_TRY(add_words(reference, table, &words->reference));
+    return add_words(hypothesis, table, &words->hypothesis);
+}
+
+pk_status pk_bleu_count_end(const pk_points *reference, const pk_points *hypothesis, size_t most,
+                            bool tail, pk_ngram_table *table, pk_word_lists *words,
+                            int64_t correct[PK_BLEU_ORDERS], int64_t total[PK_BLEU_ORDERS]) {
+    pk_ngram_counts order[PK_BLEU_ORDERS];
+    pk_ids         *those = &words->hypothesis;
+    PK_TRY(read_words(reference, hypothesis, table, words));
+    if (those->n > most) {
+        if (tail) memmove(those->id, those->id + those->n - most, most * sizeof *those->id);
+        those->n = most;
+    }
+    PK_TRY(pk_ngram_count(table, &words->reference, those, PK_BLEU_ORDERS, order));
+    for (int n = 0; n < PK_BLEU_ORDERS; n++) {
+        correct[n] += order[n].match;
+        total[n] += order[n].hypothesis;
+    }
+    return PK_OK;
+}
+
 pk_status pk_bleu_count(const pk_points *reference, const pk_points *hypothesis,
                         pk_ngram_table *table, pk_word_lists *words, int32_t count[PK_BLEU_COUNTS],
                         int32_t *repeated) {
-    PK_TRY(pk_ngram_begin(table, reference->n + hypothesis->n));
-    PK_TRY(add_words(reference, table, &words->reference));
-    PK_TRY(add_words(hypothesis, table, &words->hypothesis));
+    PK_TRY(read_words(reference, hypothesis, table, words));
     *repeated = count_repeated(&words->hypothesis);
     pk_ngram_counts order[PK_BLEU_ORDERS];
     PK_TRY(pk_ngram_count(table, &words->reference, &words->hypothesis, PK_BLEU_ORDERS, order));

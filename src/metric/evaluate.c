@@ -17,10 +17,13 @@ typedef struct workspace {
     pk_word_lists  words;
 } workspace;
 
+enum { HEAD, TAIL, N_ENDS };
+
 /* counts of a whole text; 64 bits, since they only add up */
 typedef struct totals {
     int64_t count[PK_ROW_COUNTS];
     int64_t repeated;
+    int64_t correct[N_ENDS][PK_BLEU_ORDERS], total[N_ENDS][PK_BLEU_ORDERS]; /* of lines' ends */
 } totals;
 
 pk_status pk_eval_settings_read(const pk_eval_options *opt, pk_eval_settings *out) {
@@ -30,9 +33,12 @@ pk_status pk_eval_settings_read(const pk_eval_options *opt, pk_eval_settings *ou
         PK_FAIL(PK_ARGUMENT, "bootstrap: %d resamples; give 0 (none) to %d", given.bootstrap,
                 PK_MOST_RESAMPLES);
     }
+    if (given.head < 0 || given.tail < 0)
+        PK_FAIL(PK_ARGUMENT, "head and tail are numbers of tokens, or 0 for none");
     *out = (pk_eval_settings){ .tokenizer_name = given.tokenize ? given.tokenize : "13a",
                                .lowercase = given.lowercase != 0,
                                .n_resamples = (size_t)given.bootstrap,
+                               .end = { (size_t)given.head, (size_t)given.tail },
                                .seed = given.seed ? given.seed : PK_DEFAULT_EVAL_SEED };
     return pk_tokenizer_find(given.tokenize, &out->tokenizer);
 }
@@ -71,6 +77,15 @@ static pk_status count_line(const pk_eval_settings *set, workspace *w, pk_text r
     return pk_bleu_count(&w->reference, &w->hypothesis, &w->table, &w->words, count, repeated);
 }
 
+/* the line that was counted last, once more: its first and its last tokens alone */
+static pk_status count_ends(const pk_eval_settings *set, workspace *w, totals *all) {
+    for (int i = 0; i < N_ENDS; i++)
+        if (set->end[i])
+            PK_TRY(pk_bleu_count_end(&w->reference, &w->hypothesis, set->end[i], i == TAIL,
+                                     &w->table, &w->words, all->correct[i], all->total[i]));
+    return PK_OK;
+}
+
 /* row: [n_lines], or NULL when rows are not wanted */
 static pk_status count_system(const pk_eval_settings *set, workspace *w, const pk_text *reference,
                               const pk_text *system, size_t n_lines, totals *all,
@@ -83,8 +98,13 @@ static pk_status count_system(const pk_eval_settings *set, workspace *w, const p
             if (row) row[i].count[k] = (float)count[k];
         }
         all->repeated += repeated;
+        PK_TRY(count_ends(set, w, all));
     }
     return PK_OK;
+}
+
+static double percent(int64_t part, int64_t all) {
+    return all ? 100.0 * (double)part / (double)all : 0.0;
 }
 
 /* scores of a whole text from its counts */
@@ -101,9 +121,13 @@ static void score_totals(const totals *all, pk_eval_scores *out) {
         .reference_length = all->count[PK_BLEU_REFERENCE],
         .chrf2 = pk_chrf_score(sum + PK_BLEU_COUNTS, PK_CHRF_CHARS, false),
         .chrf2pp = pk_chrf_score(sum + PK_BLEU_COUNTS, PK_CHRF_ORDERS, false),
-        .repetition = n_tokens ? 100.0 * (double)all->repeated / (double)n_tokens : 0.0,
+        .repetition = percent(all->repeated, n_tokens),
     };
     memcpy(out->precision, bleu.precision, sizeof out->precision);
+    for (int n = 0; n < PK_BLEU_ORDERS; n++) {
+        out->head_precision[n] = percent(all->correct[HEAD][n], all->total[HEAD][n]);
+        out->tail_precision[n] = percent(all->correct[TAIL][n], all->total[TAIL][n]);
+    }
 }
 
 /* The first system has nothing to be compared with: its p is 1. p-values come before all intervals,

@@ -9,6 +9,7 @@ typedef struct pk_eval_settings {
     bool         lowercase;
     size_t       n_resamples; /* 0: no bootstrap */
     uint64_t     seed;
+    size_t       end[2]; /* tokens of a line's head and tail that are also looked at alone */
 } pk_eval_settings;
 
 /* checks the options (NULL: all defaults) */

@@ -176,6 +176,11 @@ evaluation() {
     for key in name bleu chrf2 chrf2++ bleu_precisions bp ratio hyp_len ref_len trr signature; do
         check "eval --json: $key" 2 "$(grep -cF "\"$key\": " "$dir/out")"
     done
+    run eval -r <(echo "a b x d e f") --head 3 --tail 4 <(echo "a b c d e f")
+    check "eval --head --tail" "1-gram/4-gram precision: all = 83.3/16.7 head 3 = 66.7/0.0 tail 4 = 75.0/0.0" "$(tail -1 "$dir/out")"
+    run eval -r "$dir/ref" --head 5 --json "$dir/hyp"
+    check "eval --head --json" 1 "$(grep -cE '"head": \{"tokens": 5, "precisions": \[[0-9., ]+\]\}' "$dir/out")"
+    refused "eval --tail 0" 2 "--tail takes a number" eval -r "$dir/ref" --tail 0 "$dir/hyp"
     run eval -r "$dir/ref" --json --bootstrap 50 "$dir/hyp" "$dir/ref"
     for key in mean ci p_value; do
         check "eval --json --bootstrap: $key" 2 "$(grep -cF "\"$key\": " "$dir/out")"

@@ -221,10 +221,42 @@ static void out_of_memory_is_survived(void **state) {
     close_corpus(&c);
 }
 
+/* Two lines, tokens are words. Head 3 of "a b c d e f" is a b c, of which the reference "a b x d e f"
+ * has a and b: 2 of 3; 2-grams a b, b c: 1 of 2; 3-grams: 0 of 1. Tail 4 is c d e f: 3 of 4; d e, e f
+ * of three; d e f of two; none of one. The second line is shorter than either and counts whole:
+ * "a a" against "a": 1 of 2 (an occurrence counts once), 2-grams 0 of 1. */
+static void ends_of_lines(void **state) {
+    static const pk_text reference[] = { { "a b x d e f", 11 }, { "a", 1 } };
+    static const pk_text system[] = { { "a b c d e f", 11 }, { "a a", 3 } };
+    const pk_text *const systems[] = { system, reference };
+    pk_eval_scores       s[2], plain[2];
+    (void)state;
+    ASSERT_OK(pk_evaluate(reference, systems, 2, 2,
+                          PK_OPTIONS(pk_eval_options, .head = 3, .tail = 4), s));
+    const double head[4] = { 300.0 / 5, 100.0 / 3, 0, 0 };
+    const double tail[4] = { 400.0 / 6, 200.0 / 4, 100.0 / 2, 0 };
+    for (int n = 0; n < 4; n++) {
+        assert_same_double(s[0].head_precision[n], head[n], "head");
+        assert_same_double(s[0].tail_precision[n], tail[n], "tail");
+        assert_same_double(s[1].head_precision[n], n < 3 ? 100 : 0, "whole head");
+        assert_same_double(s[1].tail_precision[n], 100, "whole tail");
+    }
+    /* nothing else changes; and what is not asked for is 0 */
+    ASSERT_OK(pk_evaluate(reference, systems, 2, 2, NULL, plain));
+    for (int i = 0; i < 2; i++) {
+        memset(s[i].head_precision, 0, sizeof s[i].head_precision);
+        memset(s[i].tail_precision, 0, sizeof s[i].tail_precision);
+    }
+    assert_memory_equal(s, plain, sizeof s);
+    ASSERT_STATUS(PK_ARGUMENT, pk_evaluate(reference, systems, 2, 2,
+                                           PK_OPTIONS(pk_eval_options, .head = -1), s));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_equal_sacrebleu),
         cmocka_unit_test(defaults_are_13a_in_mixed_case),
+        cmocka_unit_test(ends_of_lines),
         cmocka_unit_test(bad_arguments_are_refused),
         cmocka_unit_test(repeated_tokens_are_counted),
         cmocka_unit_test(long_lines_are_fine),
