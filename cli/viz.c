@@ -52,6 +52,8 @@ static int open_all(job *j) {
     c->scores = c->no_split = true;
     c->batch = c->workers = 1;
     if (!c->decode) c->decode = "jacobi";
+    if (!code && !strncmp(c->decode, "pairs", strlen("pairs")))
+        code = pk_cli_usage(c, "it shows tokens that follow one another; pairs writes two a step");
     if (!code) code = pk_cli_open_models(c, &j->models);
     if (!code) code = pk_cli_open_translator(c, &j->models, c->decode, &j->translator);
     if (!code) code = pk_writer_open_whole(c, c->output, &j->output);
