@@ -33,6 +33,12 @@ static pk_status add_member(pk_ensemble *e, const pk_network *net) {
                 "model %d of the ensemble has other tokens of tasks than the first: use models "
                 "trained with the same tasks",
                 e->n + 1);
+    if (strcmp(c->tasks, all->tasks) != 0)
+        PK_FAIL(
+            PK_UNSUPPORTED,
+            "model %d of the ensemble was trained with task %s and the first with %s: use models "
+            "trained with the same task",
+            e->n + 1, pk_config_tasks(c), pk_config_tasks(all));
     if (c->start != all->start || c->eos != all->eos || c->family != all->family)
         PK_FAIL(PK_UNSUPPORTED,
                 "model %d of the ensemble begins or ends sentences in another way than the first",

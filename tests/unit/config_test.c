@@ -126,6 +126,9 @@ static void test_tasks(void **state) {
     c = (pk_config){ 0 };
     assert_string_equal(pk_config_tasks(&c), "at");
     assert_true(pk_config_can(&c, "at") && !pk_config_can(&c, "lengths"));
+    strcpy(c.tasks, "pairs-lr"); /* a direction is no other task */
+    assert_true(pk_config_can(&c, "pairs") && pk_config_can(&c, "pairs-lr"));
+    assert_false(pk_config_can(&c, "pairs-rl") || pk_config_can(&c, "at"));
 }
 
 /* each assignment breaks a good configuration; the error must name the field */

@@ -265,13 +265,15 @@ static void greedy_follows_the_plain_mean(void **state) {
 }
 
 static void networks_that_do_not_fit_are_refused(void **state) {
-    static const char *const why[] = { "vocabulary", "begins or ends", "direction" };
+    static const char *const why[] = { "vocabulary", "begins or ends", "direction",
+                                       "trained with task pairs-lr and the first with at" };
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         tiny_network tiny[2];
         pk_ensemble  all;
         pk_config    c = tiny_config();
         ASSERT_OK(tiny_network_open(&c, PK_F32, 1, &tiny[0]));
+        if (i == 3) strcpy(c.tasks, "pairs-lr");
         if (i == 0) c.target_vocab = c.source_vocab = 41;
         if (i == 1) c.start = 2;
         if (i == 2) c.right_to_left = 1;
