@@ -21,7 +21,7 @@ FACTS = {
         'src/backend/list.c': 'which of them a CPU has',
         'src/recipe/recipe.h': 'the help says what auto is'}),
     'model families': (('marian', 'mbart'), 1, False, {}),
-    'strategies': (('greedy', 'beam', 'jacobi', 'pj', 'pgj', 'hgj'), 0, False, {  # each in its own file
+    'strategies': (('greedy', 'beam', 'jacobi', 'pj', 'pgj', 'hgj', 'lattice'), 0, False, {  # each in its own file
         'cli/options_table.c': 'defaults of two verbs'}),
     'tasks': (('at', 'at-rl', 'markov'), 1, False, {}),
     'backends': (('cpu', 'ref'), 1, False, {}),

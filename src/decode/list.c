@@ -19,6 +19,7 @@ const pk_strategy *const pk_strategies[] = {
     &pk_strategy_gad_self,
     &pk_strategy_blocks,
     &pk_strategy_pairs,
+    &pk_strategy_lattice,
     NULL,
 };
 // clang-format on

@@ -56,6 +56,15 @@ typedef struct pk_answer {
     int32_t             n_found;        /*   all but the last were fed. Keeping the ask (of two: the last) keeps those */
 } pk_answer;
 
+/* One step of a lattice: edges from decoder inputs at a position, each of which sees itself alone (and the
+ * source), to the tokens that may come next. */
+typedef struct pk_edge_step {
+    int32_t        pos;
+    int32_t        n_from, n_to;
+    const int32_t *from, *to;           /* from: input tokens, as in an ask */
+    float         *score;               /* (n_from, n_to) log-probabilities: filled by the pass */
+} pk_edge_step;
+
 typedef struct pk_pass {
     int32_t    n, room;
     pk_ask    *ask;        /* 1 .. n; number 0 means the history itself */
@@ -66,6 +75,9 @@ typedef struct pk_pass {
     int32_t    n_cost;     /* cost[w]: what w asks of this sentence cost, one ask costing 1, at the */
     const float *cost;     /*   present load; w = 0 .. n_cost - 1; NULL: nothing is known */
     int32_t    follow;     /* most steps an ask may follow; 0: none */
+    int32_t             n_edges;        /* > 0: the scores of these steps are all that is asked; n is 0 then */
+    const pk_edge_step *edges;
+    bool       whole_vocabulary;        /* in the denominators of their scores; else: the tokens of the step */
     bool       probe;      /* finds out what the method takes as known; not one of its passes */
 } pk_pass;
 

@@ -56,6 +56,7 @@ typedef struct pk_source {
     bool           want_scores, want_attention;
     const int32_t *draft;                       /* a guess at the output (no start, no end), or NULL */
     int32_t        n_draft;
+    const struct pk_lexicon *lexicon;           /* the model's candidates, or NULL */
     struct pk_ngrams *ngrams;                   /* what this document has output so far, or NULL */
 } pk_source;
 
@@ -71,6 +72,7 @@ typedef struct pk_strategy_limits {             /* of one sentence, from its opt
     int32_t asks, rows;                         /* most of them at a time */
     int32_t slots;                              /* most it may hold */
     int32_t top_k;                              /* of an ask */
+    int32_t edges;                              /* tokens of a step of a lattice; 0: it has none */
 } pk_strategy_limits;
 
 typedef struct pk_strategy pk_strategy;
@@ -80,6 +82,9 @@ struct pk_strategy {
     const char      *needs, *drafter_needs;     /* the task that its models, and drafters, are trained with; NULL: at */
     int32_t          variant;                   /* which one, where functions serve several strategies */
     size_t           state_size;
+    bool             looks_up;                  /* it needs a model with candidates */
+    /* with these options it asks no network: result() may follow begin(). NULL: it always asks */
+    bool           (*alone)  (const void *state);
     /* checks options against each other when a translator opens; may be NULL */
     pk_status      (*check)  (const pk_strategy *self, const void *state, int32_t n_best);
     /* refuses a model that lacks what the options want, at the same time; may be NULL */
@@ -103,6 +108,7 @@ extern const pk_strategy pk_strategy_jacobi, pk_strategy_pj, pk_strategy_pgj, pk
 extern const pk_strategy pk_strategy_cmlm;
 extern const pk_strategy pk_strategy_hrt;
 extern const pk_strategy pk_strategy_gad, pk_strategy_gad_self, pk_strategy_blocks;
+extern const pk_strategy pk_strategy_lattice;
 
 /* by name; NULL: the model has none such, which pk_strategy.needs rules out where the task adds it */
 const pk_added_tokens *pk_added_find(const pk_conventions *model, const char *name);

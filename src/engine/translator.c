@@ -66,6 +66,9 @@ static pk_status open_strategy(pk_translator *t, const pk_translator_options *o)
     const pk_strategy *by = t->plan.strategy;
     PK_TRY(pk_model_check_task(t->model, by));
     for (size_t i = 0; i < o->n_ensemble; i++) PK_TRY(pk_model_check_task(o->ensemble[i], by));
+    if (by->looks_up && !t->model->data.lexicon.source_vocab)
+        PK_FAIL(PK_UNSUPPORTED, "%s: %s needs a model with candidates: train one with task %s",
+                t->model->path, by->name, by->needs);
     if (by->check) PK_TRY(by->check(by, t->options, t->n_best));
     t->plan.options = t->options;
     t->plan.n_best = t->n_best;
@@ -145,6 +148,7 @@ static pk_status open_workers(pk_translator *t, const pk_translator_options *o) 
     w.n_continuation = pk_vocab_continuation(t->model->vocab, &w.continuation);
     PK_TRY(pk_model_added(o->drafter ? o->drafter : t->model, &t->added, &t->n_added));
     w.added = t->added, w.n_added = t->n_added;
+    if (t->model->data.lexicon.source_vocab) w.lexicon = &t->model->data.lexicon;
     w.max_source = o->max_input && o->max_input < c->max_source ? o->max_input : c->max_source;
     t->reader.max_source = w.max_source;
     if (devices.gpu)

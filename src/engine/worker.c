@@ -114,6 +114,7 @@ static pk_source source_of(const pk_worker *w, const pk_job *job) {
                         .n_forced = (int32_t)job->forced.n,
                         .draft = job->draft.id,
                         .n_draft = (int32_t)job->draft.n,
+                        .lexicon = w->opt.lexicon,
                         .ngrams = w->ngrams,
                         .n_best = w->plan->n_best,
                         .want_scores = w->plan->scores,
@@ -240,7 +241,7 @@ static void propose(pk_worker *w, const pk_queue *q) {
     for (int32_t i = 0; i < w->n_live; i++) {
         pk_live *l = &w->live[i];
         if (l->ready) continue;
-        l->pass.n = 0;
+        l->pass.n = l->pass.n_edges = 0;
         l->pass.model = 0;
         l->pass.probe = false;
         l->pass.follow = follow;
@@ -249,7 +250,7 @@ static void propose(pk_worker *w, const pk_queue *q) {
         l->pass.draft_cost = draft_cost;
         l->pass.draft_more = draft_cost * (w->network[1].cost.cost[2] - 1);
         w->plan->strategy->propose(l->state, &l->pass);
-        assert(l->pass.n >= 1 && l->pass.n <= l->pass.room);
+        assert(l->pass.n_edges ? l->pass.n == 0 : l->pass.n >= 1 && l->pass.n <= l->pass.room);
         assert(l->pass.model >= 0 && l->pass.model < w->n_networks);
         l->ready = true;
     }
@@ -326,10 +327,13 @@ static void trace(pk_worker *w, pk_queue *q, const pk_live *l) {
 
 /* an ask that followed took a pass for each token it found; only the last ones follow */
 static uint64_t steps_of(const pk_pass *p) {
-    return p->answer[p->n].n_found ? (uint64_t)p->answer[p->n].n_found : 1;
+    return p->n && p->answer[p->n].n_found ? (uint64_t)p->answer[p->n].n_found : 1;
 }
 
 static uint64_t tokens_fed(const pk_pass *p) {
+    uint64_t edges = 0;
+    for (int32_t i = 0; i < p->n_edges; i++) edges += (uint64_t)p->edges[i].n_from;
+    if (edges) return edges;
     const uint64_t pair = p->n > 1 && p->answer[p->n - 1].n_found;
     return (uint64_t)p->n + (steps_of(p) - 1) * (1 + pair);
 }
@@ -427,7 +431,32 @@ static pk_status report(pk_worker *w, pk_queue *q) {
     return PK_OK;
 }
 
+/* a strategy that asks no network needs no session: one sentence after the other */
+static pk_status serve_alone(pk_worker *w, pk_queue *q) {
+    const pk_strategy *by = w->plan->strategy;
+    for (pk_job *job; !atomic_load(&q->stop) && (job = next_job(w, q));) {
+        const pk_source src = source_of(w, job);
+        void *const     state = w->live[0].state;
+        memcpy(state, w->plan->options, by->state_size);
+        pk_status status = by->begin(by, state, &src);
+        if (status == PK_OK) {
+            const int32_t n = by->result(state, w->found, larger(w->plan->n_best, 1));
+            status = pk_job_finish(job, w->found, n, &w->config);
+            by->end(state);
+        }
+        PK_TRY(status);
+        w->stats.sentences++;
+        w->stats.source_tokens += job->source.n;
+        if (job->n_hypotheses) w->stats.target_tokens += (uint64_t)job->hypothesis[0].n;
+        atomic_fetch_add(&q->done, 1);
+        PK_TRY(report(w, q));
+    }
+    return PK_OK;
+}
+
 static pk_status serve(pk_worker *w, pk_queue *q) {
+    if (w->plan->strategy->alone && w->plan->strategy->alone(w->plan->options))
+        return serve_alone(w, q);
     while (!atomic_load(&q->stop)) {
         PK_TRY(refill(w, q));
         if (w->n_live == 0) break;

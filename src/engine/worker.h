@@ -32,15 +32,16 @@ typedef struct pk_plan {
 } pk_plan;
 
 typedef struct pk_worker_options {
-    const char            *backend;
-    pk_dtype               arithmetic;
-    int32_t                threads; /* of this worker when it works alone */
-    int32_t                batch, batch_tokens, max_source;
-    int32_t                usual_length;  /* target tokens to plan memory for; 0: 128 */
-    pk_plan                plan, scoring; /* both must fit the session */
-    int32_t                continuation, n_continuation; /* see pk_conventions */
-    const pk_added_tokens *added;
-    int32_t                n_added;
+    const char              *backend;
+    pk_dtype                 arithmetic;
+    int32_t                  threads; /* of this worker when it works alone */
+    int32_t                  batch, batch_tokens, max_source;
+    int32_t                  usual_length;  /* target tokens to plan memory for; 0: 128 */
+    pk_plan                  plan, scoring; /* both must fit the session */
+    int32_t                  continuation, n_continuation; /* see pk_conventions */
+    const pk_added_tokens   *added;
+    int32_t                  n_added;
+    const struct pk_lexicon *lexicon; /* the model's candidates; NULL: it has none */
 
     const pk_ensemble *drafter;        /* for a strategy that uses one, borrowed; else NULL */
     bool               shares_encoder; /* the drafter: the model's */

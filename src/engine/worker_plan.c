@@ -37,7 +37,8 @@ static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
 pk_strategy_limits pk_plan_larger(pk_strategy_limits a, pk_strategy_limits b) {
     return (pk_strategy_limits){ larger(a.asks, b.asks), larger(a.rows, b.rows),
-                                 larger(a.slots, b.slots), larger(a.top_k, b.top_k) };
+                                 larger(a.slots, b.slots), larger(a.top_k, b.top_k),
+                                 larger(a.edges, b.edges) };
 }
 
 enum {
@@ -72,6 +73,8 @@ static pk_session_limits plan_session(const pk_worker_options *o, const pk_confi
     const int32_t listed = 2 * (c->max_target + c->n_suppressed) + 6;
     m.listed = larger(worst.asks * listed,
                       m.asks * (2 * c->n_suppressed + 6) + o->batch * worst.rows * listed);
+    m.edge_tokens = worst.edges;
+    m.edge_rows = worst.edges ? larger(worst.edges, at_once) : 0;
     m.visible = visible_slots((int64_t)worst.asks * m.path, (int64_t)m.asks * m.path);
     return m;
 }

@@ -95,6 +95,19 @@ void pk_remember_source(pk_run *r, const pk_network *net, pk_tensor states, cons
 
 /* ---- decoder ---- */
 
+/* What sees itself alone attends to its own value: queries and keys need not be computed where the
+ * values' weights can be taken by themselves. */
+static pk_tensor own_values(const stack *s, const pk_decoder_layer *l, pk_tensor h) {
+    const int32_t d = s->c->dim;
+    if (d % PK_PANEL) {
+        pk_tensor qkv = pk_linear(s->r, h, &l->qkv.w, &(pk_after){ .bias = &l->qkv.b });
+        return pk_columns(qkv, 2 * d, d);
+    }
+    const pk_weight w = pk_weight_rows(&l->qkv.w, 2 * d, d);
+    const pk_weight b = pk_weight_part(&l->qkv.b, 2 * d, d);
+    return pk_linear(s->r, h, &w, &(pk_after){ .bias = &b });
+}
+
 /* With a memory, keys and values go to this token's slots, and attention reads the whole pool. */
 static pk_tensor decoder_self(const stack *s, const pk_decoder_layer *l, pk_tensor x,
                               const pk_target *t, int32_t layer) {
@@ -102,6 +115,7 @@ static pk_tensor decoder_self(const stack *s, const pk_decoder_layer *l, pk_tens
     const size_t  mark = pk_run_mark(s->r);
     pk_tensor     h = block_input(s, x, &l->self_norm);
     pk_after      after = { .bias = &l->qkv.b };
+    if (t->alone) return block_output(s, x, own_values(s, l, h), &l->out, &l->self_norm, mark);
     if (t->memory) after.pool = t->memory->self[layer], after.slot = t->slot, after.from = d;
     pk_tensor qkv = pk_linear(s->r, h, &l->qkv.w, &after); /* (n, 3D) */
     pk_tensor kv = t->memory ? after.pool : pk_columns(qkv, d, 2 * d);
@@ -125,7 +139,7 @@ static pk_tensor decoder_cross(const stack *s, const pk_decoder_layer *l, pk_ten
 pk_tensor pk_decode(pk_run *r, const pk_network *net, const pk_target *t) {
     const pk_config *c = &net->config;
     const stack      s = { r, c };
-    assert(t->memory ? t->slot && !r->tape : !t->slot); /* decoding keeps keys, training does not */
+    assert(t->memory ? !t->slot == t->alone && !r->tape : !t->slot); /* decoding keeps keys */
     const int32_t weighted_layer = t->cross_weighted ? pk_alignment_layer(net) : -1;
     pk_tensor x = embed(&s, &net->target_embed, &net->target_positions, &net->target_norm, t->token,
                         t->pos, t->n);

@@ -14,7 +14,8 @@ typedef struct pk_memory {
 typedef struct pk_target { /* n tokens to push through the decoder */
     int32_t             n;
     const int32_t      *token, *pos;
-    const int32_t      *slot;           /* where each is remembered */
+    const int32_t      *slot;  /* where each is remembered */
+    bool                alone; /* each sees itself alone, and is not remembered: no slot, no self */
     const pk_attention *self, *cross;   /* which rows each token sees */
     const pk_attention *cross_weighted; /* the same with weights, for the layer of the alignment */
     const pk_memory    *memory;         /* NULL while training; then: */

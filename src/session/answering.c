@@ -159,6 +159,11 @@ static bool is_finite(const pk_session *s, const pk_ask *a, const pk_answer *x) 
     return (!x->top || a->top_k == 0 || isfinite(x->top[0].logp)) && isfinite(x->log_sum);
 }
 
+pk_status pk_session_not_finite(void) {
+    PK_FAIL(PK_FORMAT, "the model's output is not finite: its weights are damaged, or too large "
+                       "for this arithmetic (--type f32 has the widest range)");
+}
+
 pk_status pk_session_answer(pk_session *s, const pk_request *request, int32_t n) {
     int32_t q = 0;
     bool    finite = true;
@@ -184,9 +189,5 @@ pk_status pk_session_answer(pk_session *s, const pk_request *request, int32_t n)
             pk_session_settle(s, e, p->answer[p->n].n_found);
         }
     }
-    if (!finite)
-        PK_FAIL(PK_FORMAT,
-                "the model's output is not finite: its weights are damaged, or too large "
-                "for this arithmetic (--type f32 has the widest range)");
-    return PK_OK;
+    return finite ? PK_OK : pk_session_not_finite();
 }

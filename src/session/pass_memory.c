@@ -92,8 +92,9 @@ void pk_session_lay_out(pk_session *s, int32_t n, int32_t n_questions) {
 }
 
 int32_t pk_session_most_rows(const pk_session *s) {
-    const int32_t asks = s->max.asks, encoded = s->max.encode_tokens;
-    return s->on->padded_rows(s->on->self, asks > encoded ? asks : encoded);
+    int32_t most = s->max.asks > s->max.encode_tokens ? s->max.asks : s->max.encode_tokens;
+    if (s->max.edge_rows > most) most = s->max.edge_rows;
+    return s->on->padded_rows(s->on->self, most);
 }
 
 /* bytes of up, down and scratch; numbers of candidates, and of those of asks that follow */

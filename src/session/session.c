@@ -143,6 +143,7 @@ static void fetch_answers(pk_session *s, bool any_attention) {
 pk_status pk_session_decode(pk_session *all, const pk_request *request, int32_t n) {
     pk_session *s;
     PK_TRY(pk_session_choose(all, request, n, &s));
+    if (n && request[0].pass->n_edges) return pk_session_score_edges(s, request, n);
     decoding        d = { .s = s };
     const pk_status lowered = pk_session_lower(s, request, n, &d.any_attention);
     if (lowered != PK_OK) return give_up(s, request, n, lowered);

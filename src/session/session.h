@@ -27,6 +27,8 @@ typedef struct pk_session_limits {
     int32_t path;                               /* target tokens of one history, pass included */
     int32_t top_k;                              /* of one ask */
     int32_t listed;                             /* tokens in ban and target lists of one pass */
+    int32_t edge_rows;                          /* decoder inputs of lattices that are computed at once; 0: no lattices */
+    int32_t edge_tokens;                        /* that may follow at one step of a lattice */
     int32_t visible;                            /* slots in lists of what its asks see; 0: as many as there can be */
 } pk_session_limits;
 

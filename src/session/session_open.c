@@ -41,6 +41,8 @@ static pk_status reserve(pk_session *all) {
         at_least(&max.keys, s->max.path);
         at_least(&max.keys, s->max.source_length);
         at_least(&max.questions, s->on->padded_rows(s->on->self, s->max.asks));
+        at_least(&max.questions, s->on->padded_rows(s->on->self, s->max.edge_rows));
+        at_least(&max.edge_tokens, s->max.edge_tokens);
         at_least(&max.top_k, s->max.top_k);
         at_least(&max.vocab, s->config.target_vocab);
     }
@@ -55,11 +57,12 @@ pk_status pk_session_open(const pk_network *net, const pk_backend *on, const pk_
 
 /* keys of recordings have room for so much, see pk_session_key() */
 static pk_status check_limits(const pk_backend *on, const pk_session_limits *max) {
-    const int32_t asks = max->asks, tokens = max->encode_tokens;
-    const int32_t rows = on->padded_rows(on->self, asks > tokens ? asks : tokens);
+    int32_t most = max->asks > max->encode_tokens ? max->asks : max->encode_tokens;
+    if (max->edge_rows > most) most = max->edge_rows;
+    const int32_t rows = on->padded_rows(on->self, most);
     if (rows < 0 || rows >= 1 << PK_KEY_ROW_BITS || max->top_k >= 1 << PK_KEY_TOP_K_BITS)
         PK_FAIL(PK_ARGUMENT, "passes of %d asks and %d best tokens are too large: lower the batch",
-                asks, max->top_k);
+                max->asks, max->top_k);
     return PK_OK;
 }
 
@@ -108,6 +111,7 @@ static pk_status open_here(const pk_session_model *model, int32_t n, const pk_ba
     PK_GOTO(pk_session_open_encoding(s));
     PK_GOTO(open_others(s, model, n));
     PK_GOTO(pk_session_open_pass(s));
+    PK_GOTO(pk_session_open_edging(s));
     PK_GOTO(reserve(s));
     for (int32_t i = 1; i < n; i++) pk_session_lend(s, s->network[i]);
     *out = s;
@@ -160,5 +164,6 @@ void pk_session_close(pk_session *s) {
     pk_mirror_close(s->on, &s->source);
     pk_session_close_encoding(s);
     pk_session_close_pass(s);
+    pk_session_close_edging(s);
     close_network(s);
 }

@@ -42,6 +42,21 @@ typedef struct session_encoding {
     int32_t       *token, *pos, *slot, *first, *count; /* [row] slot: of the source pools */
 } session_encoding;
 
+/* One portion of a pass over lattices, see edging.c. */
+typedef struct session_edging {
+    session_mirror up, down;
+    bool           full;         /* the whole vocabulary is in the sums */
+    int32_t        rows, blocks; /* filled up */
+    int32_t        n_rows, n_blocks, n_list, n_scores;
+    size_t         up_used, down_used;        /* bytes in front of list and score */
+    int32_t       *token, *pos;               /* [row] */
+    int32_t       *cross_first, *cross_count; /* [row] into source_index */
+    pk_edge_block *block;                     /* [block] */
+    pk_question   *question;                  /* [row] where full */
+    int32_t       *list;
+    float         *log_sum, *score; /* [row]; block by block */
+} session_edging;
+
 /* the output layer over a group of a task's tokens */
 typedef struct session_group {
     pk_weight table, bias;
@@ -83,6 +98,7 @@ struct pk_session {
     session_mirror    source;       /* int32_t (sentences, source_length) */
     int32_t          *source_index; /* source.here */
     session_encoding  encoding;
+    session_edging    edging;
 
     /* The pass in flight. lay_out() says where its arrays lie in `up` and its answers in `down`.
      * Rows and questions are filled up to `rows` and `questions`, the sizes the device asks for. */
@@ -125,6 +141,11 @@ int32_t pk_session_widest(const pk_session *s);
 pk_status pk_session_open_encoding(pk_session *s);
 void      pk_session_close_encoding(pk_session *s);
 
+/* edging.c: its arrays; the scores of a pass over lattices, on network 0 */
+pk_status pk_session_open_edging(pk_session *s);
+void      pk_session_close_edging(pk_session *s);
+pk_status pk_session_score_edges(pk_session *s, const pk_request *request, int32_t n);
+
 /* networks.c: whether several fit together; what the first lends; which one a pass is for */
 pk_status pk_session_check_models(const pk_session_model *model, int32_t n);
 void      pk_session_lend(const pk_session *first, pk_session *to);
@@ -163,6 +184,7 @@ static inline bool pk_session_asks(const pk_session *s, int32_t slice) {
     return slice ? s->groups_asked >> (slice - 1) & 1 : s->questions > 0;
 }
 /* PK_FORMAT: the network gave logits that are no numbers */
+pk_status pk_session_not_finite(void);
 pk_status pk_session_answer(pk_session *s, const pk_request *request, int32_t n);
 /* following.c: asks that go on by themselves. How many steps they may take; 0: none follows */
 int32_t pk_session_steps(const pk_session *s, const pk_request *request, int32_t n);
@@ -181,10 +203,11 @@ enum {
     PK_KEY_ATTENTION = 4,
     PK_KEY_SUMS = 8,
     PK_KEY_STEPS = 16,
-    PK_KEY_MODEL = 32, /* times the network's number */
-    PK_KEY_GROUP = 128 /* times the bits of the groups that are asked about */
+    PK_KEY_MODEL = 32,  /* times the network's number */
+    PK_KEY_GROUP = 128, /* times the bits of the groups that are asked about */
+    PK_KEY_EDGES = 1024 /* a portion of lattices: blocks stand for questions */
 };
-enum { PK_KEY_WHAT_BITS = 10, PK_KEY_TOP_K_BITS = 11, PK_KEY_ROW_BITS = 21 };
+enum { PK_KEY_WHAT_BITS = 11, PK_KEY_TOP_K_BITS = 11, PK_KEY_ROW_BITS = 21 };
 static inline uint64_t pk_session_key(uint32_t what, int32_t top_k, int32_t questions,
                                       int32_t rows) {
     const int of_questions = PK_KEY_WHAT_BITS + PK_KEY_TOP_K_BITS;

@@ -40,9 +40,7 @@ static pk_status teach(pk_lesson *l, pk_pair *pair) {
 
 const pk_task pk_task_markov = {
     .name = "markov",
-    .help =
-        "each token from the one or two before it: the scorer of a lattice; the model also gets "
-        "its candidates",
+    .help = "each token from the one or two before it: scores the edges of a lattice",
     .table = table,
     .options_size = sizeof(markov),
     .lexicon = true,
