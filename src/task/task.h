@@ -49,6 +49,8 @@ typedef struct pk_task {
     /* Token i, from 0, of those it needs; false: there are no more. They are never output, and in
      * no sum but that of questions about their group. NULL: none */
     bool (*tokens)(const void *options, int32_t i, pk_task_token *out);
+    /* whether options fit each other; NULL: any do */
+    pk_status (*check)(const void *options);
     /* adds one sentence to the lesson */
     pk_status (*teach)(pk_lesson *lesson, pk_pair *pair);
     /* most decoder inputs of a sentence: per_token for each target token, the end symbol counted,

@@ -13,17 +13,20 @@ typedef struct markov {
 } markov;
 
 static const pk_option table[] = {
-    { "least", "shortest n-gram that is learned; 1: tokens from their position alone",
-      PK_OPTION_INT, 1, 2, 16, NULL, offsetof(markov, least) },
-    { "most", "longest; each sentence draws one between them", PK_OPTION_INT, 1, 3, 16, NULL,
-      offsetof(markov, most) },
+    { "least", "shortest n-grams learned", PK_OPTION_INT, 1, 2, 16, NULL, offsetof(markov, least) },
+    { "most", "longest n-grams learned", PK_OPTION_INT, 1, 3, 16, NULL, offsetof(markov, most) },
     { 0 },
 };
 
-static pk_status teach(pk_lesson *l, pk_pair *pair) {
-    const markov *o = pair->options;
+static pk_status check(const void *options) {
+    const markov *o = options;
     if (o->most < o->least)
         PK_FAIL(PK_ARGUMENT, "markov: most=%d is less than least=%d", o->most, o->least);
+    return PK_OK;
+}
+
+static pk_status teach(pk_lesson *l, pk_pair *pair) {
+    const markov *o = pair->options;
     const int32_t gram = o->least + pk_pair_random(pair, o->most - o->least + 1);
     const int32_t width = gram > 1 ? gram - 1 : 1, offset = pk_pair_random(pair, width);
     PK_TRY(pk_lesson_source(l, pair->source, pair->n_source));
@@ -40,9 +43,10 @@ static pk_status teach(pk_lesson *l, pk_pair *pair) {
 
 const pk_task pk_task_markov = {
     .name = "markov",
-    .help = "each token from the one or two before it: scores the edges of a lattice",
+    .help = "each token from the one or two before it: the scorer of a lattice",
     .table = table,
     .options_size = sizeof(markov),
     .lexicon = true,
+    .check = check,
     .teach = teach,
 };

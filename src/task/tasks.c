@@ -65,5 +65,11 @@ pk_status pk_task_parse(const char *text, const pk_task **task, void **options) 
     *task = pk_task_find(name);
     if (!*task) return no_such_task(name);
     const pk_option *table = (*task)->table ? (*task)->table : no_options;
-    return pk_options_make(table, (*task)->options_size, colon ? colon + 1 : "", name, options);
+    PK_TRY(pk_options_make(table, (*task)->options_size, colon ? colon + 1 : "", name, options));
+    const pk_status status = (*task)->check ? (*task)->check(*options) : PK_OK;
+    if (status != PK_OK) {
+        pk_memory_give(*options);
+        *options = NULL;
+    }
+    return status;
 }

@@ -13,6 +13,7 @@
 #include "model/model_data.h"
 #include "recipe/recipe_parts.h"
 #include "task/task_list.h"
+#include "train/candidates.h"
 #include "train/start_model.h"
 
 /* ---- A checkpoint as a model ---- */
@@ -58,8 +59,9 @@ static pk_status bind_weight(void *user, const pk_weight_spec *spec, pk_weight *
     return PK_OK;
 }
 
-/* shape and vocabulary from the recipe, weights from the file */
-static pk_status fill_model(const pk_recipe *r, const pk_stored *file, pk_model_data *m) {
+/* shape and vocabulary from the recipe, weights from the file, candidates from beside it */
+static pk_status fill_model(const pk_recipe *r, const char *path, const pk_stored *file,
+                            pk_model_data *m) {
     const pk_task *task;
     void          *options;
     pk_status      status = pk_task_parse(r->task, &task, &options);
@@ -72,6 +74,7 @@ static pk_status fill_model(const pk_recipe *r, const pk_stored *file, pk_model_
     if (!m->network.encoder) PK_TRY(pk_network_init(&m->network));
     PK_TRY(pk_network_walk(&m->network, bind_weight, (void *)file));
     pk_network_share(&m->network);
+    if (task->lexicon) PK_TRY(pk_candidates_read_beside(m, path));
     return *m->verifier ? pk_drafter_cut(m, m->n_shared, m->verifier) : PK_OK;
 }
 
@@ -81,7 +84,7 @@ static pk_status open_checkpoint(const char *path, pk_stored *file, pk_model_dat
     PK_TRY(pk_safetensors_open(path, file));
     pk_status status = read_recipe(file, &r);
     if (status == PK_OK) {
-        status = fill_model(&r, file, m);
+        status = fill_model(&r, path, file, m);
         pk_recipe_free(&r);
     }
     if (status == PK_OK) status = pk_file_ids_add(&m->files, path);

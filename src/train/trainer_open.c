@@ -104,13 +104,16 @@ static pk_status count_candidates(pk_trainer *t, const char *cache) {
     pk_loader_options o = loader_options(t, cache);
     pk_loader        *text;
     if (!t->task->lexicon || t->ranks.rank > 0) return PK_OK;
+    if (t->opt.resume && pk_path_has(t->recipe.output, PK_CANDIDATES))
+        return pk_candidates_read(&t->start, t->recipe.output);
     o.in_order = true;
     o.sampling = 0;
     o.first = 0, o.step = 1;
     PK_TRY(open_corpora(t, o, &text));
     const pk_status status = pk_trainer_count_candidates(t, text);
     pk_loader_close(text);
-    return status;
+    PK_TRY(status);
+    return pk_candidates_write(&t->start, t->recipe.output);
 }
 
 /* Validation text is not filtered, but for its length, and only rank 0 reads it. */
