@@ -6,7 +6,7 @@
 
 #include "base/file_map.h"
 
-pk_status pk_json_parse(const char *text, size_t size, const char *what, json_t **out) {
+static pk_status load(const char *text, size_t size, const char *what, json_t **out) {
     json_error_t error;
     *out = json_loadb(text ? text : "", text ? size : 0, JSON_REJECT_DUPLICATES, &error);
     if (!*out) {
@@ -14,12 +14,23 @@ pk_status pk_json_parse(const char *text, size_t size, const char *what, json_t 
             PK_FAIL(PK_NO_MEMORY, "%s: out of memory", what);
         PK_FAIL(PK_FORMAT, "%s: not valid JSON: %s (line %d)", what, error.text, error.line);
     }
-    if (!json_is_object(*out)) {
-        json_decref(*out);
-        *out = NULL;
-        PK_FAIL(PK_FORMAT, "%s: must hold a JSON object", what);
-    }
     return PK_OK;
+}
+
+static pk_status drop(json_t **out, const char *what, const char *kind) {
+    json_decref(*out);
+    *out = NULL;
+    PK_FAIL(PK_FORMAT, "%s: must hold a JSON %s", what, kind);
+}
+
+pk_status pk_json_parse(const char *text, size_t size, const char *what, json_t **out) {
+    PK_TRY(load(text, size, what, out));
+    return json_is_object(*out) ? PK_OK : drop(out, what, "object");
+}
+
+pk_status pk_json_parse_list(const char *text, size_t size, const char *what, json_t **out) {
+    PK_TRY(load(text, size, what, out));
+    return json_is_array(*out) ? PK_OK : drop(out, what, "list");
 }
 
 pk_status pk_json_open(const char *path, json_t **out) {

@@ -10,6 +10,8 @@
 
 /* Parses one JSON object, duplicates refused; `what` names the text in errors. */
 pk_status pk_json_parse(const char *text, size_t size, const char *what, json_t **out);
+/* the same of a list */
+pk_status pk_json_parse_list(const char *text, size_t size, const char *what, json_t **out);
 /* Reads and parses a whole file. */
 pk_status pk_json_open(const char *path, json_t **out);
 /* Appends the text as a JSON string, quotes included. */

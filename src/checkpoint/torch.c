@@ -185,6 +185,9 @@ static pk_status find_folder(reader *r) {
 static pk_status read_zip(reader *r, pk_stored *out) {
     const pk_pickle_value *top;
     PK_TRY(pk_zip_open(r->data, r->size, &r->zip));
+    for (size_t i = 0; i < r->zip.n; i++) /* data is used where it lies */
+        if (r->zip.entry[i].deflated)
+            PK_FAIL(PK_UNSUPPORTED, "zip entry is compressed: torch stores it plain");
     PK_TRY(find_folder(r));
     const pk_zip_entry *order = find_entry(r, "byteorder", 9);
     if (order && (order->size < 6 || memcmp(order->data, "little", 6) != 0))

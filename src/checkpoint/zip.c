@@ -1,7 +1,8 @@
 /* zip.c - reads a zip archive's central directory (APPNOTE.TXT 4.3) and checks every offset in it.
  *
  * Entries may lie anywhere in the archive: they are only ever read, so overlaps do no harm.
- * Checksums are not verified; that would read every page of a large model before its first use. */
+ * Checksums are verified of what is unpacked (unzip.c) only: doing so of what is used in place
+ * would read every page of a large model before its first use. */
 #include "checkpoint/zip.h"
 
 #include <stdlib.h>
@@ -20,6 +21,7 @@ enum {
     LOCAL_SIZE = 30,
     MAX_COMMENT = 65535
 };
+enum { STORED = 0, DEFLATED = 8 }; /* methods */
 #define END_MAGIC     0x06054B50u
 #define LOCATOR_MAGIC 0x07064B50u
 #define END64_MAGIC   0x06064B50u
@@ -104,20 +106,20 @@ static pk_status read_wide(const unsigned char *extra, size_t size, uint64_t *va
 
 /* The local header repeats the name and has an extra field of its own length (name length at byte
  * 26, extra length at 28). So only this header says where the data begins. */
-static pk_status locate(const archive *a, uint64_t local, uint64_t size, pk_zip_entry *out) {
+static pk_status locate(const archive *a, uint64_t local, uint64_t packed, pk_zip_entry *out) {
     if (!inside(a, local, LOCAL_SIZE) || number(a->data + local, 4) != LOCAL_MAGIC)
         PK_FAIL(PK_FORMAT, "zip entry whose header lies outside the file");
     const unsigned char *p = a->data + local;
     const uint64_t       data = local + LOCAL_SIZE + number(p + 26, 2) + number(p + 28, 2);
-    if (!inside(a, data, size)) PK_FAIL(PK_FORMAT, "zip entry whose data lies outside the file");
+    if (!inside(a, data, packed)) PK_FAIL(PK_FORMAT, "zip entry whose data lies outside the file");
     out->data = a->data + data;
-    out->size = (size_t)size;
+    out->packed = (size_t)packed;
     return PK_OK;
 }
 
-/* One directory record at *at, which moves behind it. Flags at byte 8, method at 10, sizes at 20
- * and 24, lengths of name, extra field and comment at 28, 30 and 32, offset of the local header at
- * 42. */
+/* One directory record at *at, which moves behind it. Flags at byte 8, method at 10, checksum at
+ * 16, sizes at 20 and 24, lengths of name, extra field and comment at 28, 30 and 32, offset of the
+ * local header at 42. */
 static pk_status read_entry(const archive *a, const directory *d, uint64_t *at, pk_zip_entry *out) {
     const uint64_t       left = d->at + d->size - *at;
     const unsigned char *p = a->data + *at;
@@ -129,14 +131,18 @@ static pk_status read_entry(const archive *a, const directory *d, uint64_t *at, 
     out->name = (const char *)p + CENTRAL_SIZE;
     out->name_size = name;
     if (number(p + 8, 2) & 1) PK_FAIL(PK_UNSUPPORTED, "zip entry is encrypted");
-    if (number(p + 10, 2) != 0)
-        PK_FAIL(PK_UNSUPPORTED, "zip entry is compressed: torch stores it plain");
+    const uint64_t method = number(p + 10, 2);
+    if (method != STORED && method != DEFLATED)
+        PK_FAIL(PK_UNSUPPORTED, "zip entry is compressed in another way than deflate");
+    out->deflated = method == DEFLATED;
+    out->checksum = (uint32_t)number(p + 16, 4);
     uint64_t  packed = number(p + 20, 4), size = number(p + 24, 4), local = number(p + 42, 4);
     uint64_t *wide[3] = { &size, &packed, &local };
     PK_TRY(read_wide(p + CENTRAL_SIZE + name, extra, wide));
-    if (packed != size) PK_FAIL(PK_FORMAT, "zip entry with two sizes");
+    if (!out->deflated && packed != size) PK_FAIL(PK_FORMAT, "zip entry with two sizes");
     *at += whole;
-    return locate(a, local, size, out);
+    out->size = (size_t)size;
+    return locate(a, local, packed, out);
 }
 
 /* names are not NUL-terminated: compare what both have, then lengths */

@@ -1,6 +1,6 @@
 /* torch_test.c - PyTorch checkpoints of both forms, as torch wrote them
  * (tools/make_torch_samples.py) and as an attacker might. */
-#include "checkpoint_help.h"
+#include "zip_help.h"
 
 #define FOLDER "tests/data/torch/"
 
@@ -85,80 +85,11 @@ static void test_hostile_old(void **state) { (void)state, attack(FOLDER "old.bin
 
 /* ---- Archives made by hand ---- */
 
-typedef struct made {
-    pk_buffer file, directory;
-    int       n, flags, method;
-    bool      wide; /* zip64 */
-} made;
-
-static void add_number(pk_buffer *b, uint64_t n, int bytes) {
-    for (int i = 0; i < bytes; i++) {
-        const char byte = (char)(i < 8 ? n >> (8 * i) & 255 : 0);
-        pk_buffer_add(b, &byte, 1);
-    }
-}
-
-static void add_entry(made *z, const char *name, const char *data, size_t size) {
-    const uint64_t at = z->file.size;
-    add_number(&z->file, 0x04034B50, 4);
-    add_number(&z->file, 0, 22);
-    add_number(&z->file, strlen(name), 2);
-    add_number(&z->file, 3, 2);
-    pk_buffer_add_text(&z->file, name);
-    pk_buffer_add(&z->file, "FBZ", 3); /* an extra field, to be skipped */
-    pk_buffer_add(&z->file, data, size);
-    pk_buffer *d = &z->directory;
-    add_number(d, 0x02014B50, 4);
-    add_number(d, 0, 4);
-    add_number(d, (uint64_t)z->flags, 2);
-    add_number(d, (uint64_t)z->method, 2);
-    add_number(d, 0, 8);
-    add_number(d, z->wide ? 0xFFFFFFFF : size, 4);
-    add_number(d, z->wide ? 0xFFFFFFFF : size, 4);
-    add_number(d, strlen(name), 2);
-    add_number(d, z->wide ? 28 : 0, 2);
-    add_number(d, 0, 10);
-    add_number(d, z->wide ? 0xFFFFFFFF : at, 4);
-    pk_buffer_add_text(d, name);
-    if (z->wide) {
-        add_number(d, 1, 2);
-        add_number(d, 24, 2);
-        add_number(d, size, 8);
-        add_number(d, size, 8);
-        add_number(d, at, 8);
-    }
-    z->n++;
-}
-
 /* gives the status of the archive and forgets it */
 static pk_status finish(made *z) {
-    const uint64_t at = z->file.size, size = z->directory.size;
-    pk_buffer_add(&z->file, z->directory.data, size);
-    if (z->wide) {
-        const uint64_t end = z->file.size;
-        add_number(&z->file, 0x06064B50, 4);
-        add_number(&z->file, 44, 8);
-        add_number(&z->file, 0, 12);
-        add_number(&z->file, (uint64_t)z->n, 8);
-        add_number(&z->file, (uint64_t)z->n, 8);
-        add_number(&z->file, size, 8);
-        add_number(&z->file, at, 8);
-        add_number(&z->file, 0x07064B50, 4);
-        add_number(&z->file, 0, 4);
-        add_number(&z->file, end, 8);
-        add_number(&z->file, 1, 4);
-    }
-    add_number(&z->file, 0x06054B50, 4);
-    add_number(&z->file, 0, 4);
-    add_number(&z->file, z->wide ? 0xFFFF : (uint64_t)z->n, 2);
-    add_number(&z->file, z->wide ? 0xFFFF : (uint64_t)z->n, 2);
-    add_number(&z->file, z->wide ? 0xFFFFFFFF : size, 4);
-    add_number(&z->file, z->wide ? 0xFFFFFFFF : at, 4);
-    add_number(&z->file, 0, 2);
+    end_archive(z);
     const pk_status status = read_copy(pk_torch_read, z->file.data, z->file.size);
-    pk_buffer_free(&z->file);
-    pk_buffer_free(&z->directory);
-    *z = (made){ 0 };
+    free_archive(z);
     return status;
 }
 
