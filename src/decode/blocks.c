@@ -21,8 +21,8 @@ typedef struct state {
     pk_output             out;
     int32_t              *history; /* (max_length + 1) start symbol, then output */
     int32_t               mask, room;
-    bool                  sees_all;   /* tokens see those behind them: everything is fed anew */
-    int32_t               fed;        /* tokens of the decoder's history */
+    bool                  sees_all;     /* tokens see those behind them: everything is fed anew */
+    int32_t               fed;          /* tokens of the decoder's history */
     int32_t               chain, asked; /* known tokens and masks of the pass in flight */
 } state;
 

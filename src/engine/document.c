@@ -15,8 +15,11 @@ static pk_status begin_job(pk_job *job, const pk_reader *r) {
     return pk_ids_add(&job->prefix, r->language.target_token);
 }
 
+/* a source of no tokens at all cannot be encoded: it gets the end symbol from any model */
 static pk_status end_job(pk_job *job, const pk_reader *r) {
-    return pk_ids_add(&job->source, r->model->data.network.config.eos);
+    const pk_config *c = &r->model->data.network.config;
+    if (c->bare_source && job->source.n) return PK_OK;
+    return pk_ids_add(&job->source, c->eos);
 }
 
 static pk_status add_piece(pk_pieces *p, pk_piece piece) {

@@ -21,7 +21,7 @@ static pk_status open_vocab(pk_model *m) {
          .target_tokens_size = d->target_tokens.size,
          .unk = c->unk,
          .eos = c->eos,
-         .no_tags = c->family != PK_MARIAN,
+         .no_tags = c->family != PK_MARIAN || c->bare_source,
     };
     PK_TRY(pk_vocab_open(&data, &m->vocab));
     const int32_t source = pk_vocab_source_size(m->vocab), target = pk_vocab_target_size(m->vocab);

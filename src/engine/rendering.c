@@ -67,9 +67,11 @@ static bool begins_word(const char *piece, bool first) {
 /* word[i] of each of a job's source tokens, counted from 0; -1 for language and end symbol */
 static int32_t count_source_words(const pk_model *m, const pk_job *job, int32_t has_tag,
                                   int32_t *word) {
-    int32_t n = 0;
+    const int32_t eos = m->data.network.config.eos;
+    int32_t       n = 0;
     for (size_t i = 0; i < job->source.n; i++) {
-        const bool control = i < (size_t)has_tag || i + 1 == job->source.n;
+        const bool end = i + 1 == job->source.n && job->source.id[i] == eos;
+        const bool control = i < (size_t)has_tag || end;
         word[i] = -1;
         if (control) continue;
         n += begins_word(pk_vocab_source_token(m->vocab, job->source.id[i]), n == 0);

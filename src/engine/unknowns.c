@@ -43,8 +43,10 @@ static bool ends_in_space(const pk_unknowns *u, const pk_job_hypothesis *h, int3
 
 /* the piece looked at; what the model put before the sentence (a language) is none */
 static pk_status add_piece(pk_unknowns *u, const pk_job_hypothesis *h, int32_t i, int32_t *where) {
-    const size_t before = u->job->source.n - 1 - u->piece.n; /* 1: the end symbol */
-    bool         spaced, space_before = false;
+    const pk_ids *source = &u->job->source;
+    const bool    ends = source->id[source->n - 1] == u->model->data.network.config.eos;
+    const size_t  before = source->n - ends - u->piece.n;
+    bool          spaced, space_before = false;
     if ((size_t)h->looks_at[i] < before) return PK_OK;
     for (size_t k = (size_t)h->looks_at[i] - before; k < u->piece.n; k++) {
         const pk_text text = text_of(u, k, &spaced);

@@ -54,7 +54,8 @@ const char *pk_family_name(pk_family family);
     X(LATER, right_to_left, 0)  /* writes the last token first */                                  \
     X(LATER, n_text, 0)         /* target tokens that are text, a task's own behind them; 0: all */    \
     X(LATER, shares_encoder, 0) /* a drafter without encoder and tables: those of its model serve */   \
-    X(LATER, first_own, 0)      /* such a drafter's first target token with a row of its own */
+    X(LATER, first_own, 0)      /* such a drafter's first target token with a row of its own */ \
+    X(LATER, bare_source, 0)    /* no end symbol behind the source, and no tags before it */
 
 #define PK_CONFIG_INT int32_t
 #define PK_CONFIG_FLOAT float

@@ -39,7 +39,8 @@ static pk_status add_member(pk_ensemble *e, const pk_network *net) {
             "model %d of the ensemble was trained with task %s and the first with %s: use models "
             "trained with the same task",
             e->n + 1, pk_config_tasks(c), pk_config_tasks(all));
-    if (c->start != all->start || c->eos != all->eos || c->family != all->family)
+    if (c->start != all->start || c->eos != all->eos || c->family != all->family ||
+        c->bare_source != all->bare_source)
         PK_FAIL(PK_UNSUPPORTED,
                 "model %d of the ensemble begins or ends sentences in another way than the first",
                 e->n + 1);

@@ -167,7 +167,7 @@ static void close_folder(pk_hf_folder *f) {
     }
 }
 
-/* ---- The type, the rest, the provenance ---- */
+/* ---- The type, the rest ---- */
 
 /* F16 only where nothing is lost or it was asked for */
 static pk_dtype choose_type(const pk_hf_folder *f, int wanted) {
@@ -194,26 +194,6 @@ static pk_status check_rest(pk_hf_folder *f) {
     return PK_OK;
 }
 
-/* where it came from: names and sizes only, nothing of this machine */
-static pk_status write_provenance(const pk_hf_folder *f, pk_model_data *m) {
-    size_t end = strlen(f->path), begin;
-    while (end > 1 && f->path[end - 1] == '/') end--;
-    for (begin = end; begin > 0 && f->path[begin - 1] != '/'; begin--) {}
-    char      name[256];
-    pk_buffer json = { 0 };
-    snprintf(name, sizeof name, "%.*s", (int)(end - begin), f->path + begin);
-    pk_buffer_add_text(&json, "{\"source\":");
-    pk_json_add_string(&json, name);
-    pk_buffer_add_text(&json, ",\"format\":\"huggingface\",\"weights\":");
-    pk_json_add_string(&json, f->weight_file);
-    pk_buffer_print(&json, ",\"files\":%zu,\"bytes\":%zu,\"date\":\"%s\"", f->n_shards,
-                    f->weight_bytes, f->weight_date);
-    pk_buffer_add_text(&json, ",\"converter\":\"pronk " PK_VERSION_TEXT "\"}");
-    const pk_status status = pk_buffer_take(&json, &m->provenance, NULL);
-    pk_buffer_free(&json);
-    return status;
-}
-
 /* Order matters: tables decide what is shared, the vocabulary knows <unk>, and only then is the
  * configuration whole and can be checked before anything large is taken. */
 static pk_status import(pk_hf_folder *f, int type, pk_model_data *out) {
@@ -232,7 +212,12 @@ static pk_status import(pk_hf_folder *f, int type, pk_model_data *out) {
         return status;
     }
     PK_TRY(check_rest(f));
-    return write_provenance(f, out);
+    return pk_model_data_set_provenance(out, &(pk_provenance){ .path = f->path,
+                                                               .format = "huggingface",
+                                                               .weights = f->weight_file,
+                                                               .date = f->weight_date,
+                                                               .files = f->n_shards,
+                                                               .bytes = f->weight_bytes });
 }
 
 /* every Hugging Face model folder has one */

@@ -10,6 +10,8 @@
 /* in the order in which they are asked: what knows its kind by more signs comes first */
 #define PK_IMPORTER_MAP(X)                                                \
     X(training) /* import_training.c: the output folder of pronk train */ \
+    X(argos)    /* import_argos.c: an .argosmodel package */              \
+    X(ct2)      /* import_ct2.c: a CTranslate2 folder */                  \
     X(hf)       /* import_hf.c: a Hugging Face folder */                  \
     X(pronk)    /* model_file.c: a .pronk file, or any other file */
 

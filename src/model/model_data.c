@@ -5,9 +5,11 @@
 #include "model/model_data.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "checkpoint/json.h"
 #include "tensor/panel.h"
 
 /* The list of blocks grows first: a block that could not be listed would be lost. */
@@ -129,6 +131,27 @@ pk_status pk_model_data_check_vocab(const pk_model_data *m) {
     PK_TRY(check_tokens("source", m->source_tokens, c->source_vocab));
     return check_tokens("target", m->target_tokens.size ? m->target_tokens : m->source_tokens,
                         c->target_vocab);
+}
+
+/* ---- Where it came from ---- */
+
+pk_status pk_model_data_set_provenance(pk_model_data *m, const pk_provenance *from) {
+    size_t end = strlen(from->path), begin;
+    while (end > 1 && from->path[end - 1] == '/') end--;
+    for (begin = end; begin > 0 && from->path[begin - 1] != '/'; begin--) {}
+    char      name[256];
+    pk_buffer json = { 0 };
+    snprintf(name, sizeof name, "%.*s", (int)(end - begin), from->path + begin);
+    pk_buffer_add_text(&json, "{\"source\":");
+    pk_json_add_string(&json, name);
+    pk_buffer_print(&json, ",\"format\":\"%s\",\"weights\":", from->format);
+    pk_json_add_string(&json, from->weights);
+    pk_buffer_print(&json, ",\"files\":%zu,\"bytes\":%zu,\"date\":\"%s\"", from->files, from->bytes,
+                    from->date);
+    pk_buffer_add_text(&json, ",\"converter\":\"pronk " PK_VERSION_TEXT "\"}");
+    const pk_status status = pk_buffer_take(&json, &m->provenance, NULL);
+    pk_buffer_free(&json);
+    return status;
 }
 
 /* ---- Another type ---- */

@@ -16,6 +16,13 @@ pk_status pk_model_data_take_matrix(pk_model_data *m, int32_t rows, int32_t cols
                                     pk_weight *out, void **data, float **scale);
 pk_status pk_model_data_take_plain(pk_model_data *m, int32_t rows, int32_t cols, pk_weight *out,
                                    float **data);
+/* where an imported model came from: names and sizes only, nothing of this machine */
+typedef struct pk_provenance {
+    const char *path, *format; /* of path the last name alone is kept */
+    const char *weights, *date;
+    size_t      files, bytes; /* of weights */
+} pk_provenance;
+pk_status pk_model_data_set_provenance(pk_model_data *m, const pk_provenance *from);
 /* Matrices of another type; -1: as they are. What gains nothing is not done, see model_file.h; an
  * I8 model cannot become another. */
 pk_status pk_model_data_convert(pk_model_data *m, int type);

@@ -15,7 +15,7 @@ static pk_status check_vocabulary(const pk_config *first, const pk_config *c, in
                 "network %d has a smaller vocabulary than the model (%d and %d tokens, not %d and "
                 "%d): it must have the model's tokens, and may have more behind them",
                 number, c->source_vocab, c->target_vocab, first->source_vocab, first->target_vocab);
-    if (c->start != first->start || c->eos != first->eos ||
+    if (c->start != first->start || c->eos != first->eos || c->bare_source != first->bare_source ||
         c->right_to_left != first->right_to_left)
         PK_FAIL(PK_UNSUPPORTED,
                 "network %d begins or ends sentences in another way than the model, or writes in "

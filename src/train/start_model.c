@@ -119,9 +119,20 @@ static pk_status record_task(const pk_recipe *r, const pk_task *task, const void
     return PK_OK;
 }
 
+/* a training ends every source with the end symbol */
+static pk_status open_trainable(const char *path, pk_model_data *out) {
+    PK_TRY(pk_model_data_open(path, -1, out));
+    if (out->network.config.bare_source)
+        PK_FAIL(PK_UNSUPPORTED,
+                "%s: its sources have no end symbol (OpenNMT): it can translate, but not go on "
+                "learning",
+                path);
+    return PK_OK;
+}
+
 /* A drafter begins as its model with fewer layers: the last of each equal part of them. */
 static pk_status open_verifier(const pk_recipe *r, pk_model_data *m) {
-    PK_TRY(pk_model_data_open(r->verifier, -1, m));
+    PK_TRY(open_trainable(r->verifier, m));
     pk_config    *c = &m->network.config;
     const int32_t all = c->decoder_layers, n = (int32_t)r->decoder_layers;
     if (c->shares_encoder) PK_FAIL(PK_UNSUPPORTED, "%s is a drafter itself", r->verifier);
@@ -138,7 +149,7 @@ static pk_status open_verifier(const pk_recipe *r, pk_model_data *m) {
 static pk_status open_model(const pk_recipe *r, pk_model_data *m) {
     if (*r->verifier) return open_verifier(r, m);
     if (!*r->init) return make_fresh(r, m);
-    PK_TRY(pk_model_data_open(r->init, -1, m));
+    PK_TRY(open_trainable(r->init, m));
     if (m->network.config.shares_encoder)
         PK_FAIL(PK_UNSUPPORTED, "%s is a drafter without an encoder: give its model as verifier",
                 r->init);

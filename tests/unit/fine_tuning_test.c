@@ -1,6 +1,8 @@
 /* fine_tuning_test.c - trainings that go on from a model: they begin at its loss, which is the
  * score that the engine gives; what is frozen stays; languages are given as the engine gives them.
  */
+#include <limits.h>
+
 #include "trainer_help.h"
 
 #include "length_task.h"
@@ -295,6 +297,17 @@ static void loss_is_score(void **state) {
     assert_near(last.valid_loss, sum / n, 1e-4);
 }
 
+/* a training would end their sources with a symbol that they were not trained with */
+static void models_of_bare_sources_do_not_learn(void **state) {
+    char model[PATH_MAX], more[PATH_MAX + 1024];
+    (void)state;
+    assert_non_null(realpath("tests/data/ct2/opennmt", model));
+    snprintf(more, sizeof more, "output: bare\ninit: %s\n" SHORT_TRAINING, model);
+    toy_recipe(&text, "bare.yml", more);
+    ASSERT_STATUS(PK_UNSUPPORTED, toy_run(&text, "bare.yml", false, 0, NULL, NULL));
+    assert_non_null(strstr(pk_last_error(), "no end symbol"));
+}
+
 static int open_text(void **state) {
     (void)state;
     toy_open(&text, 4000);
@@ -317,6 +330,7 @@ int main(void) {
         cmocka_unit_test(models_of_several_languages),
         cmocka_unit_test(padding_stays_zero),
         cmocka_unit_test(loss_is_score),
+        cmocka_unit_test(models_of_bare_sources_do_not_learn),
     };
     return cmocka_run_group_tests(tests, open_text, close_text);
 }
