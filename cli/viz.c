@@ -60,8 +60,12 @@ static int open_all(job *j) {
     return code;
 }
 
-static const char *name_of(const void *model, int32_t id) {
-    return pk_model_target_token(model, id);
+/* a drafter may have tokens that the model has not: a mask */
+static const char *name_of(const void *names, int32_t id) {
+    const pk_cli_models *models = names;
+    const char          *name = pk_model_target_token(models->model[0], id);
+    return models->drafter && !strcmp(name, "?") ? pk_model_target_token(models->drafter, id)
+                                                 : name;
 }
 
 /* by --format */
@@ -95,7 +99,7 @@ static int translate(job *j) {
     const char *draft = j->c->draft ? j->c->draft : "";
     pk_text     given = { draft, strlen(draft) };
     pk_viz      v = {
-             .sentence = j->owned, .decode = j->c->decode, .name = name_of, .names = j->models.model[0]
+             .sentence = j->owned, .decode = j->c->decode, .name = name_of, .names = &j->models
     };
     pk_call_options options = { .size = sizeof options,
                                 .draft = j->c->draft ? &given : NULL,

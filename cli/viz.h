@@ -23,11 +23,12 @@ typedef enum pk_viz_guess { /* what was fed for a position, to ask about the nex
                             PK_VIZ_GUESS_ACCEPTED,
 } pk_viz_guess;
 
+#define PK_VIZ_UNKNOWN (-1.0) /* a probability that the pass was not asked for */
 typedef struct pk_viz_cell {
     pk_viz_state state;
     pk_viz_guess guess;
     int32_t      best, guessed; /* tokens; -1: none */
-    double       probability;   /* of the model's choice; of the final token once accepted */
+    double probability; /* of the model's choice; of the final token once accepted; or unknown */
 } pk_viz_cell;
 
 typedef struct pk_viz_ask {

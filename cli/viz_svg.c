@@ -217,7 +217,8 @@ static void put_cell_title(pk_line_writer *w, const pk_viz *v, size_t pass, size
     pk_writer_print(w, "<title>Pass %zu%s, position %zu: ", pass,
                     pk_viz_drafts(v, pass) ? " (drafter)" : "", i + 1);
     put_piece(w, v, final ? v->token[i].id : cell->best);
-    pk_writer_print(w, ", probability %.3f: %s", cell->probability, state_text[cell->state]);
+    if (cell->probability >= 0) pk_writer_print(w, ", probability %.3f", cell->probability);
+    pk_writer_print(w, ": %s", state_text[cell->state]);
     if (cell->guess == PK_VIZ_GUESS_PADDING) pk_viz_put(w, "&#10;Fed here: nothing (padding)");
     if (cell->guess > PK_VIZ_GUESS_PADDING) {
         pk_viz_put(w, "&#10;Fed here: ");
@@ -252,8 +253,9 @@ static void put_cell(pk_line_writer *w, const layout *l, size_t pass, size_t i) 
     put_rect(w, l->x[i] + 1.5, y + 1.5, width - 3, ROW - 3);
     pk_writer_print(w, " class=\"cell %s\"/>", state_class[cell->state]);
     put_text(w, middle(l, i), y + 15, choice[cell->state], piece, (width - 22) / 0.88);
-    put_text(w, middle(l, i), y + 28.5, cell->state == PK_VIZ_ACCEPTED ? "strong" : "small muted",
-             number, width);
+    if (cell->probability >= 0)
+        put_text(w, middle(l, i), y + 28.5,
+                 cell->state == PK_VIZ_ACCEPTED ? "strong" : "small muted", number, width);
     put_symbol(w, cell->guess, l->x[i + 1] - 7.5, y + 7.5);
     pk_viz_put(w, "</g>\n");
     free(piece);
@@ -308,8 +310,11 @@ static void put_body(pk_line_writer *w, const layout *l) {
 static void put_pass_title(pk_line_writer *w, const pk_viz *v, size_t pass) {
     int32_t     *position;
     const size_t n = pk_viz_filled(v, pass, &position);
-    pk_writer_print(w, "<title>Pass %zu, on the %s, fills position%s", pass,
-                    pk_viz_drafts(v, pass) ? "drafter" : "model", n == 1 ? "" : "s");
+    pk_writer_print(w, "<title>Pass %zu, on the %s, fills %s", pass,
+                    pk_viz_drafts(v, pass) ? "drafter" : "model",
+                    n == 0   ? "no position"
+                    : n == 1 ? "position"
+                             : "positions");
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && position[end] == position[end - 1] + 1;) end++;
         pk_writer_print(w, "%s %d", i ? "," : "", (int)position[i] + 1);

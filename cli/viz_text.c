@@ -48,16 +48,22 @@ static json_t *tokens_json(const pk_viz *v) {
     return list;
 }
 
+/* null where it was not asked for; 0 where nothing was */
+static json_t *probability_json(const pk_viz_ask *a) {
+    if (a->best < 0) return json_real(0);
+    return a->probability < 0 ? json_null() : json_real(a->probability);
+}
+
 /* asks of a free prefix (position < 0) are left out */
 static json_t *asks_json(const pk_viz *v, size_t pass) {
     json_t *list = json_array();
     for (size_t i = v->first[pass - 1]; i < v->first[pass]; i++) {
         const pk_viz_ask *a = &v->ask[i];
         if (a->position < 0) continue;
-        json_array_append_new(
-            list, json_pack("{si so so sf sb}", "position", (int)a->position, "fed",
-                            piece_json(v, a->fed), "best", piece_json(v, a->best), "probability",
-                            a->best < 0 ? 0.0 : a->probability, "accepted", (int)a->accepted));
+        json_array_append_new(list, json_pack("{si so so so sb}", "position", (int)a->position,
+                                              "fed", piece_json(v, a->fed), "best",
+                                              piece_json(v, a->best), "probability",
+                                              probability_json(a), "accepted", (int)a->accepted));
     }
     return list;
 }

@@ -31,12 +31,13 @@ static void add_pass(pk_viz *v, const pk_trace_pass *pass) {
     v->first[v->n_passes++] = v->n_ask;
     for (size_t i = 0; i < n; i++) {
         const pk_trace_ask *a = &pass->ask[i];
-        v->ask[v->n_ask++] = (pk_viz_ask){ .position = a->position,
-                                           .fed_at = a->fed_at,
-                                           .fed = a->token,
-                                           .best = a->best,
-                                           .parent = a->parent,
-                                           .probability = probability(a->log_prob) };
+        v->ask[v->n_ask++] =
+            (pk_viz_ask){ .position = a->position,
+                          .fed_at = a->fed_at,
+                          .fed = a->token,
+                          .best = a->best,
+                          .parent = a->parent,
+                          .probability = a->scored ? probability(a->log_prob) : PK_VIZ_UNKNOWN };
     }
     v->first[v->n_passes] = v->n_ask;
 }
@@ -75,17 +76,17 @@ static pk_viz_cell *cell_at(pk_viz *v, size_t pass, size_t position) {
 }
 
 /* A language token is fed before the text, where nothing is asked: it is no decision of the model,
- * and positions are counted from where the first pass begins to ask. Returns how many of the tokens
- * are such. */
+ * and positions are counted from where the first pass that wants text begins to ask. Returns how
+ * many of the tokens are such. */
 static size_t leave_out_prefix(pk_viz *v, const int32_t *token, size_t n) {
-    size_t i = 0;
-    if (!v->n_passes) return 0;
-    while (i < v->first[1] && v->ask[i].best < 0) i++;
-    if (i == v->first[1]) return 0;
+    size_t i = 0, pass = 1;
+    while (i < v->n_ask && v->ask[i].best < 0) i++;
+    if (i == v->n_ask) return 0;
+    while (v->first[pass] <= i) pass++;
     const int32_t behind = v->ask[i].fed_at + 1, position = v->ask[i].position;
     const int32_t offset = position < behind ? position : behind; /* a mask stands at its place */
     bool          named = false;
-    for (size_t k = 0; k < v->first[1]; k++)
+    for (size_t k = v->first[pass - 1]; k < v->first[pass]; k++)
         if (v->ask[k].fed_at == offset - 1)
             named = offset > 0 && (size_t)offset < n && token[offset - 1] == v->ask[k].fed;
     for (size_t k = 0; k < v->n_ask; k++) v->ask[k].position -= offset, v->ask[k].fed_at -= offset;
@@ -171,7 +172,8 @@ static bool fills_mask(const pk_viz *v, const pk_viz_ask *a) {
            a->best == v->token[a->position].id;
 }
 
-/* Tokens that no chain of final tokens led to were filled in at masks: certain is the last answer. */
+/* Tokens that no chain of final tokens led to were filled in at masks: the last answer is certain.
+ */
 static void fix_filled(pk_viz *v) {
     for (size_t pass = v->n_passes; pass > 0; pass--)
         for (size_t i = v->first[pass - 1]; i < v->first[pass]; i++) {

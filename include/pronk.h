@@ -137,11 +137,13 @@ typedef struct pk_trace_ask {                   /* one position sent through the
     int32_t position;                           /* of the output token that it predicts, from 0 */
     int32_t token;                              /* fed: known or guessed, or a mask */
     int32_t best;                               /* the model's own choice for the position; -1: not asked */
-    float   log_prob;                           /* of that; a logit unless scores are on */
+    float   log_prob;                           /* of that; a logit where `scored` is 0 */
     int32_t parent;                             /* ask of this pass that it follows; -1: what was kept */
     int32_t kept;                               /* 1: stays part of what is known */
     int32_t fed_at;                             /* where the fed token stands: before `position`, or there (a
                                                    mask), or further back; -1: the start symbol */
+    int32_t scored;                             /* 1: log_prob is one; so it is where scores are on, but for a
+                                                   drafter's */
 } pk_trace_ask;
 typedef struct pk_trace_pass {                  /* one pass over one sentence */
     size_t              text, sentence;         /* which text of the call, which sentence of it */

@@ -170,6 +170,7 @@ static void ask_draft(state *s, pk_pass *pass, int32_t number) {
         if (masked) {
             pk_constraint_ask(&s->constraint, &s->special, &ask);
             ask.top_k = 1;
+            ask.ahead = -1;
             ask.logp = true;
             ask.attention = s->src.want_attention;
         }

@@ -74,6 +74,7 @@ static void ask_block(const pk_fill *f, pk_pass *pass, int32_t number) {
                            .block = 1 + number };
         if (masked) {
             ask.top_k = 1;
+            ask.ahead = -1;
             ask.logp = wants_logp(f);
             ask.attention = f->src.want_attention;
             pk_constraint_ask(&f->constraint, bans_at(f, i), &ask);

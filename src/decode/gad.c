@@ -115,7 +115,8 @@ static void propose_draft(state *s, pk_pass *pass, int32_t block) {
                                        .pos = s->fed + i,
                                        .parent = parent,
                                        .block = masked || s->sees_all,
-                                       .top_k = masked });
+                                       .top_k = masked,
+                                       .ahead = masked ? -1 : 0 });
     }
 }
 

@@ -205,6 +205,7 @@ static void propose(void *p, pk_pass *pass) {
     for (int32_t i = 1; i <= pass->n; i++) {
         pass->ask[i].pos *= s->k;
         pass->ask[i].stride = s->k;
+        pass->ask[i].ahead = (int16_t)(s->k - 1);
     }
 }
 

@@ -135,8 +135,15 @@ pk_status pk_model_describe(const pk_model *m, char **json) {
     return status;
 }
 
+/* a drafter that shares its model's vocabulary knows the names of its own tokens alone */
 const char *pk_model_target_token(const pk_model *m, int32_t id) {
-    return m && m->vocab ? pk_vocab_target_token(m->vocab, id) : "?";
+    if (!m) return "?";
+    if (m->vocab) return pk_vocab_target_token(m->vocab, id);
+    const pk_config *c = &m->data.network.config;
+    const char      *at = m->data.target_tokens.data;
+    if (id < c->first_own || id >= c->target_vocab) return "?";
+    for (int32_t i = c->first_own; i < id; i++) at += strlen(at) + 1;
+    return at;
 }
 
 const char *pk_model_source_token(const pk_model *m, int32_t id) {

@@ -42,20 +42,11 @@ static const pk_token_group *group_of(const pk_config *c, int32_t token) {
     return NULL;
 }
 
-/* the name of a target token; one that shares its model's vocabulary knows those of its own */
-static const char *name_of(const pk_model *m, int32_t token) {
-    const pk_config *c = &m->data.network.config;
-    if (m->vocab) return pk_vocab_target_token(m->vocab, token);
-    const char *at = m->data.target_tokens.data;
-    for (int32_t i = c->first_own; i < token; i++) at += strlen(at) + 1;
-    return token < c->first_own ? "?" : at;
-}
-
 static pk_added_tokens special_at(const pk_model *m, int32_t token) {
     const pk_config      *c = &m->data.network.config;
     const pk_token_group *g = group_of(c, token);
     pk_added_tokens       one = { .first = token, .count = g ? g->count : 1 };
-    snprintf(one.name, sizeof one.name, "%s", g ? g->name : name_of(m, token));
+    snprintf(one.name, sizeof one.name, "%s", g ? g->name : pk_model_target_token(m, token));
     if (g) one.group = 1 + (int32_t)(g - c->group);
     return one;
 }
@@ -78,8 +69,8 @@ pk_status pk_model_added(const pk_model *m, pk_added_tokens **out, int32_t *n) {
 
 static void add_special(const pk_model *m, const pk_added_tokens *one, pk_buffer *json) {
     char        text[96];
-    const char *first = name_of(m, one->first);
-    const char *last = name_of(m, one->first + one->count - 1);
+    const char *first = pk_model_target_token(m, one->first);
+    const char *last = pk_model_target_token(m, one->first + one->count - 1);
     if (one->count == 1)
         snprintf(text, sizeof text, "%s", first);
     else

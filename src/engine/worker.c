@@ -308,7 +308,8 @@ static void trace(pk_worker *w, pk_queue *q, const pk_live *l) {
                                            .best = text ? x->top[0].token : -1,
                                            .log_prob = text ? x->top[0].logp : 0,
                                            .parent = a->parent > 0 ? a->parent - 1 : -1,
-                                           .fed_at = a->pos - 1 };
+                                           .fed_at = a->pos - 1,
+                                           .scored = text && a->logp };
     }
     for (int32_t i = 0; i < l->verdict.n_rows; i++)
         for (int32_t at = l->verdict.tip[i]; at > 0; at = l->pass.ask[at].parent)

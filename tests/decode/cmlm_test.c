@@ -11,6 +11,7 @@ static void plain(const scripted *s, const seen *x, float *logit) {
         logit[4 - 1] = 9, logit[2 - 1] = 8, logit[6 - 1] = 7;
         return;
     }
+    assert_int_equal(x->ask->ahead, -1);
     logit[words[x->ask->pos - 1]] = 5 + (float)x->ask->pos;
     logit[END] = 20; /* likelier than anything: it must be banned */
 }

@@ -12,7 +12,8 @@ static void plain(const scripted *s, const seen *x, float *logit) {
         assert_int_not_equal(a->block, 0);
     else
         assert_true(a->block == 0 && x->token[0] == BOS2 + s->k - 2);
-    logit[scripted_text(s, a->token == MASK ? a->pos : a->pos + s->k)] = 9;
+    assert_int_equal(a->ahead, a->token == MASK ? -1 : s->k - 1); /* texts count from 1 */
+    logit[scripted_text(s, a->pos + a->ahead + 1)] = 9;
 }
 
 static scripted model(int32_t n, int32_t k) {

@@ -235,6 +235,7 @@ static inline void oracle_draft_pass(oracle_session *s, pk_pass *pass) {
         assert_int_equal(ask->pos, s->n_known + i - 1);
         assert_int_equal(ask->block, masked || o->sees_all);
         assert_true(masked || ahead == 0);
+        assert_int_equal(ask->ahead, masked ? -1 : 0);
         assert_true(ask->pos < ORACLE_LONGEST && ask->top_k == masked);
         if (!masked) s->known[n++] = ask->token;
         s->top[i][0] = (pk_candidate){ masked ? o->draft(o, s->known + 1, n - 1, ahead) : -1, 0 };

@@ -213,6 +213,9 @@ static void a_drafter_says_what_it_is(void **state) {
     ASSERT_OK(pk_model_open(path, NULL, &m));
     ASSERT_OK(pk_model_describe(m, &json));
     assert_non_null(strstr(json, "\"tasks\": \"gad\", \"special_tokens\": [\"<mask>\"]"));
+    assert_string_equal(pk_model_target_token(m, TEXT + OWN - 1), "<mask>");
+    assert_string_equal(pk_model_target_token(m, TEXT + OWN), "?");
+    assert_string_equal(pk_model_target_token(m, TEXT - 1), "?"); /* its model knows */
     assert_non_null(strstr(json, "\"shares_encoder\":1"));
     pk_free(json);
     pk_model_close(m);

@@ -79,7 +79,7 @@ static void encodings_and_passes_are_sums(void **state) {
     }
 }
 
-/* sentences that share a pass cost what they cost alone, whatever the device fills the pass up to */
+/* sentences that share a pass cost what they cost alone, whatever the device fills it up to */
 static void a_pass_of_several_sentences_is_their_sum(void **state) {
     (void)state;
     for (int k = 0; k < n_kinds; k++) {
