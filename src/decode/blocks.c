@@ -105,6 +105,7 @@ static pk_ask ask_mask(state *s, int32_t i, int32_t parent) {
                           .pos = n + 1,
                           .parent = parent,
                           .block = 1,
+                          .ahead = -1,
                           .logp = s->src.want_scores,
                           .attention = s->src.want_attention };
     if (must_end(s, n)) {

@@ -100,7 +100,8 @@ static int32_t add_masks(const state *s, pk_pass *pass, int32_t parent, int32_t 
                                             .pos = pos + n,
                                             .parent = parent,
                                             .block = 1 + number,
-                                            .top_k = 1 });
+                                            .top_k = 1,
+                                            .ahead = -1 });
     return n;
 }
 
