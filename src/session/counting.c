@@ -37,6 +37,17 @@ void pk_session_count_pass(pk_session *s) {
     s->flops += decoder_flops(s, (uint64_t)s->n_asks, s->n_seen, s->n_logits);
 }
 
+/* A row that sees itself alone needs neither query nor key: as much as keys and values of a source
+ * token. Sums over the whole vocabulary are further logits. */
+void pk_session_count_edges(pk_session *s) {
+    const session_edging *g = &s->edging;
+    const pk_flops       *f = &s->member[0].flops;
+    const uint64_t        rows = (uint64_t)g->n_rows;
+    const uint64_t        sums = g->full ? rows * (uint64_t)s->output.rows : 0;
+    s->flops += rows * (f->target_token - f->remembered) + g->n_seen * f->target_pair +
+                ((uint64_t)g->n_scores + sums) * pk_flops_output(s->output.cols);
+}
+
 /* the first step is one of the pass's asks; each further one sees `width` slots more */
 void pk_session_count_steps(pk_session *s, const session_sentence *e, int32_t fed) {
     if (fed < 2) return;

@@ -133,6 +133,7 @@ static void add_block(pk_session *s, const session_sentence *e, const pk_edge_st
                                                .n_tokens = step->n_to,
                                                .score = g->n_scores };
     g->n_scores += step->n_from * step->n_to;
+    g->n_seen += (uint64_t)step->n_from * (uint64_t)e->n_source;
     for (int32_t i = 0; i < step->n_from; i++, g->n_rows++) {
         g->token[g->n_rows] = step->from[i];
         g->pos[g->n_rows] = step->pos;
@@ -169,6 +170,7 @@ static void fill(pk_session *s, const pk_request *request, place at, place end, 
     lay_out(g, g->up.here, g->down.here, s->on->padded_rows(s->on->self, rows),
             s->on->padded_rows(s->on->self, blocks));
     g->n_rows = g->n_blocks = g->n_list = g->n_scores = 0;
+    g->n_seen = 0;
     for (; at.request != end.request || at.step != end.step; at = after(request, at))
         add_block(s, &s->sentence[request[at.request].sentence], step_at(request, at));
     fill_up(g);
@@ -253,6 +255,7 @@ static pk_status compute(pk_session *s, const pk_request *request, place at, pla
     const pk_status status = pk_run_status(&k.r);
     pk_session_add_time(s, &k.r);
     PK_TRY(status);
+    pk_session_count_edges(s);
     if (!hand_out(s, request, at, end)) return pk_session_not_finite();
     return PK_OK;
 }

@@ -55,6 +55,7 @@ typedef struct session_edging {
     pk_question   *question;                  /* [row] where full */
     int32_t       *list;
     float         *log_sum, *score; /* [row]; block by block */
+    uint64_t       n_seen;          /* source tokens that its rows see */
 } session_edging;
 
 /* the output layer over a group of a task's tokens */
@@ -221,5 +222,6 @@ void pk_session_add_time(pk_session *s, const pk_run *r);
 /* counting.c: what was computed; a pass is counted before its sentences' further steps */
 void pk_session_count_encoding(pk_session *s, const pk_sentence_tokens *source, int32_t n);
 void pk_session_count_pass(pk_session *s);
+void pk_session_count_edges(pk_session *s);
 void pk_session_count_steps(pk_session *s, const session_sentence *e, int32_t fed);
 #endif

@@ -180,6 +180,35 @@ static void a_group_costs_its_own_tokens(void **state) {
     close_world(&w);
 }
 
+/* two steps of a lattice: rows that see the source alone, and a logit for each edge */
+static void a_lattice_costs_its_rows_and_edges(void **state) {
+    static const int32_t from[] = { 5, 6, 7 }, to[] = { 8, 9 };
+    (void)state;
+    for (int full = 0; full < 2; full++) {
+        world             w = { 0 };
+        int32_t           id;
+        uint64_t          before = 0;
+        float             score[2][6];
+        const pk_config   c = tiny_config();
+        pk_session_limits max = limits;
+        max.edge_rows = 8, max.edge_tokens = 4;
+        ASSERT_OK(tiny_network_open(&c, PK_F32, 7, &w.tiny));
+        ASSERT_OK(open_backend(&kinds[0], &w.on));
+        ASSERT_OK(pk_session_open(&w.tiny.net, &w.on, &max, &w.s));
+        ASSERT_OK(pk_session_encode(w.s, sources, 1, &id));
+        counted(w.s, &before);
+        const pk_edge_step steps[] = { { 0, 1, 2, from, to, score[0] },
+                                       { 1, 3, 2, from, to, score[1] } };
+        pk_pass            p = { .n_edges = 2, .edges = steps, .whole_vocabulary = full };
+        ASSERT_OK(pk_session_decode(w.s, &(pk_request){ id, &p }, 1));
+        assert_int_equal(counted(w.s, &before), 4 * (TARGET_TOKEN - 2 * 2 * 32 * 16) +
+                                                    4 * 7 * PAIR + (2 + 6) * 2 * 16 +
+                                                    full * 4 * QUESTION);
+        pk_session_forget(w.s, id);
+        close_world(&w);
+    }
+}
+
 /* ---- several networks ---- */
 
 /* members compute side by side; log-probabilities take their output layers once more */
@@ -259,6 +288,7 @@ int main(void) {
         cmocka_unit_test(greedy_search_is_the_sum_of_its_tokens),
         cmocka_unit_test(steps_count_as_if_taken_one_by_one),
         cmocka_unit_test(a_group_costs_its_own_tokens),
+        cmocka_unit_test(a_lattice_costs_its_rows_and_edges),
         cmocka_unit_test(an_ensemble_is_the_sum_of_its_members),
         cmocka_unit_test(networks_count_apart),
     };
