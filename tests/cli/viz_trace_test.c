@@ -245,7 +245,9 @@ static void a_pass_may_fill_nothing(void **state) {
 }
 
 static void probes_and_other_sentences_are_no_passes(void **state) {
-    const pk_trace_ask  ask = { .token = START, .best = A, .log_prob = half, .parent = -1, .fed_at = -1 };
+    const pk_trace_ask ask = {
+        .token = START, .best = A, .log_prob = half, .parent = -1, .fed_at = -1
+    };
     const pk_trace_pass probe = { .probe = 1, .n = 1, .ask = &ask };
     const pk_trace_pass second = { .sentence = 1, .n = 1, .ask = &ask };
     pk_viz              v = begin();
