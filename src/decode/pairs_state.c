@@ -95,8 +95,8 @@ typedef struct last_pair {
     bool    ended;      /* the end symbol comes last */
 } last_pair;
 
-/* n: output tokens before the pair. Beside an end symbol a token is text, except one that follows it
- * in reading order: where both directions are one. What is too long is cut. */
+/* n: output tokens before the pair. Beside an end symbol a token is text; but in one direction what
+ * follows the end symbol is dropped. What is too long is cut. */
 static last_pair read_pair(const pk_pairs *s, const int32_t token[2], int32_t n) {
     const int32_t eos = s->src.model->eos, forced = s->src.model->forced_eos;
     const bool    no_left = token[0] == eos, no_right = token[1] == eos;
