@@ -96,10 +96,10 @@ def main():
 def lexicon():
     """Candidates of two source tokens and null for four target tokens; see src/lexicon/lexicon_file.c."""
     any_distance = -0x7fffffff
-    parts = [struct.pack('<%d%s' % (len(values), kind), *values) for kind, values in (
-        ('I', (0, 2, 4, 5)), ('i', (any_distance, 0, any_distance, -1, any_distance)),  # rows of 0, of 1, of null
-        ('I', (0, 2, 4, 5, 6, 7)), ('i', (1, 2, 1, 2, 3, 3, 0)), ('f', (.75, .25, .75, .25, 1, 1, 1)),
-        ('I', (0, 0, 1, 3)), ('I', (0, 1, 3, 4)), ('i', (0, -1, 0, 1)), ('f', (1, .5, .5, 1)))]
+    parts = [struct.pack('<' + kind, *values) for kind, values in (
+        ('4I', (0, 2, 4, 5)), ('5i', (any_distance, 0, any_distance, -1, any_distance)),  # rows of 0, of 1, of null
+        ('6I', (0, 2, 4, 5, 6, 7)), (7 * 'if', (1, .75, 2, .25, 1, .75, 2, .25, 3, 1, 3, 1, 0, 1)),
+        ('4I', (0, 0, 1, 3)), ('4I', (0, 1, 3, 4)), (4 * 'if', (0, 1, -1, .5, 0, .5, 1, 1)))]
     data = b''.join(part + bytes(-len(part) % 8) for part in parts)
     header = struct.pack('<8sIIiiQddiIII', b'PKLEXIC', 1, 5, 2, 4, 12345, 1, 0.5, 2, 3, 7, 4)
     size = (len(header) + 7) // 8 * 8 + 8 + len(data)

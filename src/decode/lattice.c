@@ -96,7 +96,7 @@ static int32_t look_up(state *s, pk_lexicon_finder *f, pk_lexicon_candidate *fou
         token[0] = s->src.prefix[t];
         return 1;
     }
-    const int32_t all = pk_lexicon_find(f, s->src.token, s->n_source, t, s->k, found);
+    const int32_t all = pk_lexicon_find(f, t, s->k, found);
     for (int32_t i = 0; i < all; i++)
         if (may_stand(m, found[i].token)) token[n++] = found[i].token;
     if (n == 0) token[n++] = m->unk >= 0 ? m->unk : 0;
@@ -107,7 +107,7 @@ static int32_t look_up(state *s, pk_lexicon_finder *f, pk_lexicon_candidate *fou
 static pk_status look_up_all(state *s) {
     pk_lexicon_finder     f;
     pk_lexicon_candidate *found;
-    PK_TRY(pk_lexicon_finder_open(s->src.lexicon, &f));
+    PK_TRY(pk_lexicon_finder_open(s->src.lexicon, s->src.token, s->n_source, s->longest + 1, &f));
     const pk_status status = PK_TAKE(&found, (size_t)s->k);
     for (int32_t t = 0; status == PK_OK && t <= s->longest; t++) {
         int32_t *token = s->token + (size_t)t * (size_t)s->width;

@@ -5,10 +5,14 @@
 #include "lexicon/lexicon.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 
-enum { NEIGHBOURS = 4 }; /* on each side of the diagonal, where nothing was counted */
+enum {
+    NEIGHBOURS = 4, /* on each side of the diagonal, where nothing was counted */
+    FEW = 16        /* keys that are sorted by inserting */
+};
 
 int32_t pk_lexicon_length(const pk_lexicon *l, int32_t n_source) {
     const double length = floor(l->slope * n_source + l->intercept + 0.5);
@@ -18,13 +22,12 @@ int32_t pk_lexicon_length(const pk_lexicon *l, int32_t n_source) {
 /* ---- links and rows ---- */
 
 typedef struct links { /* of one target position */
-    int32_t        n;
-    const int32_t *at;    /* NULL: first, first + 1 ... */
-    const float   *prob;  /* NULL: all the same */
-    int32_t        first; /* where `at` is NULL */
+    int32_t                n;
+    const pk_lexicon_link *link;  /* NULL: first, first + 1 ..., all with the same probability */
+    int32_t                first; /* where there is none */
 } links;
 
-/* the source positions next to the diagonal, each with the same probability */
+/* the source positions next to the diagonal */
 static links near_diagonal(const pk_lexicon *l, int32_t n, int32_t t) {
     const int32_t middle = (int32_t)(((int64_t)t * n) / pk_lexicon_length(l, n));
     int32_t       first = middle - NEIGHBOURS, end = middle + NEIGHBOURS + 1;
@@ -38,123 +41,167 @@ static links links_of(const pk_lexicon *l, int32_t n, int32_t t) {
     if (n <= l->longest && (uint32_t)t < l->length_first[n + 1] - l->length_first[n]) {
         const uint32_t position = l->length_first[n] + (uint32_t)t;
         const uint32_t first = l->link_first[position], end = l->link_first[position + 1];
-        if (end > first)
-            return (links){ (int32_t)(end - first), l->link + first, l->link_prob + first, 0 };
+        if (end > first) return (links){ (int32_t)(end - first), l->link + first, 0 };
     }
     return near_diagonal(l, n, t);
 }
 
-static int32_t link_at(const links *k, int32_t i) { return k->at ? k->at[i] : k->first + i; }
-
-static float link_prob(const links *k, int32_t i) {
-    return k->prob ? k->prob[i] : 1.0f / (float)k->n;
+static pk_lexicon_link link_at(const links *k, int32_t i) {
+    return k->link ? k->link[i] : (pk_lexicon_link){ k->first + i, 1.0f / (float)k->n };
 }
 
-/* the source token of a link, null's number for -1; -1 where it is no position of the sentence or
- * no token that was counted */
-static int32_t token_at(const pk_lexicon *l, const int32_t *source, int32_t n, int32_t at) {
-    if (at == -1) return l->source_vocab;
-    if (at < 0 || at >= n || source[at] < 0 || source[at] >= l->source_vocab) return -1;
-    return source[at];
+/* a source token that has rows; null has those behind the last */
+static bool has_rows(const pk_lexicon *l, int32_t token) {
+    return token >= 0 && token <= l->source_vocab && l->row_first[token] < l->row_first[token + 1];
 }
 
-/* the row of a source token at a distance; -1: there is none */
-static int64_t find_row(const pk_lexicon *l, int32_t token, int32_t distance) {
-    uint32_t first = l->row_first[token], end = l->row_first[token + 1];
-    if (first == end) return -1;
-    if (token == l->source_vocab || distance == PK_LEXICON_ANY) return first;
-    while (end - first > 1) {
+/* the first row of a token at this distance or a greater one, that of all distances left out */
+static uint32_t first_row(const pk_lexicon *l, int32_t token, int32_t distance) {
+    uint32_t first = l->row_first[token] + 1, end = l->row_first[token + 1];
+    while (first < end) {
         const uint32_t middle = first + (end - first) / 2;
-        if (l->distance[middle] <= distance)
-            first = middle;
+        if (l->distance[middle] < distance)
+            first = middle + 1;
         else
             end = middle;
     }
-    return l->distance[first] == distance ? (int64_t)first : -1;
+    return first;
+}
+
+/* where the entries of source token `at` lie for each target position: its rows are walked once */
+static void find_rows(pk_lexicon_finder *f, int32_t at) {
+    const pk_lexicon *l = f->lexicon;
+    const int32_t     token = f->source[at];
+    if (token == l->source_vocab || !has_rows(l, token)) return;
+    const uint32_t end = l->row_first[token + 1];
+    for (uint32_t row = first_row(l, token, at - f->positions + 1); row < end; row++) {
+        const int32_t t = at - l->distance[row];
+        if (t < 0) break;
+        const size_t cell = (size_t)t * (size_t)f->n + (size_t)at;
+        f->first[cell] = l->entry_first[row];
+        f->count[cell] = l->entry_first[row + 1] - l->entry_first[row];
+        __builtin_prefetch(l->entry + l->entry_first[row]);
+    }
 }
 
 /* ---- sums ---- */
 
-static void add_row(pk_lexicon_finder *f, int64_t row, float weight) {
-    const pk_lexicon *l = f->lexicon;
-    if (row < 0) return;
-    for (uint32_t i = l->entry_first[row]; i < l->entry_first[row + 1]; i++) {
-        const int32_t token = l->token[i];
-        const float   more = weight * l->prob[i];
-        if (token < 0 || token >= l->target_vocab || !(more > 0)) continue;
-        if (f->sum[token] == 0) f->touched[f->n_touched++] = token;
+static void add_entries(pk_lexicon_finder *f, uint32_t first, uint32_t n, float weight) {
+    const pk_lexicon_candidate *entry = f->lexicon->entry + first;
+    for (uint32_t i = 0; i < n; i++) {
+        const int32_t token = entry[i].token;
+        const float   more = weight * entry[i].prob;
+        if (token < 0 || token >= f->lexicon->target_vocab || !(more > 0)) continue;
+        if (f->sum[token] == 0) {
+            if (f->n_touched == f->room) continue; /* only of a damaged file */
+            f->touched[f->n_touched++] = token;
+        }
         f->sum[token] += more;
     }
 }
 
-/* the sum over all links, at their distances or at any */
-static void add_links(pk_lexicon_finder *f, const int32_t *source, int32_t n, int32_t t, bool any) {
+/* at any distance */
+static void add_any(pk_lexicon_finder *f, int32_t token, float weight) {
     const pk_lexicon *l = f->lexicon;
-    const links       k = links_of(l, n, t);
+    if (!has_rows(l, token)) return;
+    const uint32_t row = l->row_first[token];
+    add_entries(f, l->entry_first[row], l->entry_first[row + 1] - l->entry_first[row], weight);
+}
+
+/* the sum over all links, at their distances or at any */
+static void add_links(pk_lexicon_finder *f, int32_t t, bool any) {
+    const links k = links_of(f->lexicon, f->n, t);
     for (int32_t i = 0; i < k.n; i++) {
-        const int32_t at = link_at(&k, i), token = token_at(l, source, n, at);
-        if (token < 0) continue;
-        add_row(f, find_row(l, token, any ? PK_LEXICON_ANY : at - t), link_prob(&k, i));
+        const pk_lexicon_link link = link_at(&k, i);
+        const size_t          cell = (size_t)t * (size_t)f->n + (size_t)link.at;
+        if (link.at == -1)
+            add_any(f, f->lexicon->source_vocab, link.prob);
+        else if (link.at < 0 || link.at >= f->n)
+            continue; /* no position of the sentence */
+        else if (any)
+            add_any(f, f->source[link.at], link.prob);
+        else
+            add_entries(f, f->first[cell], f->count[cell], link.prob);
     }
 }
 
 /* ---- the best of them ---- */
 
-static bool before(pk_lexicon_candidate a, pk_lexicon_candidate b) {
-    return a.prob > b.prob || (a.prob == b.prob && a.token < b.token);
+/* A candidate as a number: the higher the probability the larger, then the lower the id. (Bits of
+ * positive floats order as the floats do.) */
+static uint64_t key_of(int32_t token, float prob) {
+    uint32_t bits;
+    memcpy(&bits, &prob, sizeof bits);
+    return (uint64_t)bits << 32 | (uint32_t)~token;
 }
 
-/* a heap with the worst on top: moves what lies at i down to where it belongs */
-static void sink(pk_lexicon_candidate *heap, int32_t n, int32_t i) {
-    const pk_lexicon_candidate moved = heap[i];
-    for (int32_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && before(heap[child], heap[child + 1])) child++;
-        if (!before(moved, heap[child])) break;
-        heap[i] = heap[child];
+static pk_lexicon_candidate candidate_of(uint64_t key) {
+    const uint32_t       bits = (uint32_t)(key >> 32);
+    pk_lexicon_candidate c = { (int32_t) ~(uint32_t)key, 0 };
+    memcpy(&c.prob, &bits, sizeof bits);
+    return c;
+}
+
+static void insert_all(uint64_t *key, int32_t n) {
+    for (int32_t i = 1; i < n; i++) {
+        const uint64_t moved = key[i];
+        int32_t        at = i;
+        for (; at > 0 && key[at - 1] < moved; at--) key[at] = key[at - 1];
+        key[at] = moved;
     }
-    heap[i] = moved;
+}
+
+static uint64_t middle_of(uint64_t a, uint64_t b, uint64_t c) {
+    if (a < b) return b < c ? b : a < c ? c : a;
+    return a < c ? a : b < c ? c : b;
+}
+
+/* the k largest keys to the front, in order: quicksort that leaves alone what lies behind them */
+static void sort_best(uint64_t *key, int32_t n, int32_t k) {
+    while (n > FEW && k > 0) {
+        const uint64_t pivot = middle_of(key[0], key[n / 2], key[n - 1]);
+        int32_t        i = -1, j = n;
+        for (;;) {
+            while (key[++i] > pivot) {}
+            while (key[--j] < pivot) {}
+            if (i >= j) break;
+            const uint64_t swap = key[i];
+            key[i] = key[j], key[j] = swap;
+        }
+        sort_best(key, j + 1, k);
+        key += j + 1, n -= j + 1, k -= j + 1;
+    }
+    if (k > 0) insert_all(key, n);
 }
 
 /* moves the k best of the touched tokens to out, best first, and clears all sums */
 static int32_t take_best(pk_lexicon_finder *f, int32_t k, pk_lexicon_candidate *out) {
-    int32_t n = 0;
+    const int32_t n = f->n_touched < k ? f->n_touched : k;
     for (int32_t i = 0; i < f->n_touched; i++) {
-        const pk_lexicon_candidate next = { f->touched[i], f->sum[f->touched[i]] };
-        f->sum[next.token] = 0;
-        if (n < k) {
-            out[n++] = next;
-            for (int32_t j = n / 2 - 1; n == k && j >= 0; j--) sink(out, n, j);
-        } else if (before(next, out[0])) {
-            out[0] = next;
-            sink(out, n, 0);
-        }
+        f->key[i] = key_of(f->touched[i], f->sum[f->touched[i]]);
+        f->sum[f->touched[i]] = 0;
     }
+    sort_best(f->key, f->n_touched, k);
+    for (int32_t i = 0; i < n; i++) out[i] = candidate_of(f->key[i]);
     f->n_touched = 0;
-    for (int32_t j = n / 2 - 1; n < k && j >= 0; j--) sink(out, n, j);
-    for (int32_t end = n - 1; end > 0; end--) {
-        const pk_lexicon_candidate worst = out[0];
-        out[0] = out[end];
-        out[end] = worst;
-        sink(out, end, 0);
-    }
     return n;
 }
 
-int32_t pk_lexicon_find(pk_lexicon_finder *f, const int32_t *source, int32_t n, int32_t t,
-                        int32_t k, pk_lexicon_candidate *out) {
-    const pk_lexicon *l = f->lexicon;
-    if (n < 1 || t < 0 || k < 1) return 0;
-    add_links(f, source, n, t, false);
-    if (!f->n_touched) add_links(f, source, n, t, true);
-    if (!f->n_touched) add_row(f, find_row(l, l->source_vocab, PK_LEXICON_ANY), 1);
+int32_t pk_lexicon_find(pk_lexicon_finder *f, int32_t t, int32_t k, pk_lexicon_candidate *out) {
+    if (f->n < 1 || t < 0 || t >= f->positions || k < 1) return 0;
+    add_links(f, t, false);
+    if (!f->n_touched) add_links(f, t, true);
+    if (!f->n_touched) add_any(f, f->lexicon->source_vocab, 1);
     return take_best(f, k, out);
 }
 
 /* P(token | source token, distance) */
-static float prob_of(const pk_lexicon *l, int64_t row, int32_t token) {
-    for (uint32_t i = row < 0 ? 0 : l->entry_first[row]; row >= 0 && i < l->entry_first[row + 1];
-         i++)
-        if (l->token[i] == token) return l->prob[i];
+static float prob_of(const pk_lexicon *l, int32_t from, int32_t distance, int32_t token) {
+    if (from == l->source_vocab || !has_rows(l, from)) return 0;
+    const uint32_t row = first_row(l, from, distance);
+    if (row == l->row_first[from + 1] || l->distance[row] != distance) return 0;
+    for (uint32_t i = l->entry_first[row]; i < l->entry_first[row + 1]; i++)
+        if (l->entry[i].token == token) return l->entry[i].prob;
     return 0;
 }
 
@@ -164,26 +211,34 @@ void pk_lexicon_align(const pk_lexicon *l, const int32_t *source, int32_t n, int
     float       all = 0;
     for (int32_t i = 0; i < n; i++) share[i] = 0;
     for (int32_t i = 0; i < k.n; i++) {
-        const int32_t at = link_at(&k, i), word = token_at(l, source, n, at);
-        if (at < 0 || word < 0) continue;
-        share[at] = link_prob(&k, i) * prob_of(l, find_row(l, word, at - t), token);
-        all += share[at];
+        const pk_lexicon_link link = link_at(&k, i);
+        if (link.at < 0 || link.at >= n) continue;
+        share[link.at] = link.prob * prob_of(l, source[link.at], link.at - t, token);
+        all += share[link.at];
     }
     for (int32_t i = 0; all > 0 && i < n; i++) share[i] /= all;
 }
 
 /* ---- memory ---- */
 
-pk_status pk_lexicon_finder_open(const pk_lexicon *l, pk_lexicon_finder *out) {
-    *out = (pk_lexicon_finder){ .lexicon = l };
-    pk_status status = PK_TAKE(&out->sum, (size_t)l->target_vocab);
-    if (status == PK_OK) status = PK_TAKE(&out->touched, (size_t)l->target_vocab);
+pk_status pk_lexicon_finder_open(const pk_lexicon *l, const int32_t *source, int32_t n,
+                                 int32_t positions, pk_lexicon_finder *out) {
+    *out = (pk_lexicon_finder){ .lexicon = l, .source = source, .n = n, .positions = positions };
+    const size_t  cells = (size_t)n * (size_t)positions;
+    const int64_t most = ((int64_t)n + 1) * PK_LEXICON_TOP; /* of each source token, and of null */
+    out->room = (int32_t)(most < l->target_vocab ? most : l->target_vocab);
+    pk_status status = PK_TAKE(&out->first, cells);
+    if (status == PK_OK) status = PK_TAKE(&out->count, cells);
+    if (status == PK_OK) status = PK_TAKE(&out->sum, (size_t)l->target_vocab);
+    if (status == PK_OK) status = PK_TAKE(&out->touched, (size_t)out->room);
+    if (status == PK_OK) status = PK_TAKE(&out->key, (size_t)out->room);
+    for (int32_t at = 0; status == PK_OK && at < n; at++) find_rows(out, at);
     if (status != PK_OK) pk_lexicon_finder_close(out);
     return status;
 }
 
 void pk_lexicon_finder_close(pk_lexicon_finder *f) {
-    pk_memory_give(f->sum);
-    pk_memory_give(f->touched);
+    void *const blocks[] = { f->first, f->count, f->sum, f->touched, f->key };
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
     *f = (pk_lexicon_finder){ 0 };
 }

@@ -18,6 +18,16 @@ enum {
     PK_LEXICON_ANY = -0x7fffffff, /* the distance of the row that counts all distances */
 };
 
+typedef struct pk_lexicon_candidate {
+    int32_t token;
+    float   prob;
+} pk_lexicon_candidate;
+
+typedef struct pk_lexicon_link {
+    int32_t at; /* source position from 0; -1: null */
+    float   prob;
+} pk_lexicon_link;
+
 typedef struct pk_lexicon {
     int32_t         source_vocab, target_vocab; /* tokens that are text */
     uint64_t        fingerprint;                /* of their names */
@@ -25,13 +35,13 @@ typedef struct pk_lexicon {
     int32_t         longest;          /* source sentence that was counted */
     const uint32_t *row_first;   /* [source_vocab + 2] rows of each source token; null's are last */
     const int32_t  *distance;    /* [rows] a - t, rising; a token's first is PK_LEXICON_ANY */
-    const uint32_t *entry_first; /* [rows + 1] entries of each row, the most probable first: */
-    const int32_t  *token;       /* [entries] */
-    const float    *prob;        /* [entries] P(token | source token, distance) */
+    const uint32_t *entry_first; /* [rows + 1] */
+    /* [entries] of each row P(token | source token, distance), the most probable first */
+    const pk_lexicon_candidate *entry;
     const uint32_t *length_first; /* [longest + 2] target positions of each source length */
-    const uint32_t *link_first;   /* [positions + 1] links of each, by rising source position: */
-    const int32_t  *link;         /* [links] source position from 0; -1: null */
-    const float    *link_prob;    /* [links] P(link | source length, target position) */
+    const uint32_t *link_first;   /* [positions + 1] */
+    /* [links] of each position P(link | source length, position), by rising source position */
+    const pk_lexicon_link *link;
 } pk_lexicon;
 
 /* Views of `size` bytes as pk_lexicon_write() leaves them, which stay where they are; 8-byte
@@ -46,26 +56,27 @@ void pk_lexicon_write(const pk_lexicon *l, pk_buffer *out);
 /* target tokens to expect for so many source tokens, end symbols not counted; at least 1 */
 int32_t pk_lexicon_length(const pk_lexicon *l, int32_t n_source);
 
-typedef struct pk_lexicon_candidate {
-    int32_t token;
-    float   prob;
-} pk_lexicon_candidate;
-
-/* Memory for look-ups; one for each thread, or sentence. */
+/* Look-ups for one sentence. Opening finds the rows that its positions will need, token by token,
+ * where they lie side by side. */
 typedef struct pk_lexicon_finder {
     const pk_lexicon *lexicon;
-    float            *sum;     /* (target_vocab) zeros between look-ups */
-    int32_t          *touched; /* (target_vocab) tokens with a sum */
-    int32_t           n_touched;
+    const int32_t    *source; /* (n) borrowed */
+    int32_t           n, positions;
+    uint32_t         *first, *count; /* (positions, n) entries of each source token there */
+    float            *sum;           /* (target_vocab) zeros between look-ups */
+    int32_t          *touched;       /* (room) tokens with a sum */
+    uint64_t         *key;           /* (room) the same, as numbers that sort */
+    int32_t           n_touched, room;
 } pk_lexicon_finder;
-pk_status pk_lexicon_finder_open(const pk_lexicon *l, pk_lexicon_finder *out);
+/* source: without the end symbol; target positions 0 .. positions - 1 can be looked up */
+pk_status pk_lexicon_finder_open(const pk_lexicon *l, const int32_t *source, int32_t n,
+                                 int32_t positions, pk_lexicon_finder *out);
 void      pk_lexicon_finder_close(pk_lexicon_finder *f); /* accepts a zeroed one */
 
 /* The k most probable tokens of target position t, from 0: the higher probability first, then the
  * lower id. Returns how many there are. Where (S, t) was never counted, the source positions next
  * to the diagonal count alike; where nothing was counted at their distances, any distance does. */
-int32_t pk_lexicon_find(pk_lexicon_finder *f, const int32_t *source, int32_t n, int32_t t,
-                        int32_t k, pk_lexicon_candidate *out);
+int32_t pk_lexicon_find(pk_lexicon_finder *f, int32_t t, int32_t k, pk_lexicon_candidate *out);
 /* what each source token has to do with this token at position t: P(a | x, t, token), into
  * share[n]; zeros where nothing has */
 void pk_lexicon_align(const pk_lexicon *l, const int32_t *source, int32_t n, int32_t t,

@@ -80,23 +80,24 @@ typedef struct count {
 } count;
 
 typedef struct making {
-    pk_lexicon_counter *c;
-    uint32_t           *row_first, *entry_first, *length_first, *link_first;
-    int32_t            *distance, *token, *link;
-    float              *prob, *link_prob;
-    size_t              n_rows, n_entries, n_positions, n_links;
-    size_t   distance_room, entry_room, token_room, prob_room, position_room, link_room, share_room;
-    int32_t  longest;
-    int32_t *pooled; /* target tokens of one source token, at all distances */
-    size_t   pooled_room;
-    count   *counted;
-    size_t   counted_room;
+    pk_lexicon_counter   *c;
+    uint32_t             *row_first, *entry_first, *length_first, *link_first;
+    int32_t              *distance;
+    pk_lexicon_candidate *entry;
+    pk_lexicon_link      *link;
+    size_t                n_rows, n_entries, n_positions, n_links;
+    size_t                distance_room, row_room, entry_room, position_room, link_room;
+    int32_t               longest;
+    int32_t              *pooled; /* target tokens of one source token, at all distances */
+    size_t                pooled_room;
+    count                *counted;
+    size_t                counted_room;
 } making;
 
 static void free_making(making *m) {
-    void *const blocks[] = { m->row_first, m->entry_first, m->length_first, m->link_first,
-                             m->distance,  m->token,       m->link,         m->prob,
-                             m->link_prob, m->pooled,      m->counted };
+    void *const blocks[] = { m->row_first,  m->entry_first, m->length_first,
+                             m->link_first, m->distance,    m->entry,
+                             m->link,       m->pooled,      m->counted };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
 }
 
@@ -118,10 +119,8 @@ static int by_count(const void *a, const void *b) {
 }
 
 static pk_status add_entry(making *m, int32_t token, float prob) {
-    PK_TRY(PK_RESERVE(&m->token, m->n_entries + 1, &m->token_room));
-    PK_TRY(PK_RESERVE(&m->prob, m->n_entries + 1, &m->prob_room));
-    m->token[m->n_entries] = token;
-    m->prob[m->n_entries++] = prob;
+    PK_TRY(PK_RESERVE(&m->entry, m->n_entries + 1, &m->entry_room));
+    m->entry[m->n_entries++] = (pk_lexicon_candidate){ token, prob };
     return PK_OK;
 }
 
@@ -135,7 +134,7 @@ static pk_status add_row(making *m, int32_t distance, const int32_t *token, size
     }
     qsort(m->counted, runs, sizeof *m->counted, by_count);
     PK_TRY(PK_RESERVE(&m->distance, m->n_rows + 1, &m->distance_room));
-    PK_TRY(PK_RESERVE(&m->entry_first, m->n_rows + 2, &m->entry_room));
+    PK_TRY(PK_RESERVE(&m->entry_first, m->n_rows + 2, &m->row_room));
     m->distance[m->n_rows++] = distance;
     for (size_t i = 0; i < runs && i < PK_LEXICON_TOP; i++)
         PK_TRY(add_entry(m, m->counted[i].token, (float)((double)m->counted[i].n / (double)n)));
@@ -167,7 +166,7 @@ static pk_status add_token(making *m, const uint64_t *word, size_t n) {
 static pk_status make_rows(making *m) {
     const pk_lexicon_counter *c = m->c;
     PK_TRY(PK_TAKE(&m->row_first, (size_t)c->source_vocab + 2));
-    PK_TRY(PK_RESERVE(&m->entry_first, 1, &m->entry_room));
+    PK_TRY(PK_RESERVE(&m->entry_first, 1, &m->row_room));
     m->entry_first[0] = 0;
     for (size_t first = 0, end = 0, x = 0; x <= (size_t)c->source_vocab; x++, first = end) {
         while (end < c->n_words && source_of(c->word[end]) == x) end++;
@@ -197,9 +196,8 @@ static pk_status add_position(making *m, const uint64_t *link, size_t n) {
     for (size_t first = 0, end; first < n; first = end) {
         for (end = first + 1; end < n && link[end] == link[first];) end++;
         PK_TRY(PK_RESERVE(&m->link, m->n_links + 1, &m->link_room));
-        PK_TRY(PK_RESERVE(&m->link_prob, m->n_links + 1, &m->share_room));
-        m->link[m->n_links] = (int32_t)(link[first] & MOST_LENGTH) - 1;
-        m->link_prob[m->n_links++] = (float)((double)(end - first) / (double)n);
+        m->link[m->n_links++] = (pk_lexicon_link){ (int32_t)(link[first] & MOST_LENGTH) - 1,
+                                                   (float)((double)(end - first) / (double)n) };
     }
     m->link_first[m->n_positions] = (uint32_t)m->n_links;
     return PK_OK;
@@ -260,12 +258,10 @@ pk_status pk_lexicon_make(pk_lexicon_counter *c, uint64_t fingerprint, pk_buffer
                             .row_first = m.row_first,
                             .distance = m.distance,
                             .entry_first = m.entry_first,
-                            .token = m.token,
-                            .prob = m.prob,
+                            .entry = m.entry,
                             .length_first = m.length_first,
                             .link_first = m.link_first,
-                            .link = m.link,
-                            .link_prob = m.link_prob };
+                            .link = m.link };
         fit_lengths(c, &made);
         pk_lexicon_write(&made, out);
         status = pk_buffer_status(out);

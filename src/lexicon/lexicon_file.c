@@ -5,7 +5,7 @@
 
 #include "lexicon/lexicon.h"
 
-enum { VERSION = 1, N_PARTS = 9, ALIGNMENT = 8, MOST_VOCAB = 1 << 20, MOST_LENGTH = 1 << 14 };
+enum { VERSION = 1, N_PARTS = 7, ALIGNMENT = 8, MOST_VOCAB = 1 << 20, MOST_LENGTH = 1 << 14 };
 static const char magic[8] = "PKLEXIC";
 
 /* little-endian; the arrays follow, each padded with zeros to a multiple of 8 bytes */
@@ -34,12 +34,10 @@ static void list_parts(const header *h, pk_lexicon *l, part *list) {
         PART(l->row_first, (size_t)h->source_vocab + 2),
         PART(l->distance, h->n_rows),
         PART(l->entry_first, (size_t)h->n_rows + 1),
-        PART(l->token, h->n_entries),
-        PART(l->prob, h->n_entries),
+        PART(l->entry, h->n_entries),
         PART(l->length_first, (size_t)h->longest + 2),
         PART(l->link_first, (size_t)h->n_positions + 1),
         PART(l->link, h->n_links),
-        PART(l->link_prob, h->n_links),
     };
     memcpy(list, all, sizeof all);
 }

@@ -8,16 +8,17 @@ static void look_up(const pk_lexicon *l) {
     pk_lexicon_finder    f;
     pk_lexicon_candidate got[16];
     float                share[5];
-    LAW(pk_lexicon_finder_open(l, &f) == PK_OK);
-    for (int32_t n = 1; n <= 5; n++)
+    for (int32_t n = 1; n <= 5; n++) {
+        LAW(pk_lexicon_finder_open(l, source, n, 8, &f) == PK_OK);
         for (int32_t t = 0; t < 8; t++) {
-            const int32_t found = pk_lexicon_find(&f, source, n, t, 16, got);
+            const int32_t found = pk_lexicon_find(&f, t, 16, got);
             LAW(found >= 0 && found <= 16 && pk_lexicon_length(l, n) >= 1);
             for (int32_t i = 0; i < found; i++)
                 LAW(got[i].token >= 0 && got[i].token < l->target_vocab);
             pk_lexicon_align(l, source, n, t, 1, share);
         }
-    pk_lexicon_finder_close(&f);
+        pk_lexicon_finder_close(&f);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -25,10 +25,14 @@ static pk_status make_small(pk_buffer *out) {
     return status;
 }
 
-static void expect(pk_lexicon_finder *f, const int32_t *source, int32_t t, int32_t k, int32_t n,
+static void expect(const pk_lexicon *l, const int32_t *source, int32_t t, int32_t k, int32_t n,
                    const int32_t *token, const double *prob) {
     pk_lexicon_candidate got[16];
-    assert_int_equal(pk_lexicon_find(f, source, 2, t, k, got), n);
+    pk_lexicon_finder    f;
+    ASSERT_OK(pk_lexicon_finder_open(l, source, 2, 4, &f));
+    assert_int_equal(pk_lexicon_find(&f, t, k, got), n);
+    assert_int_equal(pk_lexicon_find(&f, t, k, got), n); /* nothing is left of the first time */
+    pk_lexicon_finder_close(&f);
     for (int32_t i = 0; i < n; i++) {
         assert_int_equal(got[i].token, token[i]);
         assert_true(fabs((double)got[i].prob - prob[i]) < 1e-6);
@@ -36,31 +40,28 @@ static void expect(pk_lexicon_finder *f, const int32_t *source, int32_t t, int32
 }
 
 static void counted_by_hand(void **state) {
-    pk_buffer         bytes = { 0 };
-    pk_lexicon        l;
-    pk_lexicon_finder f;
-    const int32_t     s[] = { 1, 2 }, other[] = { 3, 2 };
+    pk_buffer     bytes = { 0 };
+    pk_lexicon    l;
+    const int32_t s[] = { 1, 2 }, other[] = { 3, 2 };
     (void)state;
     ASSERT_OK(make_small(&bytes));
     ASSERT_OK(pk_lexicon_read(bytes.data, bytes.size, &l));
     ASSERT_OK(pk_lexicon_check(&l, SOURCE, TARGET, PRINT));
-    ASSERT_OK(pk_lexicon_finder_open(&l, &f));
     /* first position: token 1 above the first word (2 of 3), or null (1 of 3), which said 0 */
-    expect(&f, s, 0, 9, 2, (int32_t[]){ 1, 0 }, (double[]){ 2 / 3., 1 / 3. });
-    expect(&f, s, 0, 1, 1, (int32_t[]){ 1 }, (double[]){ 2 / 3. });
+    expect(&l, s, 0, 9, 2, (int32_t[]){ 1, 0 }, (double[]){ 2 / 3., 1 / 3. });
+    expect(&l, s, 0, 1, 1, (int32_t[]){ 1 }, (double[]){ 2 / 3. });
     /* second: word 2 at distance 0 says 2 or 3 (2/3 * 1/2), word 1 at distance -1 says 1 (1/3); of
      * equal ones the lower id comes first */
-    expect(&f, s, 1, 9, 3, (int32_t[]){ 1, 2, 3 }, (double[]){ 1 / 3., 1 / 3., 1 / 3. });
-    expect(&f, s, 1, 2, 2, (int32_t[]){ 1, 2 }, (double[]){ 1 / 3., 1 / 3. });
-    expect(&f, s, 2, 9, 1, (int32_t[]){ 3 }, (double[]){ 1 });
+    expect(&l, s, 1, 9, 3, (int32_t[]){ 1, 2, 3 }, (double[]){ 1 / 3., 1 / 3., 1 / 3. });
+    expect(&l, s, 1, 2, 2, (int32_t[]){ 1, 2 }, (double[]){ 1 / 3., 1 / 3. });
+    expect(&l, s, 2, 9, 1, (int32_t[]){ 3 }, (double[]){ 1 });
     /* a position that no pair had: both words at any distance, half and half */
-    expect(&f, s, 3, 9, 3, (int32_t[]){ 1, 3, 2 }, (double[]){ 1 / 2., 1 / 3., 1 / 6. });
+    expect(&l, s, 3, 9, 3, (int32_t[]){ 1, 3, 2 }, (double[]){ 1 / 2., 1 / 3., 1 / 6. });
     /* a word that was never seen says nothing */
-    expect(&f, other, 0, 9, 1, (int32_t[]){ 0 }, (double[]){ 1 / 3. });
+    expect(&l, other, 0, 9, 1, (int32_t[]){ 0 }, (double[]){ 1 / 3. });
     /* two tokens, two, three: a constant */
     assert_int_equal(pk_lexicon_length(&l, 2), 2);
     assert_int_equal(pk_lexicon_length(&l, 50), 2);
-    pk_lexicon_finder_close(&f);
     pk_buffer_free(&bytes);
 }
 
@@ -170,10 +171,10 @@ static void sums_over_all_links(void **state) {
         ASSERT_OK(pk_lexicon_count(&c, p[i].source, p[i].n, p[i].target, p[i].m, p[i].link));
     ASSERT_OK(pk_lexicon_make(&c, PRINT, &bytes));
     ASSERT_OK(pk_lexicon_read(bytes.data, bytes.size, &l));
-    ASSERT_OK(pk_lexicon_finder_open(&l, &f));
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 20; i++) {
+        ASSERT_OK(pk_lexicon_finder_open(&l, p[i].source, p[i].n, LONGEST, &f));
         for (int32_t t = 0; t < LONGEST; t++) {
-            const int32_t n = pk_lexicon_find(&f, p[i].source, p[i].n, t, TARGET, got);
+            const int32_t n = pk_lexicon_find(&f, t, TARGET, got);
             double        all = 0;
             for (int32_t j = 0; j < n; all += (double)got[j++].prob) {
                 const double want = plain(p, p[i].source, p[i].n, t, got[j].token);
@@ -182,7 +183,9 @@ static void sums_over_all_links(void **state) {
             }
             assert_true(n > 0 && all < 1 + 1e-5);
         }
-    pk_lexicon_finder_close(&f);
+        assert_int_equal(pk_lexicon_find(&f, LONGEST, TARGET, got), 0); /* was not prepared for */
+        pk_lexicon_finder_close(&f);
+    }
     pk_lexicon_counter_close(&c);
     pk_buffer_free(&bytes);
     pk_memory_give(p);
@@ -204,8 +207,8 @@ static void only_the_most_frequent(void **state) {
             ASSERT_OK(pk_lexicon_count(&c, &x, 1, &y, 1, &link));
     ASSERT_OK(pk_lexicon_make(&c, PRINT, &bytes));
     ASSERT_OK(pk_lexicon_read(bytes.data, bytes.size, &l));
-    ASSERT_OK(pk_lexicon_finder_open(&l, &f));
-    assert_int_equal(pk_lexicon_find(&f, &x, 1, 0, 200, got), PK_LEXICON_TOP);
+    ASSERT_OK(pk_lexicon_finder_open(&l, &x, 1, 1, &f));
+    assert_int_equal(pk_lexicon_find(&f, 0, 200, got), PK_LEXICON_TOP);
     for (int32_t i = 0; i < PK_LEXICON_TOP; i++) assert_int_equal(got[i].token, 99 - i);
     assert_true(fabs((double)got[0].prob - 100 / 5050.) < 1e-6); /* a share of all, kept or not */
     pk_lexicon_finder_close(&f);
@@ -230,9 +233,8 @@ static void bytes_are_checked(void **state) {
         if (pk_lexicon_read(bytes.data, bytes.size, &l) != PK_OK) {
             refused++;
         } else {
-            ASSERT_OK(pk_lexicon_finder_open(&l, &f));
-            for (int32_t t = 0; t < 4; t++)
-                assert_in_range(pk_lexicon_find(&f, (int32_t[]){ 1, 2 }, 2, t, 8, got), 0, 8);
+            ASSERT_OK(pk_lexicon_finder_open(&l, (int32_t[]){ 1, 2 }, 2, 4, &f));
+            for (int32_t t = 0; t < 4; t++) assert_in_range(pk_lexicon_find(&f, t, 8, got), 0, 8);
             pk_lexicon_finder_close(&f);
         }
         bytes.data[i] ^= (char)0x80;
@@ -266,8 +268,8 @@ static pk_status make_and_find(void *user) {
     (void)user;
     pk_status status = make_small(&bytes);
     if (status == PK_OK) status = pk_lexicon_read(bytes.data, bytes.size, &l);
-    if (status == PK_OK) status = pk_lexicon_finder_open(&l, &f);
-    if (status == PK_OK) pk_lexicon_find(&f, (int32_t[]){ 1, 2 }, 2, 0, 4, got);
+    if (status == PK_OK) status = pk_lexicon_finder_open(&l, (int32_t[]){ 1, 2 }, 2, 1, &f);
+    if (status == PK_OK) pk_lexicon_find(&f, 0, 4, got);
     pk_lexicon_finder_close(&f);
     pk_buffer_free(&bytes);
     return status;
