@@ -39,12 +39,13 @@
 #define TEXT_OF_IT(number)    #number
 #define CPU_AND_GPU(cpu, gpu) TEXT_OF(cpu) ", on a GPU " TEXT_OF(gpu)
 
-#define NO_MODEL                                                                      \
-    "no model: give one with -m MODEL, a .pronk file (made by `pronk convert`) or a " \
-    "MarianMT or mBART-50 folder as downloaded from Hugging Face"
-#define MODEL_HELP                                                                         \
-    "a .pronk file, the output folder of a training, or a MarianMT or mBART-50 folder as " \
-    "downloaded from Hugging Face"
+#define NO_MODEL                                                                    \
+    "no model: give one with -m MODEL, a .pronk file (made by `pronk convert`), a " \
+    "MarianMT or mBART-50 folder as downloaded from Hugging Face, a CTranslate2 "   \
+    "folder or an .argosmodel package"
+#define MODEL_HELP                                                                      \
+    "a .pronk file, the output folder of a training, a MarianMT or mBART-50 folder as " \
+    "downloaded from Hugging Face, a CTranslate2 folder, or an .argosmodel package"
 #define MODELS_HELP                                                                               \
     MODEL_HELP "; several decode together, if they have one vocabulary: their log-probabilities " \
                "are averaged"
@@ -334,8 +335,9 @@ const pk_cli_verb pk_cli_program = {
     "neural machine translation",
     "Pronk translates text on the CPU or on a GPU, with models people already have or with new "
     "ones that it trains.\n"
-    "A MODEL is a .pronk file, the output folder of a training, or a MarianMT (OPUS-MT) or mBART-50 "
-    "folder as downloaded from Hugging Face.",
+    "A MODEL is a .pronk file, the output folder of a training, a MarianMT (OPUS-MT) or mBART-50 "
+    "folder as downloaded from Hugging Face, a CTranslate2 folder with its SentencePiece models, or an "
+    ".argosmodel package.",
     "echo \"Hello, world.\" | pronk translate -m opus-mt-en-de\n"
     "pronk convert opus-mt-en-de en-de.pronk --type i8\n"
     "pronk train recipes/tiny.yml\n"
@@ -353,8 +355,9 @@ const pk_cli_verb pk_cli_verbs[] = {
       "pronk translate -m en-de.pronk --decode beam:size=4 --n-best 4 --no-split -i news.en" },
     { "convert", "FOLDER MODEL", 2, 2, pk_cli_convert, convert_options, PK_CLI_NO_LIST,
       "make a .pronk file from a model folder",
-      "Writes weights, configuration and vocabulary of a Hugging Face folder as one safetensors "
-      "file, which is mapped when opened and translates exactly as the folder does.",
+      "Writes weights, configuration and vocabulary of a Hugging Face folder, a CTranslate2 folder or "
+      "an .argosmodel package as one safetensors file, which is mapped when opened and translates "
+      "exactly as the folder does.",
       "pronk convert opus-mt-en-de en-de.pronk --type i8" },
     { "info", "[MODEL]", 0, 1, pk_cli_info, info_options, PK_CLI_NO_LIST,
       "describe a model",

@@ -84,8 +84,8 @@ typedef struct pk_model_options {
                                                    "bf16"; default: as stored */
 } pk_model_options;
 /* path: a .pronk file (mapped: replace it by rename, never in place; calls fail with PK_IO once it was
-   written to), the output folder of a training (its model.pronk), or a Hugging Face folder (MarianMT or
-   mBART-50) as downloaded */
+   written to), the output folder of a training (its model.pronk), a Hugging Face folder (MarianMT or
+   mBART-50) as downloaded, a CTranslate2 folder with its SentencePiece models, or an .argosmodel package */
 PK_API pk_status pk_model_open(const char *path, const pk_model_options *opt, pk_model **out);
 PK_API void      pk_model_close(pk_model *m);
 PK_API pk_status pk_model_describe(const pk_model *m, char **json);     /* caller frees with pk_free */

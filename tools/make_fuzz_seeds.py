@@ -5,6 +5,7 @@ usage: make_fuzz_seeds.py [build/pronk]        in the repository's root; needs t
 """
 import glob
 import gzip
+import io
 import json
 import lzma
 import os
@@ -12,10 +13,14 @@ import shutil
 import struct
 import subprocess
 import sys
+import zipfile
+
+import ct2_file
 
 PRONK = sys.argv[1] if len(sys.argv) > 1 else 'build/pronk'
 OUT = 'tests/data/fuzz'
 MODELS = 'tests/data/models'
+CT2 = 'tests/data/ct2'
 TEXT = 'Good morning!\r\nDr. Smith paid 3.50 at 5 p.m.\n\n\u00bbWirklich?\u00ab  Ja. \u4f60\u597d\u3002\nlast'.encode()
 
 
@@ -80,6 +85,13 @@ def main():
              'source.spm')  # in the order of hf_folder_fuzz.c
     for i, name in enumerate(files):
         seed('hf_folder', name, bytes([i]) + read(os.path.join(folder, name)))
+    for version in range(1, 7):
+        seed('ct2', 'v%d' % version, ct2(version))
+    files = ('model.bin', 'config.json', 'source_vocabulary.json', 'target_vocabulary.json')  # ct2_folder_fuzz.c
+    for i, name in enumerate(files):
+        seed('ct2_folder', name, bytes([i]) + read(os.path.join(CT2, 'int8', name)))
+    for name, method in (('deflated', zipfile.ZIP_DEFLATED), ('stored', zipfile.ZIP_STORED)):
+        seed('argos', name, package(files, method))
     seed_files('spm', 'tests/data/vocab/*.spm')
     seed_files('token_list', 'tests/data/vocab/*.tokens')
     for name, data in compressed():
@@ -104,6 +116,29 @@ def lexicon():
     header = struct.pack('<8sIIiiQddiIII', b'PKLEXIC', 1, 5, 2, 4, 12345, 1, 0.5, 2, 3, 7, 4)
     size = (len(header) + 7) // 8 * 8 + 8 + len(data)
     return header + bytes(-len(header) % 8) + struct.pack('<Q', size) + data
+
+
+def ct2(version):
+    variables = {'a/weight': ct2_file.variable([2, 2], 'int8', [1, -2, 3, 4]), 'a/number': ct2_file.variable([], 'int8', [1]),
+                 'a/weight_scale': ct2_file.variable([2], 'float32', [1, 2])}
+    if version >= 4:
+        variables['half'] = ct2_file.variable([3], 'float16', [1, -2, 0.5])
+    ct2_file.write('build/seed', version, 'TransformerSpec', 3, variables, {'b/weight': 'a/weight'})
+    data = read('build/seed')
+    os.remove('build/seed')
+    return data
+
+
+def package(files, method):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, 'w', method) as z:
+        def add(name, data):
+            z.writestr(zipfile.ZipInfo('p/' + name), data, method)
+        add('metadata.json', json.dumps({'from_code': 'en', 'to_code': 'de', 'target_prefix': '\u2581der'}))
+        add('sentencepiece.model', read(os.path.join(CT2, 'int8', 'sentencepiece.model')))
+        for name in files:
+            add('model/' + name, read(os.path.join(CT2, 'int8', name)))
+    return out.getvalue()
 
 
 def made_by(*arguments, path='build/seed', text=b''):

@@ -56,13 +56,23 @@ static pk_status fill(const pk_zip_entry *e, unsigned char *out) {
     return status;
 }
 
+/* a fuzzer would hardly ever guess one */
+static bool has_checksum(const pk_zip_entry *e, const unsigned char *data) {
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    (void)e, (void)data;
+    return true;
+#else
+    return crc32_z(0, data, e->size) == e->checksum;
+#endif
+}
+
 pk_status pk_zip_unpack(const pk_zip_entry *e, size_t most, void **out) {
     unsigned char *block;
     *out = NULL;
     PK_TRY(check_size(e, most));
     PK_TRY(PK_TAKE(&block, e->size));
     pk_status status = fill(e, block);
-    if (status == PK_OK && crc32_z(0, block, e->size) != e->checksum)
+    if (status == PK_OK && !has_checksum(e, block))
         status = pk_fail_with(PK_FORMAT, "damaged: another checksum than its own");
     if (status != PK_OK)
         pk_memory_give(block);
