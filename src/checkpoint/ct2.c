@@ -145,10 +145,11 @@ static pk_status read_all(reader *r, pk_ct2_header *header, pk_stored *out) {
 
 pk_status pk_ct2_read(const unsigned char *data, size_t size, pk_ct2_header *header,
                       pk_stored *out) {
-    reader r = { .at = data, .end = data + size };
     *header = (pk_ct2_header){ .revision = 1, .spec = "" };
     *out = (pk_stored){ 0 };
-    const pk_status status = size ? read_all(&r, header, out) : cut_short();
+    if (!size) return cut_short(); /* its data may be NULL, and NULL + 0 is undefined in C */
+    reader          r = { .at = data, .end = data + size };
+    const pk_status status = read_all(&r, header, out);
     if (status != PK_OK) pk_stored_close(out);
     return status;
 }

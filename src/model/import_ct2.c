@@ -38,14 +38,15 @@ static pk_status read_spm(const pk_package *p, pk_model_data *m) {
             p->path);
 }
 
-/* Tokens of models that need a language on each side: "__de__" or "deu_Latn". */
+static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+
+/* Tokens of models that need a language on each side: "__de__" of M2M-100, "deu_Latn" of NLLB,
+ * "de_DE" of mBART. */
 static bool names_language(const char *token) {
-    const size_t n = strlen(token);
-    const bool   m2m =
-        n >= 6 && n <= 9 && strncmp(token, "__", 2) == 0 && strcmp(token + n - 2, "__") == 0;
-    const bool nllb = n == 8 && token[3] == '_' && token[4] >= 'A' && token[4] <= 'Z' &&
-                      strspn(token, "abcdefghijklmnopqrstuvwxyz") == 3;
-    return m2m || nllb;
+    const size_t n = strlen(token), letters = strspn(token, "abcdefghijklmnopqrstuvwxyz");
+    const bool   code = letters >= 2 && letters <= 3 && token[letters] == '_';
+    if (n >= 6 && n <= 9 && strncmp(token, "__", 2) == 0) return strcmp(token + n - 2, "__") == 0;
+    return code && is_upper(token[letters + 1]) && (n == letters + 3 || n == letters + 5);
 }
 
 static pk_status refuse_languages(const pk_package *p, const pk_model_data *m) {
@@ -55,9 +56,8 @@ static pk_status refuse_languages(const pk_package *p, const pk_model_data *m) {
     for (; at < end; at += strlen(at) + 1) n += names_language(at);
     if (n >= MANY)
         PK_FAIL(PK_UNSUPPORTED,
-                "%s: a model of many languages (M2M-100, NLLB); MarianMT, OpenNMT and fairseq "
-                "models of "
-                "one pair are supported",
+                "%s: a model of many languages (mBART, M2M-100, NLLB); of these only mBART-50 is "
+                "supported, as its Hugging Face folder",
                 p->path);
     return PK_OK;
 }
