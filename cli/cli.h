@@ -50,6 +50,7 @@ typedef struct pk_cli {
     struct pk_cli_opened *opened; /* what is read, see inputs.h; NULL: not recorded */
     const char           *characters;
     const char           *drafter; /* a model */
+    const char           *test;    /* drafter: text to measure it on */
 } pk_cli;
 
 /* one line on stderr, "pronk VERB: ..."; the value is the exit code to return */
@@ -94,6 +95,7 @@ int pk_cli_bench(pk_cli *c);
 int pk_cli_viz(pk_cli *c);
 int pk_cli_vocab(pk_cli *c);
 int pk_cli_train(pk_cli *c);
+int pk_cli_drafter(pk_cli *c);
 int pk_cli_average(pk_cli *c);
 int pk_cli_align(pk_cli *c);
 int pk_cli_help(pk_cli *c);

@@ -71,6 +71,20 @@ kept=$(sed -n 's/.*"tokens_kept_per_pass": *\([0-9.]*\).*/\1/p' "$dir/out" | hea
 awk "BEGIN { exit !(2 * ${kept:-0} > 1.5) }" && ok "more than 1.5 tokens a pass of the model" ||
     bad "more than 1.5 tokens a pass of the model" "2 x $kept"
 
+# from text to drafter in one command; a second one goes on where the first ended
+head -400 "$DATA/tiny.train.en" >"$dir/it's.en"
+make=(drafter -m "$dir/model" -i "$dir/it's.en" -o "$dir/made" --threads 2 --set train.updates=20 --set train.minutes=0)
+run "${make[@]}" --test "$DATA/tiny.valid.en"
+worked "drafter"
+grep -q "^[1-9][0-9.]* tokens in a pass of the model, .* 150 sentences$" "$dir/out" && ok "drafter: tokens a pass" ||
+    bad "drafter: tokens a pass" "$(cat "$dir/out")"
+"$PRONK" translate -m "$dir/model" -i "$DATA/tiny.valid.en" --scores >"$dir/greedy"
+same "drafter: greedy's output" -m "$dir/model" --drafter "$dir/made" -d gad:block=4 --scores
+refused "drafter: twice" "is there already" "${make[@]}"
+run "${make[@]}" --resume -q --set train.updates=30
+worked "drafter --resume"
+[ -e "$dir/made/checkpoint-30.safetensors" ] && ok "drafter: went on" || bad "drafter: went on" "$(ls "$dir/made")"
+
 size() { wc -c <"$dir/$1"; }
 [ "$(size drafter.f32)" -lt "$(($(size model.f32) / 2))" ] && ok "a drafter's file is small" ||
     bad "a drafter's file is small" "$(size drafter.f32) bytes"

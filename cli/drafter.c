@@ -1,0 +1,171 @@
+/* drafter.c - `pronk drafter`: from a model and source text to a drafter for it, in one command.
+ *
+ * The model translates the text as greedy search does (pk_distill), a recipe is written, and `pronk
+ * train` follows it. All files lie in the output folder; --resume goes on where a call stopped, and
+ * the recipe can be changed and trained by hand as any other. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "inputs.h"
+#include "progress.h"
+
+typedef struct making {
+    pk_cli     *c;
+    pk_progress progress;
+    char       *text, *recipe; /* paths: translations of the model, how to train */
+} making;
+
+static char *path_in(const char *folder, const char *name) {
+    const size_t n = strlen(folder) + strlen(name) + 2;
+    char        *path = pk_cli_grow(NULL, n, 1);
+    snprintf(path, n, "%s/%s", folder, name);
+    return path;
+}
+
+static int make_folder(const pk_cli *c) {
+    if (mkdir(c->output, 0777) == 0 || errno == EEXIST) return 0;
+    return pk_cli_fail(c, "%s: %s", c->output, strerror(errno));
+}
+
+/* ---- what the model writes ---- */
+
+static int draw(void *user, const pk_distill_report *r) {
+    making *m = user;
+    pk_progress_show(&m->progress, r->all ? (double)r->lines / (double)r->all : -1, -1,
+                     "the model translates: %" PRIu64 " lines", r->lines);
+    return 0;
+}
+
+static int distill(making *m) {
+    pk_cli           *c = m->c;
+    pk_cli_models     models;
+    pk_distill_report counts;
+    int               code = pk_cli_open_models(c, &models);
+    if (!code) {
+        pk_translator_options how = pk_cli_translator_options(c, &models, "greedy");
+        pk_progress_begin_alone(&m->progress, c);
+        const pk_status status = pk_distill(models.model[0], c->input, m->text,
+                                            PK_OPTIONS(pk_distill_options, .translator = &how,
+                                                       .resume = c->resume, .progress = draw,
+                                                       .user = m),
+                                            &counts);
+        pk_progress_end(&m->progress);
+        if (status != PK_OK) code = pk_cli_fail_status(c, status);
+    }
+    pk_cli_close_models(&models);
+    return code;
+}
+
+/* ---- how to train ---- */
+
+/* a path as it is from anywhere, as YAML wants it */
+static void write_path(pk_line_writer *out, const char *key, const char *path) {
+    char whole[PATH_MAX];
+    pk_writer_print(out, "%s: '", key);
+    for (const char *at = realpath(path, whole) ? whole : path; *at; at++) {
+        if (*at == '\'') pk_writer_add(out, at, 1);
+        pk_writer_add(out, at, 1);
+    }
+    pk_writer_print(out, "'\n");
+}
+
+static void write_keys(const pk_cli *c, pk_line_writer *out) {
+    const bool gpu = c->device && strncmp(c->device, "cuda", 4) == 0;
+    pk_writer_print(out, "# made by `pronk drafter`: a drafter for -d gad\n"
+                         "task: gad:block=25,cuts=2\noutput: .\n");
+    write_path(out, "verifier", c->model);
+    write_path(out, "data.source", c->input);
+    pk_writer_print(out, "data.target: drafted.txt\ndata.max_length: 120\ndata.batch_tokens: %d\n",
+                    gpu ? 20480 : 4096);
+    pk_writer_print(out, "device: %s\nmodel.decoder_layers: 1\n", c->device ? c->device : "cpu");
+    if (c->threads) pk_writer_print(out, "threads: %" PRId64 "\n", c->threads);
+    if (c->from) pk_writer_print(out, "from: %s\n", c->from);
+    if (c->to) pk_writer_print(out, "to: %s\n", c->to);
+    pk_writer_print(out, "train:\n  minutes: 10\n  updates: 0\n  rate: 1e-3\n  warmup: 500\n"
+                         "  cooldown: 0.3\n  dropout: 0.1\n  average: 0.999\nsave.type: f16\n");
+}
+
+/* a recipe that is there already was perhaps changed: it counts */
+static int write_recipe(const making *m) {
+    struct stat    about;
+    pk_line_writer out;
+    if (m->c->resume && stat(m->recipe, &about) == 0) return 0;
+    const int code = pk_writer_open_whole(m->c, m->recipe, &out);
+    if (code) return code;
+    write_keys(m->c, &out);
+    return pk_writer_close(m->c, &out, 0);
+}
+
+static int train(const making *m) {
+    pk_cli      t = *m->c;
+    const char *recipe[] = { m->recipe };
+    t.operand = (pk_cli_list){ recipe, 1 };
+    return pk_cli_train(&t);
+}
+
+/* ---- what it is worth ---- */
+
+static int translate_all(const pk_cli *c, pk_translator *translator) {
+    pk_line_reader r;
+    int            code = pk_lines_open(c, c->test, &r);
+    if (code) return code;
+    while (!(code = pk_lines_next(c, &r)) && r.n) {
+        pk_result      *result;
+        const pk_status status = pk_translate(translator, r.line, r.n, NULL, &result);
+        if (status != PK_OK) {
+            code = pk_cli_fail_status(c, status);
+            break;
+        }
+        pk_result_free(result);
+    }
+    pk_lines_close(&r);
+    return code;
+}
+
+/* One sentence at a time, so that the passes of the model are those of a sentence. */
+static int measure(const making *m) {
+    pk_cli         c = *m->c;
+    pk_cli_models  models;
+    pk_translator *translator = NULL;
+    pk_stats       s;
+    if (!c.test) return 0;
+    c.drafter = c.output;
+    c.batch = 1;
+    c.no_split = true;
+    int code = pk_cli_open_models(&c, &models);
+    if (!code) code = pk_cli_open_translator(&c, &models, "gad:block=10", &translator);
+    if (!code) code = translate_all(&c, translator);
+    if (!code) {
+        pk_translator_stats(translator, &s);
+        printf("%.2f tokens in a pass of the model, drafted 10 at a time, over %" PRIu64
+               " sentences\n",
+               s.passes > s.draft_passes
+                   ? (double)s.target_tokens / (double)(s.passes - s.draft_passes)
+                   : 0,
+               s.sentences);
+    }
+    pk_translator_close(translator);
+    pk_cli_close_models(&models);
+    return code;
+}
+
+int pk_cli_drafter(pk_cli *c) {
+    making m = { .c = c };
+    int    code = make_folder(c);
+    if (code) return code;
+    pk_inputs_add_path(c, c->input);
+    m.text = path_in(c->output, "drafted.txt");
+    m.recipe = path_in(c->output, "recipe.yml");
+    code = distill(&m);
+    if (!code) code = write_recipe(&m);
+    if (!code) code = train(&m);
+    if (!code) code = measure(&m);
+    free(m.text);
+    free(m.recipe);
+    return code;
+}
