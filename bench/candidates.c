@@ -52,7 +52,7 @@ static void must(pk_status status) {
 /* where a token stands in each position's list */
 static void count_lattice(const pk_lexicon *l, const pk_ids *s, const pk_ids *t, counts *c) {
     static pk_lexicon_candidate found[MOST_K];
-    pk_lexicon_finder f;
+    pk_lexicon_finder           f;
     must(pk_lexicon_finder_open(l, s->id, (int32_t)s->n, (int32_t)t->n, &f));
     for (int32_t i = 0; i < (int32_t)t->n; i++) {
         const int32_t n = pk_lexicon_find(&f, i, MOST_K, found);
@@ -106,7 +106,8 @@ static void time_look_up(const pk_lexicon *l, const pk_ids *s, counts *c) {
 }
 
 static void print(const counts *c) {
-    printf("%.0f sentences, %.1f target tokens each; a look-up of a sentence (k=64, delta=3): %.1f us of CPU\n",
+    printf("%.0f sentences, %.1f target tokens each; a look-up of a sentence (k=64, delta=3): %.1f "
+           "us of CPU\n",
            c->sentences, c->tokens / c->sentences, c->seconds / c->sentences * 1e6);
     printf("     K  by position  one list  union of lists (size)\n");
     for (int k = 0; k < N_KS; k++)
@@ -116,10 +117,10 @@ static void print(const counts *c) {
 }
 
 int main(int argc, char **argv) {
-    pk_model         *m;
-    pk_text_reader   *text[2];
-    pk_ids            id[2] = { { 0 } };
-    counts            c = { 0 };
+    pk_model       *m;
+    pk_text_reader *text[2];
+    pk_ids          id[2] = { { 0 } };
+    counts          c = { 0 };
     if (argc != 4) return fprintf(stderr, "usage: candidates MODEL SOURCE TARGET\n"), 2;
     must(pk_model_open(argv[1], NULL, &m));
     const pk_lexicon *l = &m->data.lexicon;

@@ -49,11 +49,11 @@ static int distill(making *m) {
     if (!code) {
         pk_translator_options how = pk_cli_translator_options(c, &models, "greedy");
         pk_progress_begin_alone(&m->progress, c);
-        const pk_status status = pk_distill(models.model[0], c->input, m->text,
-                                            PK_OPTIONS(pk_distill_options, .translator = &how,
-                                                       .resume = c->resume, .progress = draw,
-                                                       .user = m),
-                                            &counts);
+        const pk_status status =
+            pk_distill(models.model[0], c->input, m->text,
+                       PK_OPTIONS(pk_distill_options, .translator = &how, .resume = c->resume,
+                                  .progress = draw, .user = m),
+                       &counts);
         pk_progress_end(&m->progress);
         if (status != PK_OK) code = pk_cli_fail_status(c, status);
     }

@@ -109,7 +109,7 @@ static void test_later_fields_may_be_missing(void **state) {
     memset(c.group, 0, sizeof c.group);
     memset(c.tasks, 0, sizeof c.tasks);
     pk_config_write(&c, &json);
-    const char *const later[] = { "right_to_left",  "n_text",    "groups",  "tasks",
+    const char *const later[] = { "right_to_left",  "n_text",    "groups",   "tasks",
                                   "shares_encoder", "first_own", "verifier", "bare_source" };
     for (int i = 0; i < 8; i++) assert_null(strstr(json.data, later[i]));
     assert_int_equal(pk_config_read(json.data, json.size, &back), PK_OK);
