@@ -47,6 +47,7 @@ const pk_task pk_task_markov = {
     .table = table,
     .options_size = sizeof(markov),
     .lexicon = true,
+    .decode = "lattice",
     .check = check,
     .teach = teach,
 };
