@@ -47,7 +47,7 @@ static pk_pass pass_of(const lattice *l, bool whole) {
 /* lattices [first, first + n) of the sentences in one pass */
 static void score(world *w, const int32_t *name, lattice *l, int first, int n, bool whole) {
     pk_pass    pass[3];
-    pk_request request[3];
+    pk_request request[3] = { 0 };
     for (int i = 0; i < n; i++) {
         pass[i] = pass_of(&l[first + i], whole);
         request[i] = (pk_request){ name[first + i], &pass[i] };
