@@ -172,20 +172,26 @@ typedef struct helper {
 
 static void *help(void *context) {
     helper *h = context;
-    pk_worker_serve(h->w, h->q, &h->w->opt.plan);
+    pk_worker_serve(h->w, h->q, 0);
     return NULL;
 }
 
 /* all workers at one queue, each in a thread of its own */
-static void serve_all(pk_worker *w, int32_t workers, pk_queue *q) {
-    helper h[MOST_WORKERS];
+static void serve_all(pk_worker *w, int32_t workers, pk_queued *call) {
+    helper   h[MOST_WORKERS];
+    pk_queue shared, *q = &shared;
+    size_t   finished;
+    OR_STOP(pk_queue_open(q, &(pk_queue_options){ .n_workers = workers }));
+    OR_STOP(pk_queue_add(q, call));
     for (int32_t i = 1; i < workers; i++) {
         h[i] = (helper){ .w = &w[i], .q = q };
         if (pthread_create(&h[i].thread, NULL, help, &h[i])) or_stop(PK_NO_MEMORY, "no thread");
     }
-    pk_worker_serve(&w[0], q, &w[0].opt.plan);
+    pk_worker_serve(&w[0], q, 0);
     for (int32_t i = 1; i < workers; i++) pthread_join(h[i].thread, NULL);
-    for (int32_t i = 0; i < workers; i++) or_stop(w[i].status, w[i].error);
+    pk_queue_await(q, call, 0, &finished);
+    or_stop(call->status, call->error);
+    pk_queue_close(q);
 }
 
 /* decodes a batch of fresh sentences once; seconds */
@@ -198,9 +204,9 @@ static double decode_once(pk_worker *w, int32_t workers, uint64_t *seed) {
         OR_STOP(make_job(&job[i], seed));
         order[i] = &job[i];
     }
-    pk_queue     q = { .job = order, .n = n };
+    pk_queued    call = { .job = order, .n = n, .plan = &w[0].opt.plan };
     const double since = pk_clock_now();
-    serve_all(w, workers, &q);
+    serve_all(w, workers, &call);
     const double seconds = pk_clock_now() - since;
     for (size_t i = 0; i < n; i++) {
         if (!job[i].n_hypotheses || job[i].hypothesis[0].n != LENGTH)

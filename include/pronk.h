@@ -9,8 +9,8 @@
  *
  * Rules.  A function that can fail returns pk_status; results come through the last argument.
  *         What you open you close; close and free accept NULL. Inputs are borrowed for the call.
- *         A pk_model never changes once open and may be shared by threads; a pk_translator serves
- *         one call at a time (its own worker threads share the work of that call).
+ *         A pk_model never changes once open and may be shared by threads. A pk_translator may be
+ *         called by many threads at once: its own worker threads serve all calls together.
  *         Options: NULL or zero means default, but `size` must be set: PK_OPTIONS(type, .field =
  *         value) does, and writes the struct where it is needed. A wrong size is PK_ARGUMENT, and
  *         so is NULL for an argument that is needed; what returns no status answers NULL with 0,
@@ -43,7 +43,9 @@ PK_API uint32_t pk_version(void);               /* of the library that was linke
     X(ARGUMENT,    -4, "an argument is out of range")             \
     X(UNSUPPORTED, -5, "this model or device cannot do that")     \
     X(DEVICE,      -6, "the device failed")                       \
-    X(CANCELLED,   -7, "cancelled by the caller")
+    X(CANCELLED,   -7, "cancelled by the caller")                 \
+    X(BUSY,        -8, "too much is waiting already")             \
+    X(LATE,        -9, "the deadline has passed")
 #define PK_STATUS_ENUM(name, code, text) PK_##name = code,
 typedef enum pk_status { PK_STATUS_MAP(PK_STATUS_ENUM) } pk_status;
 PK_API const char *pk_status_text(pk_status s);
@@ -125,6 +127,10 @@ typedef struct pk_translator_options {
                                                    of an unknown token; ids and scores stay */
     const pk_model *drafter;                    /* for strategies that check the guesses of a smaller model,
                                                    which has the same vocabulary or adds to it (gad) */
+    int64_t     max_waiting;                    /* sentences that wait for a worker, above which pk_submit says
+                                                   PK_BUSY (a call that finds none waiting is taken); 0: any */
+    int64_t     cache_bytes;                    /* finished sentences are kept in so much memory, and are not
+                                                   decoded again; 0: none */
 } pk_translator_options;
 PK_API pk_status pk_translator_open(const pk_model *m, const pk_translator_options *opt,
                                     pk_translator **out);
@@ -170,12 +176,33 @@ typedef struct pk_call_options {
     void          *user;
     size_t         number;                      /* of the first text, for messages such as "text 7: ...";
                                                    0: they count from 1, and name no text if there is one */
+    uint64_t       client;                      /* calls of one client take turns as one with those of others;
+                                                   0: a client of its own */
+    double         deadline;                    /* seconds from now: later the call ends with PK_LATE; 0: none */
+    int32_t        tokens;                      /* 1: texts, prefixes, drafts and targets are the names of tokens
+                                                   (pieces) with spaces between them, and so are results; each
+                                                   text is one sentence, not longer than the model reads */
+    /* for pk_submit: called once when the call has ended, from any thread that had to do with it; it must not
+       wait. pk_call_end can be called from then on without waiting */
+    void         (*done)(void *user);
 } pk_call_options;
 PK_API pk_status   pk_translate(pk_translator *t, const pk_text *text, size_t n,
                                 const pk_call_options *opt, pk_result **out);
 /* the log-probability of each given translation (forced decoding) */
 PK_API pk_status   pk_score(pk_translator *t, const pk_text *source, const pk_text *target, size_t n,
                             const pk_call_options *opt, pk_result **out);
+/* Calls that do not wait. Any number of threads may submit, translate and score at once: the sentences of
+   all calls share passes, and every result is bitwise what it is alone. */
+typedef struct pk_call pk_call;
+/* as pk_translate, but returns when the texts are read, which are then no longer needed; PK_BUSY: see
+   max_waiting. *out is set before `done` is called */
+PK_API pk_status   pk_submit(pk_translator *t, const pk_text *text, size_t n, const pk_call_options *opt,
+                             pk_call **out);
+/* the call ends soon, with PK_CANCELLED unless it has ended already; from any thread, before pk_call_end */
+PK_API void        pk_call_cancel(pk_call *c);
+/* waits until the call has ended, gives its result, and frees it in any case; not from a callback. Every call
+   must be ended before its translator is closed */
+PK_API pk_status   pk_call_end(pk_call *c, pk_result **out);
 PK_API void        pk_result_free(pk_result *r);
 PK_API size_t      pk_result_count(const pk_result *r);
 PK_API const char *pk_result_text(const pk_result *r, size_t i);          /* best hypothesis; owned by r */
@@ -218,6 +245,8 @@ typedef struct pk_stats {
     uint64_t flops, draft_flops;                /* floating-point operations of products, counted from shapes,
                                                    encoder included; of those: a drafter's */
     double   pass_seconds, draft_seconds;       /* in decoder passes, summed over workers; of those: on a drafter */
+    uint64_t waiting;                           /* sentences that wait for a worker now */
+    uint64_t cached;                            /* sentences that were found, see cache_bytes; not in `sentences` */
 } pk_stats;
 PK_API void        pk_translator_stats(const pk_translator *t, pk_stats *out);
 

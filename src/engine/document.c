@@ -115,6 +115,40 @@ static pk_status cut_long_sentences(pk_document *d, const pk_reader *r) {
     return status;
 }
 
+/* ---- names of tokens instead of text ---- */
+
+typedef int32_t finder(const pk_vocab *v, const char *name);
+
+/* the ids of names with spaces between them; a name that is not in the list is unknown */
+static pk_status find_names(const pk_reader *r, finder *find, const char *text, size_t size,
+                            pk_ids *out) {
+    const int32_t unk = r->model->data.network.config.unk;
+    pk_buffer     name = { 0 };
+    pk_status     status = PK_OK;
+    for (size_t at = 0, n; at < size && status == PK_OK; at += n + 1) {
+        const char *space = memchr(text + at, ' ', size - at);
+        n = space ? (size_t)(space - text) - at : size - at;
+        if (n == 0) continue;
+        name.size = 0;
+        pk_buffer_add(&name, text + at, n);
+        status = pk_buffer_status(&name);
+        const int32_t id = status == PK_OK ? find(r->model->vocab, name.data) : -1;
+        if (status == PK_OK) status = pk_ids_add(out, id < 0 ? unk : id);
+    }
+    pk_buffer_free(&name);
+    return status;
+}
+
+static pk_status encode_source(const pk_reader *r, const char *text, size_t size, pk_ids *out) {
+    return r->tokens ? find_names(r, pk_vocab_find_source, text, size, out)
+                     : pk_vocab_encode_source(r->model->vocab, text, size, out, NULL);
+}
+
+static pk_status encode_target(const pk_reader *r, const char *text, size_t size, pk_ids *out) {
+    return r->tokens ? find_names(r, pk_vocab_find_target, text, size, out)
+                     : pk_vocab_encode_target(r->model->vocab, text, size, out);
+}
+
 /* one job per sentence piece: its tokens, between what the model expects around them */
 static pk_status make_jobs(pk_document *d, const pk_reader *r) {
     size_t n = 0;
@@ -125,10 +159,25 @@ static pk_status make_jobs(pk_document *d, const pk_reader *r) {
         if (!p->sentence) continue;
         pk_job *job = &d->job[d->n_jobs++];
         PK_TRY(begin_job(job, r));
-        PK_TRY(pk_vocab_encode_source(r->model->vocab, d->text + p->begin, p->size, &job->source,
-                                      NULL));
+        PK_TRY(encode_source(r, d->text + p->begin, p->size, &job->source));
         PK_TRY(end_job(job, r));
     }
+    return PK_OK;
+}
+
+/* all of the text is one sentence, whatever is in it */
+static pk_status read_tokens(pk_document *d, const pk_reader *r) {
+    d->as_tokens = true;
+    if (content_size(d->text, d->size) == 0) return PK_OK;
+    PK_TRY(add_piece(&d->pieces, (pk_piece){ 0, d->size, true }));
+    PK_TRY(make_jobs(d, r));
+    if (d->job[0].source.n <= (size_t)r->max_source) return PK_OK;
+    if (!r->skip_long)
+        PK_FAIL(PK_ARGUMENT, "a text of %zu tokens, but the model reads at most %d at a time",
+                d->job[0].source.n, r->max_source);
+    d->skipped = true;
+    pk_job_free(&d->job[0]);
+    d->n_jobs = d->pieces.n = 0;
     return PK_OK;
 }
 
@@ -140,6 +189,7 @@ pk_status pk_document_read(pk_document *d, const pk_reader *r, pk_text text) {
         d->text = d->repaired.data;
         d->size = d->repaired.size;
     }
+    if (r->tokens) return read_tokens(d, r);
     PK_TRY(pk_split(r->splitter, d->text, d->size, r->one_sentence, &d->pieces));
     PK_TRY(cut_long_sentences(d, r));
     d->skipped = r->skip_long && d->n_wrapped;
@@ -167,7 +217,10 @@ static pk_status read_beside(const pk_reader *r, pk_text text, beside *out) {
     pk_splitter *splitter = r->target_splitter ? r->target_splitter : r->splitter;
     pk_utf8_repair(text.data, text.size, &out->text);
     PK_TRY(pk_buffer_status(&out->text));
-    PK_TRY(pk_split(splitter, out->text.data, out->text.size, r->one_sentence, &out->pieces));
+    if (r->tokens && out->text.size)
+        PK_TRY(add_piece(&out->pieces, (pk_piece){ 0, out->text.size, true }));
+    else
+        PK_TRY(pk_split(splitter, out->text.data, out->text.size, r->one_sentence, &out->pieces));
     out->n = count_sentences(&out->pieces);
     return PK_OK;
 }
@@ -186,7 +239,7 @@ static const pk_piece *next_sentence(const pk_pieces *p, size_t *at) {
 /* the prefix of one sentence as tokens, behind the language */
 static pk_status add_prefix(pk_job *job, const pk_reader *r, const char *text, size_t size) {
     const pk_config *c = &r->model->data.network.config;
-    PK_TRY(pk_vocab_encode_target(r->model->vocab, text, size, &job->prefix));
+    PK_TRY(encode_target(r, text, size, &job->prefix));
     if ((int64_t)job->prefix.n > c->max_target - 1)
         PK_FAIL(PK_ARGUMENT, "a prefix of %zu tokens, but the model's output has at most %d",
                 job->prefix.n, c->max_target);
@@ -225,7 +278,7 @@ pk_status pk_document_set_prefix(pk_document *d, const pk_reader *r, pk_text pre
 }
 
 static pk_status add_draft(pk_job *job, const pk_reader *r, const char *text, size_t size) {
-    PK_TRY(pk_vocab_encode_target(r->model->vocab, text, size, &job->draft));
+    PK_TRY(encode_target(r, text, size, &job->draft));
     pk_job_turn(&r->model->data.network.config, job->draft.id, job->draft.n);
     return PK_OK;
 }
@@ -253,7 +306,7 @@ pk_status pk_document_set_forced(pk_document *d, const pk_reader *r, pk_text tar
                 r->max_source);
     if (r->language.target_token >= 0) PK_TRY(pk_ids_add(&job->forced, r->language.target_token));
     const size_t first = job->forced.n;
-    PK_TRY(pk_vocab_encode_target(r->model->vocab, target.data, target.size, &job->forced));
+    PK_TRY(encode_target(r, target.data, target.size, &job->forced));
     if (job->forced.n > first) /* the list may not be there yet */
         pk_job_turn(c, job->forced.id + first, job->forced.n - first);
     PK_TRY(pk_ids_add(&job->forced, c->eos));

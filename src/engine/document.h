@@ -18,6 +18,7 @@ typedef struct pk_document {
     size_t      n_jobs;
     size_t      n_wrapped; /* sentences that had to be cut */
     bool        skipped;   /* it had such a sentence, and the reader skips those */
+    bool        as_tokens; /* it was read as names of tokens, and is rendered as such */
 } pk_document;
 
 typedef struct pk_reader { /* what reading needs to know */
@@ -26,6 +27,7 @@ typedef struct pk_reader { /* what reading needs to know */
     pk_splitter    *splitter, *target_splitter;
     int32_t         max_source; /* tokens of one job */
     bool            one_sentence;
+    bool            tokens;         /* texts are names of tokens with spaces between them */
     bool            skip_long;      /* a text with a sentence that is too long has no jobs */
     pk_status (*alive)(void *user); /* called as a long text is read, to stop or go on; or NULL */
     void *user;

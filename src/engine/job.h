@@ -14,6 +14,7 @@ typedef struct pk_job_hypothesis {
 } pk_job_hypothesis;
 
 typedef struct pk_job {
+    struct pk_queued  *call;           /* that it belongs to (queue.h) */
     size_t             text, sentence; /* which text of the call, which sentence of it */
     pk_ids             source;         /* language and end symbol included */
     pk_ids             prefix;         /* what the output must begin with */

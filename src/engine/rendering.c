@@ -42,6 +42,17 @@ static pk_status add_text(const pk_model *m, const pk_job *job, const pk_job_hyp
     return status;
 }
 
+/* the names of its tokens, with spaces between them */
+static void add_names(const pk_model *m, const pk_job *job, const pk_job_hypothesis *h,
+                      pk_buffer *out) {
+    for (int32_t i = job->n_free_prefix; i < h->n; i++) {
+        if (is_special(&m->data.network.config, h->token[i])) continue;
+        const char *name = pk_vocab_target_token(m->vocab, h->token[i]);
+        if (out->size) pk_buffer_add(out, " ", 1);
+        pk_buffer_add(out, name, strlen(name));
+    }
+}
+
 /* tokens and their log-probabilities, special ones too */
 static pk_status add_tokens(const pk_job_hypothesis *h, int32_t unk, pk_rendering *out) {
     const size_t had = out->token.n;
@@ -138,7 +149,10 @@ pk_status pk_document_render(const pk_document *d, const pk_model *m, int32_t ra
         const pk_job_hypothesis *h = at_rank(j, rank);
         if (!h) continue;
         const pk_text sentence = { replace_unknowns ? d->text + p->begin : NULL, p->size };
-        PK_TRY(add_text(m, j, h, sentence, &out->text));
+        if (d->as_tokens)
+            add_names(m, j, h, &out->text);
+        else
+            PK_TRY(add_text(m, j, h, sentence, &out->text));
         PK_TRY(add_tokens(h, m->data.network.config.unk, out));
         if (alignment) PK_TRY(add_alignment(m, j, h, &at, &out->alignment));
         out->log_prob += h->log_prob;

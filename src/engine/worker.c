@@ -82,7 +82,10 @@ pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_o
     const pk_strategy_limits worst = plan_networks(w, network);
     PK_TRY(pk_ngrams_open(PK_NGRAMS_BITS, &w->ngrams));
     PK_TRY(take_live(w, worst, a > b ? a : b));
-    return pk_session_open_models(network, w->n_networks, &w->on, &w->session);
+    PK_TRY(pk_session_open_models(network, w->n_networks, &w->on, &w->session));
+    w->threads = opt->threads;
+    w->seen.device_bytes = w->on.held ? w->on.held(w->on.self) : 0;
+    return PK_OK;
 }
 
 void pk_worker_close(pk_worker *w) {
@@ -97,8 +100,11 @@ void pk_worker_close(pk_worker *w) {
 
 /* ---- sentences come ---- */
 
+static const pk_plan *plan_of(const pk_job *job) { return job->call->plan; }
+
 static pk_source source_of(const pk_worker *w, const pk_job *job) {
     const pk_config *c = &w->config;
+    const pk_plan   *plan = plan_of(job);
     const int32_t    n = (int32_t)job->source.n;
     int32_t          most = 3 * n + 32; /* longer is a loop, not a translation */
     if (c->max_output && most > c->max_output) most = c->max_output;
@@ -116,16 +122,20 @@ static pk_source source_of(const pk_worker *w, const pk_job *job) {
                         .n_draft = (int32_t)job->draft.n,
                         .lexicon = w->opt.lexicon,
                         .ngrams = w->ngrams,
-                        .n_best = w->plan->n_best,
-                        .want_scores = w->plan->scores,
-                        .want_attention = w->plan->alignment || w->plan->replace_unknowns };
+                        .n_best = plan->n_best,
+                        .want_scores = plan->scores,
+                        .want_attention = plan->alignment || plan->replace_unknowns };
 }
 
-/* the next job: one that was put back, or one from the queue; NULL: none is left */
-static pk_job *next_job(pk_worker *w, pk_queue *q) {
-    if (w->n_waiting) return w->waiting[--w->n_waiting];
-    const size_t i = atomic_fetch_add(&q->next, 1);
-    return i < q->n ? q->job[i] : NULL;
+/* the next job: one that was put back, or one from the queue; NULL: none now. has: sentences that
+ * the worker has already */
+static pk_job *next_job(pk_worker *w, pk_queue *q, int32_t has) {
+    while (w->n_waiting) {
+        pk_job *job = w->waiting[--w->n_waiting];
+        if (!atomic_load(&job->call->stopped)) return job;
+        pk_queue_finish(q, job);
+    }
+    return pk_queue_take(q, w->number, has);
 }
 
 /* it comes again before what is in the queue */
@@ -152,44 +162,76 @@ static bool has_room(const pk_worker *w) {
     return room * 4 >= w->opt.batch;
 }
 
+/* a sentence that was encoded becomes alive */
 static pk_status begin(pk_worker *w, pk_job *job, int32_t sentence) {
     pk_live       *l = &w->live[w->n_live];
-    const pk_plan *p = w->plan;
+    const pk_plan *p = plan_of(job);
     assert(w->n_live < w->opt.batch);
     const pk_source src = source_of(w, job);
     memcpy(l->state, p->options, p->strategy->state_size);
+    const pk_status status = p->strategy->begin(p->strategy, l->state, &src);
+    if (status != PK_OK) {
+        p->strategy->end(l->state);
+        return status;
+    }
     l->job = job;
     l->sentence = sentence;
     l->ready = false;
     w->n_live++;
-    return p->strategy->begin(p->strategy, l->state, &src);
+    return PK_OK;
+}
+
+/* the call cannot go on for want of this sentence; others can */
+static void fail_job(pk_queue *q, pk_job *job, pk_status status) {
+    pk_queue_stop(q, job->call, status, pk_last_error());
+    pk_queue_finish(q, job);
+}
+
+typedef struct arrivals { /* sentences to be encoded together */
+    pk_job            *job[ENCODE_SENTENCES];
+    pk_sentence_tokens source[ENCODE_SENTENCES];
+    int32_t            n, tokens;
+} arrivals;
+
+/* as many as there are and as fit */
+static void collect(pk_worker *w, pk_queue *q, arrivals *a) {
+    pk_job *next = NULL;
+    a->n = a->tokens = 0;
+    while (a->n < ENCODE_SENTENCES && w->n_live + a->n < w->opt.batch &&
+           (next = next_job(w, q, w->n_live + a->n))) {
+        const int32_t more = (int32_t)next->source.n;
+        if (a->tokens + more > pk_session_free_source(w->session) ||
+            a->tokens + more > pk_session_max(w->session)->encode_tokens) {
+            put_off(w, next);
+            break;
+        }
+        a->tokens += more;
+        a->job[a->n] = next;
+        a->source[a->n++] = (pk_sentence_tokens){ next->source.id, more };
+    }
+}
+
+static void begin_all(pk_worker *w, pk_queue *q, const arrivals *a, const int32_t *name) {
+    for (int32_t i = 0; i < a->n; i++) {
+        w->stats.source_tokens += (uint64_t)a->source[i].n;
+        const pk_status status = begin(w, a->job[i], name[i]);
+        if (status == PK_OK) continue;
+        pk_session_forget(w->session, name[i]);
+        fail_job(q, a->job[i], status);
+    }
 }
 
 /* encodes as many jobs as fit; each becomes alive */
 static pk_status refill(pk_worker *w, pk_queue *q) {
-    pk_sentence_tokens source[ENCODE_SENTENCES];
-    pk_job            *job[ENCODE_SENTENCES];
-    int32_t            name[ENCODE_SENTENCES], n = 0, tokens = 0;
+    arrivals a;
+    int32_t  name[ENCODE_SENTENCES];
     while (has_room(w) && w->n_live < w->opt.batch) {
-        pk_job *next = NULL;
-        while (n < ENCODE_SENTENCES && w->n_live + n < w->opt.batch && (next = next_job(w, q))) {
-            const int32_t more = (int32_t)next->source.n;
-            if (tokens + more > pk_session_free_source(w->session) ||
-                tokens + more > pk_session_max(w->session)->encode_tokens) {
-                put_off(w, next);
-                break;
-            }
-            tokens += more;
-            job[n] = next;
-            source[n++] = (pk_sentence_tokens){ next->source.id, more };
-        }
-        if (n == 0) return PK_OK;
-        PK_TRY(pk_session_encode(w->session, source, n, name));
-        for (int32_t i = 0; i < n; i++) {
-            w->stats.source_tokens += (uint64_t)source[i].n;
-            PK_TRY(begin(w, job[i], name[i]));
-        }
-        n = tokens = 0;
+        collect(w, q, &a);
+        if (a.n == 0) return PK_OK;
+        const pk_status status = pk_session_encode(w->session, a.source, a.n, name);
+        for (int32_t i = 0; status != PK_OK && i < a.n; i++) put_off(w, a.job[i]);
+        PK_TRY(status);
+        begin_all(w, q, &a, name);
     }
     return PK_OK;
 }
@@ -198,33 +240,82 @@ static pk_status refill(pk_worker *w, pk_queue *q) {
 
 static void remove_live(pk_worker *w, int32_t i) {
     pk_live gone = w->live[i];
-    w->plan->strategy->end(gone.state);
+    plan_of(gone.job)->strategy->end(gone.state);
     pk_session_forget(w->session, gone.sentence);
     w->n_live--;
     memmove(&w->live[i], &w->live[i + 1], (size_t)(w->n_live - i) * sizeof gone);
     w->live[w->n_live] = gone; /* its memory serves the next one */
 }
 
+/* what is left of a stopped call is not wanted: nobody waits for it */
+static void drop(pk_worker *w, pk_queue *q, int32_t i) {
+    pk_job *job = w->live[i].job;
+    remove_live(w, i);
+    pk_queue_finish(q, job);
+}
+
+/* what all networks and the worker itself did; other threads read it under the queue's lock */
+static void publish(pk_worker *w, pk_queue *q) {
+    pk_stats all = w->stats;
+    for (int32_t i = 0; i < w->n_networks; i++) {
+        const pk_session *s = pk_session_model_part(w->session, i);
+        const double     *more = pk_session_seconds(s);
+        for (int m = 0; m < PK_N_MODULES; m++) all.seconds[m] += more[m];
+        all.flops += pk_session_flops(s);
+        if (i > 0) all.draft_flops += pk_session_flops(s);
+    }
+    all.device_bytes = w->on.held ? w->on.held(w->on.self) : 0;
+    pthread_mutex_lock(&q->lock);
+    w->seen = all;
+    pthread_mutex_unlock(&q->lock);
+}
+
 static pk_status finish(pk_worker *w, pk_queue *q, int32_t i) {
-    pk_live      *l = &w->live[i];
-    const int32_t n = w->plan->strategy->result(l->state, w->found, larger(w->plan->n_best, 1));
-    assert(n <= larger(w->plan->n_best, 1));
-    PK_TRY(pk_job_finish(l->job, w->found, n, &w->config));
-    if (n) w->stats.target_tokens += (uint64_t)l->job->hypothesis[0].n;
+    pk_live       *l = &w->live[i];
+    pk_job        *job = l->job;
+    const pk_plan *plan = plan_of(job);
+    const int32_t  n = plan->strategy->result(l->state, w->found, larger(plan->n_best, 1));
+    assert(n <= larger(plan->n_best, 1));
+    PK_TRY(pk_job_finish(job, w->found, n, &w->config));
+    if (n) w->stats.target_tokens += (uint64_t)job->hypothesis[0].n;
     w->stats.sentences++;
     remove_live(w, i);
-    const size_t done = atomic_fetch_add(&q->done, 1);
-    assert(done < q->n);
-    (void)done;
+    publish(w, q);
+    pk_queue_finish(q, job);
     return PK_OK;
+}
+
+/* sentences of calls that were stopped, or are late */
+static void drop_stopped(pk_worker *w, pk_queue *q, double now) {
+    for (int32_t i = w->n_live - 1; i >= 0; i--) {
+        pk_queued *c = w->live[i].job->call;
+        if (c->deadline > 0 && c->deadline < now)
+            pk_queue_stop(q, c, PK_LATE, "the deadline passed while the call was served");
+        if (atomic_load(&c->stopped)) drop(w, q, i);
+    }
+}
+
+/* a pass failed: nobody knows for whom, so all calls that share it fail */
+static void fail_all(pk_worker *w, pk_queue *q, pk_status status) {
+    char error[PK_ERROR_SIZE];
+    snprintf(error, sizeof error, "%s", pk_last_error());
+    while (w->n_waiting) {
+        pk_job *job = w->waiting[--w->n_waiting];
+        pk_queue_stop(q, job->call, status, error);
+        pk_queue_finish(q, job);
+    }
+    while (w->n_live) {
+        pk_queue_stop(q, w->live[w->n_live - 1].job->call, status, error);
+        drop(w, q, w->n_live - 1);
+    }
 }
 
 /* ---- one pass ---- */
 
 /* Steps that the device may take by itself. A sentence alone may go on to its end. Among others,
  * finished sentences should soon make room for new ones. A caller that traces wants every pass. */
-static int32_t steps_at_once(const pk_worker *w, const pk_queue *q) {
-    if (q->trace) return 0;
+static int32_t steps_at_once(const pk_worker *w, const pk_job *job) {
+    if (job->call->trace) return 0;
     return w->opt.batch == 1 && w->on.follow ? w->config.max_target : w->on.follow;
 }
 
@@ -235,21 +326,20 @@ static float update_costs(pk_worker *w) {
     return w->n_networks > 1 && own > 0 ? (float)(w->network[1].cost.share / own) : 0;
 }
 
-static void propose(pk_worker *w, const pk_queue *q) {
-    const int32_t follow = steps_at_once(w, q);
-    const float   draft_cost = update_costs(w);
+static void propose(pk_worker *w) {
+    const float draft_cost = update_costs(w);
     for (int32_t i = 0; i < w->n_live; i++) {
         pk_live *l = &w->live[i];
         if (l->ready) continue;
         l->pass.n = l->pass.n_edges = 0;
         l->pass.model = 0;
         l->pass.probe = false;
-        l->pass.follow = follow;
+        l->pass.follow = steps_at_once(w, l->job);
         l->pass.cost = w->network[0].cost.cost;
         l->pass.n_cost = 3;
         l->pass.draft_cost = draft_cost;
         l->pass.draft_more = draft_cost * (w->network[1].cost.cost[2] - 1);
-        w->plan->strategy->propose(l->state, &l->pass);
+        plan_of(l->job)->strategy->propose(l->state, &l->pass);
         assert(l->pass.n_edges ? l->pass.n == 0 : l->pass.n >= 1 && l->pass.n <= l->pass.room);
         assert(l->pass.model >= 0 && l->pass.model < w->n_networks);
         l->ready = true;
@@ -298,7 +388,8 @@ static void put_back_youngest(pk_worker *w) {
 }
 
 /* gives a pass of one sentence to the caller's trace */
-static void trace(pk_worker *w, pk_queue *q, const pk_live *l) {
+static void trace(pk_worker *w, const pk_live *l) {
+    pk_queued *call = l->job->call;
     for (int32_t i = 1; i <= l->pass.n; i++) {
         const pk_ask    *a = &l->pass.ask[i];
         const pk_answer *x = &l->pass.answer[i];
@@ -321,9 +412,9 @@ static void trace(pk_worker *w, pk_queue *q, const pk_live *l) {
                                  .n = l->pass.n,
                                  .ask = w->traced,
                                  .model = l->pass.model };
-    pthread_mutex_lock(&q->tracing);
-    q->trace(q->user, &pass);
-    pthread_mutex_unlock(&q->tracing);
+    pthread_mutex_lock(&call->tracing);
+    call->trace(call->user, &pass);
+    pthread_mutex_unlock(&call->tracing);
 }
 
 /* an ask that followed took a pass for each token it found; only the last ones follow */
@@ -354,10 +445,10 @@ static pk_status absorb(pk_worker *w, pk_queue *q, int32_t network, int32_t n, i
         l->verdict.n_rows = 0;
         l->verdict.done = false;
         l->ready = false;
-        w->plan->strategy->absorb(l->state, &l->pass, &l->verdict);
+        plan_of(l->job)->strategy->absorb(l->state, &l->pass, &l->verdict);
         assert(l->verdict.n_rows <= l->verdict.room);
         pk_session_commit(w->session, l->sentence, &l->verdict);
-        if (q->trace) trace(w, q, l);
+        if (l->job->call->trace) trace(w, l);
         if (!l->verdict.done)
             (*first)++;
         else
@@ -420,60 +511,75 @@ static pk_status step_network(pk_worker *w, pk_queue *q, int32_t network) {
 
 static pk_status step(pk_worker *w, pk_queue *q) {
     const double since = pk_clock_now();
-    propose(w, q);
+    propose(w);
     w->stats.seconds[PK_MODULE_STRATEGY] += pk_clock_now() - since;
     for (int32_t i = 0; i < w->n_networks; i++) PK_TRY(step_network(w, q, i));
     return PK_OK;
 }
 
-static pk_status report(pk_worker *w, pk_queue *q) {
-    if (w->reports && q->progress && q->progress(q->user, atomic_load(&q->done), q->n))
-        PK_FAIL(PK_CANCELLED, "cancelled by the caller");
-    return PK_OK;
+/* ---- the loop ---- */
+
+/* a strategy that asks no network needs no session */
+static bool needs_no_session(const pk_plan *plan) {
+    return plan->strategy->alone && plan->strategy->alone(plan->options);
 }
 
-/* a strategy that asks no network needs no session: one sentence after the other */
-static pk_status serve_alone(pk_worker *w, pk_queue *q) {
-    const pk_strategy *by = w->plan->strategy;
-    for (pk_job *job; !atomic_load(&q->stop) && (job = next_job(w, q));) {
-        const pk_source src = source_of(w, job);
-        void *const     state = w->live[0].state;
-        memcpy(state, w->plan->options, by->state_size);
-        pk_status status = by->begin(by, state, &src);
-        if (status == PK_OK) {
-            const int32_t n = by->result(state, w->found, larger(w->plan->n_best, 1));
-            status = pk_job_finish(job, w->found, n, &w->config);
-            by->end(state);
+static pk_status decode_alone(pk_worker *w, pk_job *job) {
+    const pk_plan     *plan = plan_of(job);
+    const pk_strategy *by = plan->strategy;
+    const pk_source    src = source_of(w, job);
+    void *const        state = w->live[0].state;
+    memcpy(state, plan->options, by->state_size);
+    pk_status status = by->begin(by, state, &src);
+    if (status == PK_OK) {
+        const int32_t n = by->result(state, w->found, larger(plan->n_best, 1));
+        status = pk_job_finish(job, w->found, n, &w->config);
+    }
+    by->end(state);
+    return status;
+}
+
+static void serve_alone(pk_worker *w, pk_queue *q) {
+    for (pk_job *job; (job = next_job(w, q, 0));) {
+        const pk_status status = decode_alone(w, job);
+        if (status != PK_OK) {
+            fail_job(q, job, status);
+            continue;
         }
-        PK_TRY(status);
         w->stats.sentences++;
         w->stats.source_tokens += job->source.n;
         if (job->n_hypotheses) w->stats.target_tokens += (uint64_t)job->hypothesis[0].n;
-        atomic_fetch_add(&q->done, 1);
-        PK_TRY(report(w, q));
+        publish(w, q);
+        pk_queue_finish(q, job);
     }
-    return PK_OK;
 }
 
-static pk_status serve(pk_worker *w, pk_queue *q) {
-    if (w->plan->strategy->alone && w->plan->strategy->alone(w->plan->options))
-        return serve_alone(w, q);
-    while (!atomic_load(&q->stop)) {
-        PK_TRY(refill(w, q));
-        if (w->n_live == 0) break;
-        PK_TRY(step(w, q));
-        PK_TRY(report(w, q));
-    }
-    return PK_OK;
+/* all threads are for worker 0 while it is alone: the lowest latency */
+static void share_threads(pk_worker *w, pk_queue *q, int32_t shared) {
+    const bool    alone = shared && pk_queue_is_alone(q, w->n_live + w->n_waiting);
+    const int32_t n = alone || !shared ? w->opt.threads : shared;
+    if (n != w->threads) w->on.limit(w->on.self, n);
+    w->threads = n;
 }
 
-void pk_worker_serve(pk_worker *w, pk_queue *q, const pk_plan *plan) {
-    w->plan = plan;
-    w->n_waiting = 0;
-    w->status = serve(w, q);
-    if (w->status != PK_OK) {
-        snprintf(w->error, sizeof w->error, "%s", pk_last_error());
-        atomic_store(&q->stop, 1);
+static pk_status prepare(pk_worker *w, pk_queue *q) {
+    const double now = pk_clock_now();
+    pk_queue_sweep(q, now);
+    drop_stopped(w, q, now);
+    return refill(w, q);
+}
+
+void pk_worker_serve(pk_worker *w, pk_queue *q, int32_t threads_shared) {
+    if (needs_no_session(&w->opt.plan)) {
+        serve_alone(w, q);
+        return;
     }
-    while (w->n_live) remove_live(w, w->n_live - 1);
+    for (;;) {
+        pk_status status = prepare(w, q);
+        if (status == PK_OK && w->n_live == 0) break;
+        share_threads(w, q, threads_shared);
+        if (status == PK_OK) status = step(w, q);
+        if (status != PK_OK) fail_all(w, q, status);
+    }
+    assert(w->n_waiting == 0); /* an idle worker has room for any sentence */
 }

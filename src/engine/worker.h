@@ -1,29 +1,14 @@
 /* worker.h - one session at work: takes jobs from a queue, decodes many at a time, refills as they
- * finish. A job's result never depends on its neighbours. So a worker may also put a job back when
- * memory is short, and decode it again later, with the same result. */
+ * finish. A job's result never depends on its neighbours, which may be of other calls. So a worker
+ * may also put a job back when memory is short, and decode it again later, with the same result. */
 #ifndef PK_ENGINE_WORKER_H
 #define PK_ENGINE_WORKER_H
-#include <pthread.h>
-#include <stdatomic.h>
-
 #include "backend/list.h"
-#include "engine/job.h"
 #include "engine/pass_cost.h"
+#include "engine/queue.h"
 #include "session/session.h"
 
-/* The jobs of one call, longest first, shared by all workers. */
-typedef struct pk_queue {
-    pk_job      **job;
-    size_t        n;
-    atomic_size_t next, done;
-    atomic_int    stop; /* set by the first failure or by the caller */
-    void (*trace)(void *user, const pk_trace_pass *pass);
-    pthread_mutex_t tracing; /* one pass is traced at a time */
-    int (*progress)(void *user, size_t done, size_t all);
-    void *user;
-} pk_queue;
-
-/* How to decode them. */
+/* How to decode the sentences of a call. */
 typedef struct pk_plan {
     const pk_strategy *strategy;
     const void        *options; /* a fresh state to copy */
@@ -59,7 +44,6 @@ typedef struct pk_worker {
     pk_backend        on;
     pk_session       *session;
     pk_worker_options opt;
-    const pk_plan    *plan; /* of the call being served */
     pk_live          *live; /* [batch] sentences being decoded, oldest first */
     int32_t           n_live;
     pk_job          **waiting; /* put back; they come first */
@@ -73,16 +57,18 @@ typedef struct pk_worker {
     pk_ask           *asks;
     pk_answer        *answers;
     int32_t          *tips;
-    pk_trace_ask     *traced; /* asks of one pass, as the caller's trace gets them */
-    pk_stats          stats;
-    bool              reports; /* calls progress */
-    pk_status         status;
-    char              error[512];
+    pk_trace_ask     *traced;  /* asks of one pass, as the caller's trace gets them */
+    pk_stats          stats;   /* its own counts */
+    pk_stats          seen;    /* all of its work up to its last finished sentence; queue's lock */
+    int32_t           number;  /* among the workers of a queue, from 0 */
+    int32_t           threads; /* that it uses now */
 } pk_worker;
 
 /* all: one network or several, borrowed */
 pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_options *opt);
 void      pk_worker_close(pk_worker *w);
-/* decodes until the queue is empty or stopped; the outcome is in w->status and w->error */
-void pk_worker_serve(pk_worker *w, pk_queue *q, const pk_plan *plan);
+/* Decodes until there is no more for this worker. A failure ends the calls whose sentences it had,
+ * and it goes on with others. threads_shared: how many it may use while other workers are busy too;
+ * 0: always all it has. */
+void pk_worker_serve(pk_worker *w, pk_queue *q, int32_t threads_shared);
 #endif

@@ -119,6 +119,22 @@ pk_status pk_splitter_open(const char *language, pk_splitter **out) {
     return PK_OK;
 }
 
+pk_status pk_splitter_copy(const pk_splitter *s, pk_splitter **out) {
+    pk_splitter *copy;
+    UErrorCode   error = U_ZERO_ERROR;
+    *out = NULL;
+    if (!s) return PK_OK;
+    PK_TRY(PK_TAKE(&copy, 1));
+    copy->language = s->language;
+    copy->iterator = ubrk_clone(s->iterator, &error);
+    const pk_status status = icu_status(error, "copy its sentence rules");
+    if (status == PK_OK)
+        *out = copy;
+    else
+        pk_splitter_close(copy);
+    return status;
+}
+
 void pk_splitter_close(pk_splitter *s) {
     if (!s) return;
     if (s->iterator) ubrk_close(s->iterator);

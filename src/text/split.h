@@ -23,6 +23,8 @@ typedef struct pk_pieces {
 typedef struct pk_splitter pk_splitter; /* one per thread */
 /* language: ISO code such as "en", or NULL; chooses rules and abbreviations */
 pk_status pk_splitter_open(const char *language, pk_splitter **out);
+/* another of the same rules, for another thread; NULL gives NULL */
+pk_status pk_splitter_copy(const pk_splitter *s, pk_splitter **out);
 void      pk_splitter_close(pk_splitter *s);
 /* The text must be valid UTF-8 (text/utf8.h repairs it). one_sentence: each line is one sentence.
  */

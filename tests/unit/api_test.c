@@ -19,6 +19,7 @@
     X(pk_model_close) X(pk_model_describe) X(pk_model_target_token) \
     X(pk_model_source_token) X(pk_model_convert) X(pk_file_write) X(pk_model_reads) \
     X(pk_translator_open) X(pk_translator_close) X(pk_translate) X(pk_score) \
+    X(pk_submit) X(pk_call_cancel) X(pk_call_end) \
     X(pk_result_free) X(pk_result_count) X(pk_result_text) X(pk_result_score) \
     X(pk_result_hypotheses) X(pk_result_unknowns) X(pk_result_hypothesis) X(pk_translator_stats) \
     X(pk_strategies_describe) X(pk_trainer_open) X(pk_trainer_step) \
@@ -165,6 +166,34 @@ static void try_pk_translator_open(fixture *f) {
 static void try_pk_translator_close(fixture *f) {
     (void)f;
     pk_translator_close(NULL);
+}
+
+static void try_pk_submit(fixture *f) {
+    pk_call      *c = (pk_call *)f;
+    const pk_text none = { NULL, 3 };
+    REFUSED(pk_submit(NULL, &one, 1, NULL, &c));
+    assert_null(c);
+    REFUSED(pk_submit(f->translator, NULL, 1, NULL, &c));
+    REFUSED(pk_submit(f->translator, &one, 1, NULL, NULL));
+    REFUSED(pk_submit(f->translator, &none, 1, NULL, &c));
+    REFUSED(pk_submit(f->translator, &one, 1, PK_OPTIONS(pk_call_options, .deadline = -1), &c));
+    SIZES_REFUSED(pk_call_options, pk_submit(f->translator, &one, 1, opt, &c));
+    assert_null(c);
+}
+
+static void try_pk_call_cancel(fixture *f) {
+    (void)f;
+    pk_call_cancel(NULL);
+}
+
+static void try_pk_call_end(fixture *f) {
+    pk_result *r = (pk_result *)f;
+    pk_call   *c;
+    REFUSED(pk_call_end(NULL, &r));
+    assert_null(r);
+    REFUSED(pk_call_end(NULL, NULL));
+    ASSERT_OK(pk_submit(f->translator, &one, 1, NULL, &c));
+    ASSERT_OK(pk_call_end(c, NULL)); /* nobody wants its result */
 }
 
 static void try_pk_translate(fixture *f) {

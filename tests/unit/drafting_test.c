@@ -8,6 +8,7 @@
 #include "engine/model.h"
 #include "engine/worker.h"
 #include "pronk.h"
+#include "serve_jobs.h"
 #include "tiny_network.h"
 
 enum { N_JOBS = 9, DRAFTS = 4, MOST = 64, AHEAD = 3 /* of the drafter's asks, for traces */ };
@@ -170,15 +171,10 @@ static pk_stats decode(const tiny_network *model, const tiny_network *drafter, i
     if (drafter) o.plan.strategy = &scripted, o.plan.options = &fresh;
     make_jobs(job, order);
     ASSERT_OK(pk_worker_open(&w, &all, &o));
-    traced   seen = { { 0 } };
-    pk_queue q = { .job = order,
-                   .n = N_JOBS,
-                   .trace = look,
-                   .tracing = PTHREAD_MUTEX_INITIALIZER,
-                   .user = &seen };
-    pk_worker_serve(&w, &q, &o.plan);
-    ASSERT_OK(w.status);
-    assert_int_equal(q.done, N_JOBS);
+    traced    seen = { { 0 } };
+    pk_queued call = { .job = order, .n = N_JOBS, .plan = &o.plan, .trace = look, .user = &seen };
+    assert_int_equal(serve_call(&w, &call), N_JOBS);
+    ASSERT_OK(call.status);
     for (int32_t i = 0; i < pk_session_models(w.session); i++) {
         const pk_session *s = pk_session_model_part(w.session, i);
         assert_int_equal(pk_session_free_slots(s), pk_session_max(s)->slots);

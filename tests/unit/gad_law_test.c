@@ -9,6 +9,7 @@
 #include "engine/model.h"
 #include "engine/worker.h"
 #include "pronk.h"
+#include "serve_jobs.h"
 #include "tiny_network.h"
 
 enum { N_JOBS = 33, MASK = 48 };
@@ -59,9 +60,7 @@ static pk_stats decode(const run *r, pk_job *job) {
     o.plan.scores = true;
     make_jobs(job, order);
     ASSERT_OK(pk_worker_open(&w, &all, &o));
-    pk_queue q = { .job = order, .n = N_JOBS };
-    pk_worker_serve(&w, &q, &o.plan);
-    if (w.status != PK_OK) fail_msg("%s: %s", r->decode, w.error);
+    serve_jobs(&w, &o.plan, order, N_JOBS);
     const pk_stats stats = w.stats;
     pk_worker_close(&w);
     pk_memory_give(options);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/worker.h"
+#include "serve_jobs.h"
 #include "session/session_parts.h"
 #include "tiny_network.h"
 
@@ -56,10 +57,7 @@ static counts decode(const tiny_network *tiny, const char *spec, int32_t usual_l
     ASSERT_OK(pk_worker_open(&w, &all, &o));
     w.on.follow = follow;
     if (visible) w.session->max.visible = visible;
-    pk_queue q = { .job = order, .n = N_JOBS };
-    pk_worker_serve(&w, &q, &o.plan);
-    ASSERT_OK(w.status);
-    assert_int_equal(q.done, N_JOBS);
+    serve_jobs(&w, &o.plan, order, N_JOBS);
     /* a pass per token that was not given, made by host or device */
     if (strncmp(spec, "greedy", 6) == 0 && usual_length > 1)
         assert_int_equal(w.stats.sentence_passes + N_JOBS / 3 * PREFIX, w.stats.target_tokens);
@@ -168,7 +166,7 @@ static void lists_are_planned_for_usual_lengths(void **state) {
     tiny_network_close(&tiny);
 }
 
-static void a_stopped_queue_leaves_nothing_behind(void **state) {
+static void a_stopped_call_leaves_nothing_behind(void **state) {
     (void)state;
     const pk_config c = tiny_config();
     tiny_network    tiny;
@@ -181,11 +179,10 @@ static void a_stopped_queue_leaves_nothing_behind(void **state) {
     make_jobs(job, order);
     const pk_ensemble all = pk_ensemble_alone(&tiny.net);
     ASSERT_OK(pk_worker_open(&w, &all, &o));
-    pk_queue q = { .job = order, .n = N_JOBS };
-    atomic_store(&q.stop, 1);
-    pk_worker_serve(&w, &q, &o.plan);
-    ASSERT_OK(w.status);
-    assert_int_equal(q.done, 0);
+    pk_queued call = { .job = order, .n = N_JOBS, .plan = &o.plan, .status = PK_CANCELLED };
+    assert_int_equal(serve_call(&w, &call), N_JOBS); /* dropped, all of them */
+    assert_int_equal(call.status, PK_CANCELLED);
+    assert_int_equal(w.stats.passes, 0);
     for (int i = 0; i < N_JOBS; i++) pk_job_free(&job[i]);
     pk_worker_close(&w);
     pk_memory_give(options);
@@ -199,7 +196,7 @@ int main(void) {
         cmocka_unit_test(steps_left_to_the_device_change_nothing),
         cmocka_unit_test(passes_are_split_where_lists_are_short),
         cmocka_unit_test(lists_are_planned_for_usual_lengths),
-        cmocka_unit_test(a_stopped_queue_leaves_nothing_behind),
+        cmocka_unit_test(a_stopped_call_leaves_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

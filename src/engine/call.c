@@ -1,0 +1,291 @@
+/* call.c - one call: texts in, result out. Read this first:
+ *
+ *   read   each text becomes a document: sentences to decode, and what is between them
+ *   sort   the longest sentences first, so that sentences of one pass have similar lengths
+ *   queue  the workers decode them, together with those of other calls (queue.c, worker.c)
+ *   render each document becomes a text again, in the order of the call
+ *
+ * Reading and rendering happen in the caller's threads: in pk_submit and in pk_call_end. */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/option_struct.h"
+#include "engine/result.h"
+#include "engine/translator.h"
+
+struct pk_call {
+    pk_translator  *t;
+    pk_document    *document; /* [n] */
+    size_t          n, n_jobs;
+    pk_queued       queued; /* its jobs, longest first; those found in the cache are left out */
+    pk_call_options o;
+    double          reported; /* when reading was last reported, by the clock */
+};
+
+static const double report_every = 0.1; /* seconds */
+
+/* Weights are used where they are mapped, so the file must not change. Checked before a call, it
+ * saves the work. Checked behind it, it refuses what was computed from a file that changed
+ * meanwhile. */
+static pk_status check_files(const pk_translator *t) {
+    for (size_t i = 0; i < t->n_members; i++) PK_TRY(pk_model_check_file(t->member[i]));
+    return PK_OK;
+}
+
+/* ---- read ---- */
+
+/* calls progress while texts are read, ten times a second at most */
+static pk_status report_reading(void *user) {
+    pk_call     *k = user;
+    const double now = pk_clock_now();
+    if (!k->o.progress || now - k->reported < report_every) return PK_OK;
+    k->reported = now;
+    if (k->o.progress(k->o.user, 0, 0)) PK_FAIL(PK_CANCELLED, "cancelled by the caller");
+    return PK_OK;
+}
+
+/* texts: those of the call, or NULL where there are none */
+static pk_status check_text(const pk_text *texts, size_t i, const char *what) {
+    if (texts && !texts[i].data && texts[i].size)
+        PK_FAIL(PK_ARGUMENT, "the %s has %zu bytes, but its data is NULL", what, texts[i].size);
+    return PK_OK;
+}
+
+static void count_text(pk_translator *t, const pk_document *d) {
+    atomic_fetch_add(&t->counts.texts, 1);
+    atomic_fetch_add(&t->counts.repaired, d->repaired.size > 0);
+    atomic_fetch_add(&t->counts.wrapped, d->skipped ? 0 : d->n_wrapped);
+    atomic_fetch_add(&t->counts.skipped, d->skipped);
+}
+
+/* one text of the call, with its prefix, draft or target, becomes a document */
+static pk_status read_one(pk_call *k, size_t i, const pk_reader *r, const pk_text *text,
+                          const pk_text *target) {
+    const pk_call_options *o = &k->o;
+    pk_document           *d = &k->document[i];
+    PK_TRY(check_text(text, i, "text"));
+    PK_TRY(check_text(o->prefix, i, "prefix"));
+    PK_TRY(check_text(o->draft, i, "draft"));
+    PK_TRY(check_text(target, i, "target"));
+    PK_TRY(report_reading(k));
+    PK_TRY(pk_document_read(d, r, text[i]));
+    if (o->prefix) PK_TRY(pk_document_set_prefix(d, r, o->prefix[i]));
+    if (o->draft) PK_TRY(pk_document_set_draft(d, r, o->draft[i]));
+    if (target) PK_TRY(pk_document_set_forced(d, r, target[i]));
+    for (size_t n = 0; n < d->n_jobs; n++) d->job[n].text = i, d->job[n].sentence = n;
+    k->n_jobs += d->n_jobs;
+    count_text(k->t, d);
+    return PK_OK;
+}
+
+static pk_status read_texts(pk_call *k, const pk_reader *r, const pk_text *text,
+                            const pk_text *target) {
+    const size_t number = k->o.number;
+    for (size_t i = 0; i < k->n; i++) {
+        const pk_status status = read_one(k, i, r, text, target);
+        if (status != PK_OK && status != PK_CANCELLED && (number || k->n > 1))
+            pk_fail_context("text %zu", (number ? number : 1) + i);
+        PK_TRY(status);
+    }
+    return PK_OK;
+}
+
+/* splitters hold a position in a text, so every call has its own */
+static pk_status read_all(pk_call *k, const pk_text *text, const pk_text *target) {
+    pk_reader r = k->t->reader;
+    pk_status status;
+    r.splitter = r.target_splitter = NULL;
+    r.alive = report_reading;
+    r.user = k;
+    r.tokens = k->o.tokens;
+    if (target) r.one_sentence = true;
+    k->reported = pk_clock_now();
+    PK_GOTO(PK_TAKE(&k->document, k->n));
+    PK_GOTO(pk_splitter_copy(k->t->reader.splitter, &r.splitter));
+    PK_GOTO(pk_splitter_copy(k->t->reader.target_splitter, &r.target_splitter));
+    status = read_texts(k, &r, text, target);
+done:
+    pk_splitter_close(r.splitter);
+    pk_splitter_close(r.target_splitter);
+    return status;
+}
+
+/* ---- sort ---- */
+
+/* longest first; equal lengths in the order of the call, so that the order is always the same */
+static int by_length(const void *a, const void *b) {
+    const pk_job *x = *(pk_job *const *)a, *y = *(pk_job *const *)b;
+    const size_t  nx = x->source.n + x->forced.n, ny = y->source.n + y->forced.n;
+    if (nx != ny) return nx < ny ? 1 : -1;
+    if (x->text != y->text) return x->text < y->text ? -1 : 1;
+    return x->sentence < y->sentence ? -1 : x->sentence > y->sentence;
+}
+
+/* a sentence that was translated before need not be again; a caller that traces wants to see it */
+static pk_status find_cached(pk_call *k, pk_job *job, bool *found) {
+    pk_translator *t = k->t;
+    *found = false;
+    if (!t->cache || job->forced.n || k->o.trace) return PK_OK;
+    PK_TRY(pk_sentence_cache_find(t->cache, job, found));
+    atomic_fetch_add(&t->counts.cached, *found);
+    return PK_OK;
+}
+
+/* all sentences of all texts that must be decoded */
+static pk_status sort_jobs(pk_call *k) {
+    pk_queued *q = &k->queued;
+    PK_TRY(PK_TAKE(&q->job, k->n_jobs));
+    for (size_t i = 0; i < k->n; i++)
+        for (size_t j = 0; j < k->document[i].n_jobs; j++) {
+            pk_job *job = &k->document[i].job[j];
+            bool    found;
+            PK_TRY(find_cached(k, job, &found));
+            if (!found) q->job[q->n++] = job;
+        }
+    qsort(q->job, q->n, sizeof *q->job, by_length);
+    return PK_OK;
+}
+
+/* ---- begin and end ---- */
+
+static void free_call(pk_call *k) {
+    for (size_t i = 0; k->document && i < k->n; i++) pk_document_free(&k->document[i]);
+    pk_memory_give(k->document);
+    pk_memory_give(k->queued.job);
+    pk_memory_give(k);
+}
+
+static pk_status check_options(const pk_call_options *o) {
+    if (!(o->deadline >= 0)) PK_FAIL(PK_ARGUMENT, "the deadline must be 0 or more seconds");
+    return PK_OK;
+}
+
+/* everything up to the queue; target: score these instead of translating */
+static pk_status begin_call(pk_call *k, const pk_text *text, const pk_text *target) {
+    pk_translator *t = k->t;
+    pk_queued     *q = &k->queued;
+    const double   now = pk_clock_now();
+    PK_TRY(check_options(&k->o));
+    PK_TRY(check_files(t));
+    PK_TRY(pk_queue_check_room(&t->queue, 1));
+    PK_TRY(read_all(k, text, target));
+    PK_TRY(sort_jobs(k));
+    q->plan = target ? &t->scoring : &t->plan;
+    q->client = k->o.client;
+    q->deadline = k->o.deadline > 0 ? now + k->o.deadline : 0;
+    q->watched = k->o.progress != NULL;
+    q->trace = k->o.trace;
+    q->done = k->o.done;
+    q->user = k->o.user;
+    return pk_translator_start(t);
+}
+
+/* *out is set before the workers see the call */
+static pk_status submit(pk_translator *t, const pk_text *text, const pk_text *target, size_t n,
+                        const pk_call_options *opt, pk_call **out) {
+    pk_call_options o;
+    pk_call        *k;
+    PK_READ_OPTIONS(pk_call_options, opt, &o);
+    PK_TRY(PK_TAKE(&k, 1));
+    k->t = t;
+    k->n = n;
+    k->o = o;
+    pk_status status = begin_call(k, text, target);
+    *out = k;
+    if (status == PK_OK) status = pk_queue_add(&t->queue, &k->queued);
+    if (status != PK_OK) {
+        *out = NULL;
+        free_call(k);
+    }
+    return status;
+}
+
+/* waits for the call's end; progress may cancel it */
+static void await_end(pk_call *k) {
+    size_t finished = 0;
+    do {
+        if (k->o.progress && k->o.progress(k->o.user, finished, k->queued.n)) pk_call_cancel(k);
+    } while (!pk_queue_await(&k->t->queue, &k->queued, report_every, &finished));
+    if (k->o.progress && k->queued.status == PK_OK)
+        k->o.progress(k->o.user, k->queued.n, k->queued.n);
+}
+
+static pk_status render(pk_call *k, pk_result **out) {
+    PK_TRY(pk_result_open(k->n, out));
+    for (size_t i = 0; i < k->n; i++)
+        PK_TRY(pk_result_set(*out, i, &k->document[i], k->t->model, k->queued.plan));
+    return PK_OK;
+}
+
+static void keep_in_cache(pk_call *k) {
+    for (size_t i = 0; k->t->cache && i < k->queued.n; i++)
+        if (!k->queued.job[i]->forced.n) pk_sentence_cache_add(k->t->cache, k->queued.job[i]);
+}
+
+static pk_status end_call(pk_call *k, pk_result **out) {
+    const pk_queued *q = &k->queued;
+    await_end(k);
+    if (q->status != PK_OK) PK_FAIL(q->status, "%s", q->error);
+    PK_TRY(render(k, out));
+    PK_TRY(check_files(k->t));
+    keep_in_cache(k);
+    return PK_OK;
+}
+
+/* ---- the public calls ---- */
+
+pk_status pk_submit(pk_translator *t, const pk_text *text, size_t n, const pk_call_options *opt,
+                    pk_call **out) {
+    PK_NEED(out);
+    *out = NULL;
+    PK_NEED(t);
+    if (n) PK_NEED(text);
+    return submit(t, text, NULL, n, opt, out);
+}
+
+void pk_call_cancel(pk_call *c) {
+    if (c) pk_queue_stop(&c->t->queue, &c->queued, PK_CANCELLED, "cancelled by the caller");
+}
+
+pk_status pk_call_end(pk_call *c, pk_result **out) {
+    if (out) *out = NULL;
+    PK_NEED(c);
+    pk_result *result = NULL;
+    pk_status  status = end_call(c, &result);
+    free_call(c);
+    if (status == PK_OK && out) {
+        *out = result;
+        return PK_OK;
+    }
+    pk_result_free(result);
+    return status;
+}
+
+/* one call, waited for */
+static pk_status serve(pk_translator *t, const pk_text *text, const pk_text *target, size_t n,
+                       const pk_call_options *opt, pk_result **out) {
+    pk_call *k;
+    PK_TRY(submit(t, text, target, n, opt, &k));
+    return pk_call_end(k, out);
+}
+
+pk_status pk_translate(pk_translator *t, const pk_text *text, size_t n, const pk_call_options *opt,
+                       pk_result **out) {
+    PK_NEED(out);
+    *out = NULL;
+    PK_NEED(t);
+    if (n) PK_NEED(text);
+    return serve(t, text, NULL, n, opt, out);
+}
+
+pk_status pk_score(pk_translator *t, const pk_text *source, const pk_text *target, size_t n,
+                   const pk_call_options *opt, pk_result **out) {
+    PK_NEED(out);
+    *out = NULL;
+    PK_NEED(t);
+    if (n) PK_NEED(source);
+    if (n) PK_NEED(target);
+    for (int32_t i = 0; i < t->all.n; i++)
+        PK_TRY(pk_model_check_task(t->member[i], &pk_strategy_score));
+    return serve(t, source, n ? target : &(pk_text){ "", 0 }, n, opt, out);
+}

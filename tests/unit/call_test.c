@@ -1,0 +1,400 @@
+/* call_test.c - calls that do not wait: many threads at once get what they would have got alone;
+ * cancelled, late and refused calls; the cache; tokens instead of text; failed allocations. */
+#include "check.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "engine/model.h"
+
+#define MODEL "tests/data/models/marian-relu"
+
+static const char *const lines[] = {
+    "the cat sees a house", "a small dog",
+    "the sun",              "we go to the river and we see the old boat",
+    "good",                 "she reads a book in the garden",
+    "",                     "  two  spaces  ",
+    "x",                    "the old man and the sea",
+};
+enum { N_LINES = sizeof lines / sizeof *lines, N_THREADS = 6, ROUNDS = 4 };
+
+static pk_text text_of(const char *s) { return (pk_text){ s, strlen(s) }; }
+
+typedef struct world {
+    pk_model      *m;
+    pk_translator *t;
+} world;
+
+static world open_world(const pk_translator_options *o) {
+    world w;
+    ASSERT_OK(pk_model_open(MODEL, NULL, &w.m));
+    ASSERT_OK(pk_translator_open(w.m, o, &w.t));
+    return w;
+}
+
+static void close_world(world *w) {
+    pk_translator_close(w->t);
+    pk_model_close(w->m);
+}
+
+/* ---- many at once ---- */
+
+typedef struct expected {
+    char  text[N_LINES][512];
+    float score[N_LINES], sum[N_LINES]; /* translated; forced to be its own output */
+} expected;
+
+static void learn(world *w, expected *e) {
+    for (size_t i = 0; i < N_LINES; i++) {
+        const pk_text text = text_of(lines[i]);
+        pk_result    *r, *forced;
+        ASSERT_OK(pk_translate(w->t, &text, 1, NULL, &r));
+        snprintf(e->text[i], sizeof e->text[i], "%s", pk_result_text(r, 0));
+        e->score[i] = pk_result_score(r, 0);
+        const pk_text target = text_of(e->text[i]);
+        ASSERT_OK(pk_score(w->t, &text, &target, 1, NULL, &forced));
+        e->sum[i] = pk_result_score(forced, 0);
+        pk_result_free(r);
+        pk_result_free(forced);
+    }
+}
+
+typedef struct caller {
+    world          *w;
+    const expected *e;
+    int             number;
+    atomic_int      done; /* calls that said so */
+    atomic_int      wrong;
+} caller;
+
+static void count_done(void *user) { atomic_fetch_add(&((caller *)user)->done, 1); }
+
+/* asserts of cmocka belong to the main thread: others count what is wrong */
+static void expect(caller *c, bool right) { atomic_fetch_add(&c->wrong, !right); }
+
+static void submit_all(caller *c, pk_call **call) {
+    for (size_t i = 0; i < N_LINES; i++) {
+        const pk_text text = text_of(lines[i]);
+        expect(c, !pk_submit(c->w->t, &text, 1,
+                             PK_OPTIONS(pk_call_options, .client = (uint64_t)c->number + 1,
+                                        .done = count_done, .user = c),
+                             &call[i]));
+    }
+}
+
+static void check_all(caller *c, pk_call **call) {
+    for (size_t i = 0; i < N_LINES; i++) {
+        pk_result *r;
+        expect(c, !pk_call_end(call[i], &r));
+        expect(c, r && strcmp(pk_result_text(r, 0), c->e->text[i]) == 0 &&
+                      pk_result_score(r, 0) == c->e->score[i]);
+        pk_result_free(r);
+    }
+}
+
+static void check_scores(caller *c) {
+    pk_text    source[N_LINES], target[N_LINES];
+    pk_result *r;
+    for (size_t i = 0; i < N_LINES; i++)
+        source[i] = text_of(lines[i]), target[i] = text_of(c->e->text[i]);
+    expect(c, !pk_score(c->w->t, source, target, N_LINES, NULL, &r));
+    for (size_t i = 0; r && i < N_LINES; i++) expect(c, pk_result_score(r, i) == c->e->sum[i]);
+    pk_result_free(r);
+}
+
+static void *call_often(void *arg) {
+    caller *c = arg;
+    for (int round = 0; round < ROUNDS; round++) {
+        pk_call *call[N_LINES] = { NULL };
+        submit_all(c, call);
+        if (round % 2) check_scores(c);
+        check_all(c, call);
+        expect(c, atomic_load(&c->done) == (round + 1) * N_LINES);
+    }
+    return NULL;
+}
+
+static void check_many(const pk_translator_options *o) {
+    static expected e;
+    world           w = open_world(o);
+    caller          c[N_THREADS];
+    pthread_t       thread[N_THREADS];
+    pk_stats        stats;
+    learn(&w, &e);
+    for (int i = 0; i < N_THREADS; i++) {
+        c[i] = (caller){ .w = &w, .e = &e, .number = i };
+        assert_int_equal(pthread_create(&thread[i], NULL, call_often, &c[i]), 0);
+    }
+    for (int i = 0; i < N_THREADS; i++) {
+        pthread_join(thread[i], NULL);
+        assert_int_equal(c[i].wrong, 0);
+    }
+    pk_translator_stats(w.t, &stats);
+    assert_int_equal(stats.waiting, 0);
+    assert_int_equal(stats.texts, N_LINES * 2 + N_THREADS * ROUNDS * N_LINES * 3 / 2);
+    close_world(&w);
+}
+
+static void many_threads_get_what_they_would_alone(void **state) {
+    (void)state;
+    check_many(PK_OPTIONS(pk_translator_options, .threads = 2, .scores = 1, .one_sentence = 1));
+    check_many(PK_OPTIONS(pk_translator_options, .decode = "beam:size=3,max_length=30",
+                          .threads = 3, .workers = 3, .batch = 4, .one_sentence = 1));
+    check_many(PK_OPTIONS(pk_translator_options, .threads = 2, .scores = 1, .one_sentence = 1,
+                          .cache_bytes = 1 << 20));
+}
+
+/* ---- ends before the end ---- */
+
+/* a call that takes as long as is wanted: 200 long sentences */
+enum { LONG = 200 };
+static void long_texts(pk_text *text) {
+    static const char sentence[] = "we go to the river and we see the old boat and the old man and "
+                                   "the sea and the sun and the house and the dog";
+    for (int i = 0; i < LONG; i++) text[i] = text_of(sentence);
+}
+
+static const pk_translator_options slow = { .size = sizeof slow,
+                                            .decode = "beam:size=4,min_length=60,max_length=60",
+                                            .threads = 2,
+                                            .batch = 4,
+                                            .one_sentence = 1 };
+
+static void a_cancelled_call_ends_soon(void **state) {
+    world      w = open_world(&slow);
+    pk_text    text[LONG];
+    pk_call   *call;
+    pk_result *r = (pk_result *)&w;
+    pk_stats   stats;
+    (void)state;
+    long_texts(text);
+    ASSERT_OK(pk_submit(w.t, text, LONG, NULL, &call));
+    usleep(20000); /* some are being decoded */
+    const double since = pk_clock_now();
+    pk_call_cancel(call);
+    assert_int_equal(pk_call_end(call, &r), PK_CANCELLED);
+    assert_null(r);
+    assert_true(pk_clock_now() - since < 5);
+    pk_translator_stats(w.t, &stats);
+    assert_true(stats.sentences < LONG);
+    ASSERT_OK(pk_submit(w.t, text, 1, NULL, &call)); /* others go on */
+    ASSERT_OK(pk_call_end(call, &r));
+    pk_call_cancel(NULL);
+    pk_result_free(r);
+    close_world(&w);
+}
+
+static void a_late_call_says_so(void **state) {
+    world      w = open_world(&slow);
+    pk_text    text[LONG];
+    pk_call   *call, *behind;
+    pk_result *r;
+    (void)state;
+    long_texts(text);
+    ASSERT_OK(
+        pk_submit(w.t, text, LONG, PK_OPTIONS(pk_call_options, .deadline = 0.05), &call));
+    ASSERT_OK(pk_submit(w.t, text, 1, PK_OPTIONS(pk_call_options, .deadline = 1000), &behind));
+    assert_int_equal(pk_call_end(call, &r), PK_LATE);
+    assert_non_null(strstr(pk_last_error(), "deadline"));
+    ASSERT_OK(pk_call_end(behind, &r));
+    pk_result_free(r);
+    close_world(&w);
+}
+
+static void too_much_is_refused(void **state) {
+    pk_translator_options o = slow;
+    pk_text               text[LONG];
+    pk_call              *call, *other = (pk_call *)&o;
+    pk_result            *r;
+    (void)state;
+    o.max_waiting = 10;
+    world w = open_world(&o);
+    long_texts(text);
+    ASSERT_OK(pk_submit(w.t, text, LONG, NULL, &call));
+    assert_int_equal(pk_submit(w.t, text, 1, NULL, &other), PK_BUSY);
+    assert_null(other);
+    pk_call_cancel(call);
+    assert_int_equal(pk_call_end(call, &r), PK_CANCELLED);
+    ASSERT_OK(pk_submit(w.t, text, 1, NULL, &other));
+    ASSERT_OK(pk_call_end(other, &r));
+    pk_result_free(r);
+    close_world(&w);
+    o.max_waiting = -1;
+    ASSERT_OK(pk_model_open(MODEL, NULL, &w.m));
+    assert_int_equal(pk_translator_open(w.m, &o, &w.t), PK_ARGUMENT);
+    pk_model_close(w.m);
+}
+
+/* a client with one sentence does not wait for the whole of another's text */
+static void a_short_call_overtakes_a_long_one(void **state) {
+    world      w = open_world(&slow);
+    pk_text    text[LONG];
+    pk_call   *large, *small;
+    pk_result *r;
+    pk_stats   stats;
+    (void)state;
+    long_texts(text);
+    ASSERT_OK(pk_submit(w.t, text, LONG, PK_OPTIONS(pk_call_options, .client = 1), &large));
+    ASSERT_OK(pk_submit(w.t, text, 1, PK_OPTIONS(pk_call_options, .client = 2), &small));
+    ASSERT_OK(pk_call_end(small, &r));
+    pk_translator_stats(w.t, &stats);
+    assert_true(stats.waiting > LONG / 2);
+    pk_result_free(r);
+    pk_call_cancel(large);
+    assert_int_equal(pk_call_end(large, &r), PK_CANCELLED);
+    close_world(&w);
+}
+
+/* ---- the cache ---- */
+
+static void sentences_are_found_again(void **state) {
+    world    w = open_world(PK_OPTIONS(pk_translator_options, .decode = "beam:size=3,max_length=30",
+                                       .n_best = 2, .alignment = 1, .cache_bytes = 1 << 20));
+    pk_stats first, second;
+    pk_text  text[N_LINES];
+    pk_result *a, *b;
+    (void)state;
+    for (size_t i = 0; i < N_LINES; i++) text[i] = text_of(lines[i]);
+    ASSERT_OK(pk_translate(w.t, text, N_LINES, NULL, &a));
+    pk_translator_stats(w.t, &first);
+    ASSERT_OK(pk_translate(w.t, text, N_LINES, NULL, &b));
+    pk_translator_stats(w.t, &second);
+    assert_int_equal(second.passes, first.passes);
+    assert_int_equal(second.cached, first.sentences);
+    for (size_t i = 0; i < N_LINES; i++)
+        for (int32_t k = 0; k < pk_result_hypotheses(a, i); k++) {
+            pk_hypothesis_view x, y;
+            ASSERT_OK(pk_result_hypothesis(a, i, k, &x));
+            ASSERT_OK(pk_result_hypothesis(b, i, k, &y));
+            assert_string_equal(x.text, y.text);
+            assert_true(x.score == y.score && x.log_prob == y.log_prob);
+            assert_int_equal(x.alignment == NULL, y.alignment == NULL);
+            if (x.alignment) assert_string_equal(x.alignment, y.alignment);
+        }
+    pk_result_free(a);
+    pk_result_free(b);
+    /* a prefix is another question */
+    const pk_text prefix = text_of("x");
+    ASSERT_OK(pk_translate(w.t, text, 1, PK_OPTIONS(pk_call_options, .prefix = &prefix), &a));
+    pk_translator_stats(w.t, &first);
+    assert_true(first.passes > second.passes);
+    pk_result_free(a);
+    close_world(&w);
+}
+
+static void a_small_cache_forgets(void **state) {
+    world    w = open_world(PK_OPTIONS(pk_translator_options, .cache_bytes = 4096));
+    pk_stats stats;
+    (void)state;
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < 40; i++) {
+            static const char *const word[] = { "cat", "dog", "sun", "house", "river", "sea", "man" };
+            char                     line[64];
+            pk_result               *r;
+            snprintf(line, sizeof line, "the %s sees a %s", word[i % 7], word[i / 7]);
+            const pk_text text = text_of(line);
+            ASSERT_OK(pk_translate(w.t, &text, 1, NULL, &r));
+            pk_result_free(r);
+        }
+    pk_translator_stats(w.t, &stats);
+    assert_int_equal(stats.cached + stats.sentences, 120);
+    assert_true(stats.sentences > 60);
+    close_world(&w);
+}
+
+/* ---- tokens ---- */
+
+/* the text's tokens by name, as a tokenizer of the caller's own would give them */
+static void name_source(const pk_model *m, const char *text, char *out, size_t size) {
+    pk_ids id = { 0 };
+    ASSERT_OK(pk_vocab_encode_source(m->vocab, text, strlen(text), &id, NULL));
+    for (size_t i = 0; i < id.n; i++)
+        snprintf(out + strlen(out), size - strlen(out), "%s%s", i ? " " : "",
+                 pk_model_source_token(m, id.id[i]));
+    pk_ids_free(&id);
+}
+
+static void tokens_go_in_and_out(void **state) {
+    world      w = open_world(NULL);
+    char       names[512] = "";
+    pk_text    text = text_of(lines[0]);
+    pk_result *plain, *again;
+    pk_hypothesis_view x, y;
+    (void)state;
+    ASSERT_OK(pk_translate(w.t, &text, 1, NULL, &plain));
+    ASSERT_OK(pk_result_hypothesis(plain, 0, 0, &x));
+    for (int32_t i = 0; i + 1 < x.n_tokens; i++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? " " : "",
+                 pk_model_target_token(w.m, x.token[i]));
+    char source_names[512] = "";
+    name_source(w.m, lines[0], source_names, sizeof source_names);
+    const pk_text source = text_of(source_names);
+    ASSERT_OK(pk_translate(w.t, &source, 1, PK_OPTIONS(pk_call_options, .tokens = 1), &again));
+    ASSERT_OK(pk_result_hypothesis(again, 0, 0, &y));
+    assert_int_equal(x.n_tokens, y.n_tokens);
+    assert_memory_equal(x.token, y.token, (size_t)x.n_tokens * sizeof *x.token);
+    assert_string_equal(y.text, names);
+    pk_result_free(plain);
+    pk_result_free(again);
+    /* no tokens; names that are not in the list; far too many */
+    const pk_text odd[] = { text_of(""), text_of("   "), text_of("no-such-token  another ") };
+    ASSERT_OK(pk_translate(w.t, odd, 3, PK_OPTIONS(pk_call_options, .tokens = 1), &again));
+    assert_string_equal(pk_result_text(again, 0), "");
+    assert_string_equal(pk_result_text(again, 1), "");
+    pk_result_free(again);
+    static char many[20000];
+    memset(many, ' ', sizeof many);
+    for (size_t i = 0; i < sizeof many; i += 2) many[i] = 'x';
+    text = (pk_text){ many, sizeof many };
+    assert_int_equal(pk_translate(w.t, &text, 1, PK_OPTIONS(pk_call_options, .tokens = 1), &again),
+                     PK_ARGUMENT);
+    close_world(&w);
+}
+
+/* ---- no memory ---- */
+
+static pk_status translate_twice(void *user) {
+    world         *w = user;
+    pk_translator *t;
+    pk_text        text[3] = { text_of(lines[0]), text_of(lines[3]), text_of(lines[0]) };
+    pk_status      status = pk_translator_open(
+        w->m,
+        PK_OPTIONS(pk_translator_options, .threads = 2, .workers = 2, .cache_bytes = 1 << 16), &t);
+    for (int i = 0; status == PK_OK && i < 2; i++) {
+        pk_call   *call;
+        pk_result *r;
+        status = pk_submit(t, text, 3, NULL, &call);
+        if (status == PK_OK) status = pk_call_end(call, &r);
+        if (status == PK_OK) pk_result_free(r);
+    }
+    pk_translator_close(t);
+    return status;
+}
+
+static void no_memory_is_reported(void **state) {
+    world w;
+    (void)state;
+    ASSERT_OK(pk_model_open(MODEL, NULL, &w.m));
+    check_every_allocation(translate_twice, &w);
+    pk_model_close(w.m);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_threads_get_what_they_would_alone),
+        cmocka_unit_test(a_cancelled_call_ends_soon),
+        cmocka_unit_test(a_late_call_says_so),
+        cmocka_unit_test(too_much_is_refused),
+        cmocka_unit_test(a_short_call_overtakes_a_long_one),
+        cmocka_unit_test(sentences_are_found_again),
+        cmocka_unit_test(a_small_cache_forgets),
+        cmocka_unit_test(tokens_go_in_and_out),
+        cmocka_unit_test(no_memory_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
