@@ -113,6 +113,9 @@ static const pk_cli_option translate_options[] = {
     TEXT("decode", 'd', "SPEC", decode, "greedy", DECODE_HELP),
     FLAG("no-split", 0, no_split,
          "take each line as one sentence instead of looking for sentences"),
+    FLAG("tokens", 0, tokens,
+         "lines are the names of tokens (pieces) with spaces between them, in and out, prefixes and drafts "
+         "too; each line is one sentence"),
     TEXT("prefix", 0, "FILE", prefix, NULL,
          "a line for each line of input: its translation begins so, sentence by sentence where there are "
          "several; may be empty"),

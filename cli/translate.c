@@ -124,7 +124,8 @@ static int translate_chunk(job *j) {
                                 .draft = j->c->draft ? j->draft.line : NULL,
                                 .progress = pk_progress_report,
                                 .user = &j->progress,
-                                .number = (size_t)(j->input.lines - j->input.n) + 1 };
+                                .number = (size_t)(j->input.lines - j->input.n) + 1,
+                                .tokens = j->c->tokens };
     pk_status status = pk_translate(j->translator, j->input.line, j->input.n, &options, &result);
     int       code = status == PK_OK ? write_chunk(j, result) : pk_cli_fail_status(j->c, status);
     pk_result_free(result);

@@ -125,8 +125,8 @@ static void stop(pk_queue *q, pk_queued *c, pk_status status, const char *error)
 /* ---- callers ---- */
 
 static pk_status check_room(const pk_queue *q, size_t n) {
-    const bool full = q->o.max_waiting && q->n_waiting &&
-                      q->n_waiting + n > (size_t)q->o.max_waiting;
+    const bool full =
+        q->o.max_waiting && q->n_waiting && q->n_waiting + n > (size_t)q->o.max_waiting;
     if (full) PK_FAIL(PK_BUSY, "%zu sentences wait already: try again later", q->n_waiting);
     return PK_OK;
 }

@@ -71,7 +71,8 @@ static uint64_t hash_of(const pk_job *job) {
 
 static bool has_key(const entry *e, const pk_job *job) {
     const size_t s = job->source.n, p = job->prefix.n;
-    return (size_t)e->n_source == s && (size_t)e->n_prefix == p && e->n_free == job->n_free_prefix &&
+    return (size_t)e->n_source == s && (size_t)e->n_prefix == p &&
+           e->n_free == job->n_free_prefix &&
            (s == 0 || memcmp(e->number, job->source.id, s * sizeof *e->number) == 0) &&
            (p == 0 || memcmp(e->number + s, job->prefix.id, p * sizeof *e->number) == 0);
 }

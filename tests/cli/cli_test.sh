@@ -212,6 +212,9 @@ translation_forms() {
     check "-o leaves standard output alone" 0 "$(wc -c <"$dir/out")"
     run $t -i - -o - --no-split
     counts "--no-split, - as names"
+    printf '\xe2\x96\x81One \xe2\x96\x81two\n\nx y\n' >"$dir/in"; run $t --tokens
+    counts "--tokens"
+    grep -q $'\xe2\x96\x81' "$dir/out" && ok "--tokens: pieces come out" || bad "--tokens" "no piece in $(cat "$dir/out")"
     printf 'One.\nTwo.' >"$dir/in"; run $t
     counts "no final newline"
     [ "$(last_byte "$dir/out")" != 0a ] && ok "none is added" || bad "none is added" "there is one"

@@ -15,11 +15,16 @@
 #define MODEL "tests/data/models/marian-relu"
 
 static const char *const lines[] = {
-    "the cat sees a house", "a small dog",
-    "the sun",              "we go to the river and we see the old boat",
-    "good",                 "she reads a book in the garden",
-    "",                     "  two  spaces  ",
-    "x",                    "the old man and the sea",
+    "the cat sees a house",
+    "a small dog",
+    "the sun",
+    "we go to the river and we see the old boat",
+    "good",
+    "she reads a book in the garden",
+    "",
+    "  two  spaces  ",
+    "x",
+    "the old man and the sea",
 };
 enum { N_LINES = sizeof lines / sizeof *lines, N_THREADS = 6, ROUNDS = 4 };
 
@@ -196,8 +201,7 @@ static void a_late_call_says_so(void **state) {
     pk_result *r;
     (void)state;
     long_texts(text);
-    ASSERT_OK(
-        pk_submit(w.t, text, LONG, PK_OPTIONS(pk_call_options, .deadline = 0.05), &call));
+    ASSERT_OK(pk_submit(w.t, text, LONG, PK_OPTIONS(pk_call_options, .deadline = 0.05), &call));
     ASSERT_OK(pk_submit(w.t, text, 1, PK_OPTIONS(pk_call_options, .deadline = 1000), &behind));
     assert_int_equal(pk_call_end(call, &r), PK_LATE);
     assert_non_null(strstr(pk_last_error(), "deadline"));
@@ -293,9 +297,11 @@ static void a_small_cache_forgets(void **state) {
     (void)state;
     for (int round = 0; round < 3; round++)
         for (int i = 0; i < 40; i++) {
-            static const char *const word[] = { "cat", "dog", "sun", "house", "river", "sea", "man" };
-            char                     line[64];
-            pk_result               *r;
+            static const char *const word[] = {
+                "cat", "dog", "sun", "house", "river", "sea", "man"
+            };
+            char       line[64];
+            pk_result *r;
             snprintf(line, sizeof line, "the %s sees a %s", word[i % 7], word[i / 7]);
             const pk_text text = text_of(line);
             ASSERT_OK(pk_translate(w.t, &text, 1, NULL, &r));
@@ -320,10 +326,10 @@ static void name_source(const pk_model *m, const char *text, char *out, size_t s
 }
 
 static void tokens_go_in_and_out(void **state) {
-    world      w = open_world(NULL);
-    char       names[512] = "";
-    pk_text    text = text_of(lines[0]);
-    pk_result *plain, *again;
+    world              w = open_world(NULL);
+    char               names[512] = "";
+    pk_text            text = text_of(lines[0]);
+    pk_result         *plain, *again;
     pk_hypothesis_view x, y;
     (void)state;
     ASSERT_OK(pk_translate(w.t, &text, 1, NULL, &plain));
@@ -363,8 +369,8 @@ static pk_status translate_twice(void *user) {
     pk_translator *t;
     pk_text        text[3] = { text_of(lines[0]), text_of(lines[3]), text_of(lines[0]) };
     pk_status      status = pk_translator_open(
-        w->m,
-        PK_OPTIONS(pk_translator_options, .threads = 2, .workers = 2, .cache_bytes = 1 << 16), &t);
+             w->m, PK_OPTIONS(pk_translator_options, .threads = 2, .workers = 2, .cache_bytes = 1 << 16),
+             &t);
     for (int i = 0; status == PK_OK && i < 2; i++) {
         pk_call   *call;
         pk_result *r;

@@ -15,11 +15,9 @@ typedef struct test_call {
 static void count_done(void *user) { ((test_call *)user)->done++; }
 
 static void make(test_call *c, uint64_t client, size_t n) {
-    *c = (test_call){ .queued = { .job = c->order,
-                                  .n = n,
-                                  .client = client,
-                                  .done = count_done,
-                                  .user = c } };
+    *c = (test_call){
+        .queued = { .job = c->order, .n = n, .client = client, .done = count_done, .user = c }
+    };
     for (size_t i = 0; i < n; i++) {
         c->order[i] = &c->job[i];
         c->job[i].sentence = i;
