@@ -229,11 +229,12 @@ static void bytes_are_checked(void **state) {
     for (size_t i = 0; i < bytes.size; i++) { /* a damaged byte is refused, or does no harm */
         pk_lexicon_finder    f;
         pk_lexicon_candidate got[8];
+        const int32_t        source[] = { 1, 2 }; /* the finder keeps the pointer */
         bytes.data[i] ^= (char)0x80;
         if (pk_lexicon_read(bytes.data, bytes.size, &l) != PK_OK) {
             refused++;
         } else {
-            ASSERT_OK(pk_lexicon_finder_open(&l, (int32_t[]){ 1, 2 }, 2, 4, &f));
+            ASSERT_OK(pk_lexicon_finder_open(&l, source, 2, 4, &f));
             for (int32_t t = 0; t < 4; t++) assert_in_range(pk_lexicon_find(&f, t, 8, got), 0, 8);
             pk_lexicon_finder_close(&f);
         }
@@ -268,7 +269,8 @@ static pk_status make_and_find(void *user) {
     (void)user;
     pk_status status = make_small(&bytes);
     if (status == PK_OK) status = pk_lexicon_read(bytes.data, bytes.size, &l);
-    if (status == PK_OK) status = pk_lexicon_finder_open(&l, (int32_t[]){ 1, 2 }, 2, 1, &f);
+    const int32_t source[] = { 1, 2 };
+    if (status == PK_OK) status = pk_lexicon_finder_open(&l, source, 2, 1, &f);
     if (status == PK_OK) pk_lexicon_find(&f, 0, 4, got);
     pk_lexicon_finder_close(&f);
     pk_buffer_free(&bytes);
