@@ -10,6 +10,9 @@ CC      ?= cc
 CXX     ?= c++
 PKGS    := sentencepiece icu-uc icu-i18n jansson yaml-0.1 zlib liblzma libzstd
 
+# of the server, which is part of the program and not of the library
+SERVER_PKGS := libmicrohttpd sqlite3
+
 WARN  := -Wall -Wextra -Wshadow -Wvla -Wno-missing-field-initializers -Werror
 CWARN := $(WARN) -Wstrict-prototypes -Wmissing-prototypes -Wconversion
 SANF  := $(if $(SAN),$(addprefix -fsanitize=,$(subst -, ,$(SAN))) -fno-omit-frame-pointer -fno-sanitize-recover=all)
@@ -19,6 +22,7 @@ BASE  := $(if $(SAN),-O1,-O3) -g -fPIC -pthread -MMD -MP -Iinclude -Isrc -Itests
          -fvisibility=hidden -D_GNU_SOURCE $(NDEBUG) $(SANF) $(EXTRA)
 PKGC   = $(shell pkg-config --cflags $(PKGS) | sed 's/-I/-isystem /g')
 LIBS   = $(SANF) $(shell pkg-config --libs $(PKGS)) -lstdc++ -lm -ldl -pthread
+SERVER_LIBS = $(shell pkg-config --libs $(SERVER_PKGS))
 CFLAGS_   = -std=c11 $(BASE) $(CWARN) $(PKGC)
 CXXFLAGS_ = -std=c++17 $(BASE) $(WARN) $(PKGC)
 
@@ -51,6 +55,7 @@ CXXSRC  := $(shell find src -name '*.cc' | sort)
 OBJ     := $(CSRC:%.c=$(BUILD)/%.o) $(CXXSRC:%.cc=$(BUILD)/%.o) $(CUSRC:%.cu=$(BUILD)/%.cu.o) \
            $(foreach isa,$(ISAS),$(KERNELS:%.c=$(BUILD)/%.$(isa).o))
 CLIOBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c))
+SERVEROBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard server/*.c))
 TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/*/$(or $(T),*)_test.c))
 SCRIPTS := $(wildcard tests/*/$(or $(T),*)_test.sh)
 TESTLIB := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
@@ -64,8 +69,8 @@ PLUGINS := $(if $(shell command -v $(MPICC) 2>/dev/null),$(BUILD)/pronk-mpi.so)
 
 all: $(BUILD)/pronk $(BUILD)/libpronk.a $(BUILD)/libpronk.so $(PLUGINS)
 
-$(BUILD)/pronk: $(CLIOBJ) $(BUILD)/libpronk.a
-	@$(CC) -o $@ $^ $(LIBS)
+$(BUILD)/pronk: $(CLIOBJ) $(SERVEROBJ) $(BUILD)/libpronk.a
+	@$(CC) -o $@ $^ $(SERVER_LIBS) $(LIBS)
 $(BUILD)/libpronk.a: $(OBJ)
 	@rm -f $@ && ar rcs $@ $^
 $(BUILD)/libpronk.so: $(OBJ)
@@ -76,7 +81,7 @@ $(BUILD)/pronk-mpi.so: plugin/pronk_mpi.c src/ranks/ranks_plugin.h
 	@$(MPICC) -std=c11 -O2 -g -fPIC -shared -fvisibility=hidden $(WARN) -Isrc -o $@ $<
 # says what to do where the libraries are not there yet
 ready:
-	@pkg-config --exists $(PKGS) || { echo "missing: pkg-config or one of $(PKGS); on Debian: make setup" >&2; exit 1; }
+	@pkg-config --exists $(PKGS) $(SERVER_PKGS) || { echo "missing: pkg-config or one of $(PKGS) $(SERVER_PKGS); on Debian: make setup" >&2; exit 1; }
 $(BUILD)/%.o: %.c | ready
 	@mkdir -p $(@D)
 	@echo "  cc  $<"
@@ -170,7 +175,7 @@ $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libpronk.a
 	@$(CC) -o $@ $^ $(LIBS)
 
 # ---- manual pages and installation ----
-VERBS := translate convert info score eval bench viz train vocab drafter average distill align
+VERBS := translate convert info score eval bench viz train vocab drafter average distill align serve
 man: $(BUILD)/pronk
 	@mkdir -p $(BUILD)/man
 	@$(BUILD)/pronk help --man > $(BUILD)/man/pronk.1

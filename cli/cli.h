@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../server/server.h"
 #include "pronk.h"
 
 enum { PK_EXIT_OK = 0, PK_EXIT_FAILED = 1, PK_EXIT_USAGE = 2 };
@@ -51,6 +52,7 @@ typedef struct pk_cli {
     const char           *characters;
     const char           *drafter; /* a model */
     const char           *test;    /* drafter: text to measure it on */
+    pk_settings           serve;
 } pk_cli;
 
 /* one line on stderr, "pronk VERB: ..."; the value is the exit code to return */
@@ -98,5 +100,6 @@ int pk_cli_train(pk_cli *c);
 int pk_cli_drafter(pk_cli *c);
 int pk_cli_average(pk_cli *c);
 int pk_cli_align(pk_cli *c);
+int pk_cli_serve(pk_cli *c);
 int pk_cli_help(pk_cli *c);
 #endif

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "options_table.h"
 
@@ -164,6 +165,55 @@ static int parse_letters(parser *p, const char *letters) {
     return 0;
 }
 
+/* ---- variables of the environment, for verbs that read them ---- */
+
+/* "char-limit" -> "LT_CHAR_LIMIT" */
+static void variable_name(const pk_cli_verb *verb, const char *name, char *out, size_t room) {
+    size_t n = (size_t)snprintf(out, room, "%s", verb->environment);
+    for (; *name && n + 1 < room; name++)
+        out[n++] = (char)(*name == '-' ? '_' : *name >= 'a' && *name <= 'z' ? *name - 32 : *name);
+    out[n] = '\0';
+}
+
+/* a flag may be true or false; an empty variable is none */
+static int set_variable(parser *p, const pk_cli_option *o, const char *name, const char *value) {
+    static const char *const words[] = {
+        "0", "false", "False", "FALSE", "1", "true", "True", "TRUE"
+    };
+    size_t i = 0;
+    if (!*value) return 0;
+    if (o->kind != PK_CLI_FLAG) return set(p, o, value);
+    while (i < sizeof words / sizeof *words && strcmp(words[i], value)) i++;
+    if (i == sizeof words / sizeof *words)
+        return pk_cli_usage(p->c, "%s is true or false, not '%s'", name, value);
+    return i < 4 ? 0 : set(p, o, NULL);
+}
+
+static bool is_variable(const pk_cli_verb *verb, const char *entry) {
+    char name[64];
+    for (const pk_cli_option *o = verb->options; o->name; o++) {
+        variable_name(verb, o->name, name, sizeof name);
+        if (!strncmp(entry, name, strlen(name)) && entry[strlen(name)] == '=') return true;
+    }
+    return false;
+}
+
+/* before the command line, which wins; what nobody knows is said, and changes nothing */
+static int read_environment(parser *p) {
+    const char *prefix = p->verb->environment;
+    char        name[64];
+    int         code = 0;
+    for (const pk_cli_option *o = p->verb->options; prefix && o->name && !code; o++) {
+        variable_name(p->verb, o->name, name, sizeof name);
+        if (getenv(name)) code = set_variable(p, o, name, getenv(name));
+    }
+    for (char **entry = environ; prefix && *entry; entry++)
+        if (!strncmp(*entry, prefix, strlen(prefix)) && !is_variable(p->verb, *entry))
+            pk_cli_warn(p->c, "warning: %.*s is not known here and changes nothing",
+                        (int)strcspn(*entry, "="), *entry);
+    return code;
+}
+
 /* one argument: an operand, "--", --name or -letters; a single "-" is an operand */
 static int parse_one(parser *p, bool *ended) {
     const char *text = p->argument[p->next++];
@@ -224,6 +274,8 @@ int pk_cli_parse(pk_cli *c, const pk_cli_verb *verb, int n, char *const *argumen
     bool   ended = false;
     c->verb = verb;
     set_defaults(c, verb);
+    const int wrong = read_environment(&p);
+    if (wrong) return wrong;
     while (p.next < n && !c->help) {
         int code = parse_one(&p, &ended);
         if (code) return code;

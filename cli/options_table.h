@@ -47,6 +47,9 @@ typedef struct pk_cli_verb {     /* the table ends with a NULL name */
     const char          *summary;  /* one line, no full stop */
     const char          *details;  /* paragraphs, separated by newlines */
     const char          *examples; /* command lines, separated by newlines */
+    /* NULL, or what variables begin with that set an option where it is not given: "LT_" and the
+       name in capitals */
+    const char *environment;
 } pk_cli_verb;
 
 extern const pk_cli_verb pk_cli_verbs[]; /* as listed by `pronk --help` */

@@ -38,7 +38,7 @@ DEFINITION = {
 
 
 def files(root):
-    for top in ('include', 'src', 'cli'):
+    for top in ('include', 'src', 'server', 'cli'):
         for folder, _, names in sorted(os.walk(os.path.join(root, top))):
             for name in sorted(names):
                 if name.endswith(ENDINGS):

@@ -8,6 +8,14 @@
 
 static const char *own; /* the model that comes with Pronk, where a test has one */
 
+void pk_cli_warn(const pk_cli *c, const char *format, ...) {
+    va_list arguments;
+    (void)c;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+}
+
 char *pk_cli_default_model(void) { return own ? strdup(own) : NULL; }
 
 /* parses a command line of at most 9 words; the last is followed by NULL */

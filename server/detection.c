@@ -1,0 +1,67 @@
+/* detection.c - the language of one or several texts together, as requests ask for it. */
+#include "detection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "detect.h"
+#include "plain_text.h"
+
+/* sums, until all texts are seen */
+typedef struct tally {
+    pk_language_guess guess;
+    size_t            n;
+} tally;
+
+static void add(tally *t, const pk_languages *l, const char *const *names, pk_text text) {
+    double    confidence = 0;
+    const int at = pk_text_is_translatable(text.data, text.size)
+                       ? detect_best(text.data, text.size, names, l->n, &confidence)
+                       : -1;
+    if (at < 0) return;
+    t[at].guess.confidence += confidence;
+    t[at].guess.size += pk_text_characters(text.data, text.size);
+    t[at].n++;
+}
+
+/* confidence counts as much as there is text */
+static int by_weight(const void *a, const void *b) {
+    const pk_language_guess *x = a, *y = b;
+    const double one = x->confidence * (double)x->size, two = y->confidence * (double)y->size;
+    return (one < two) - (one > two);
+}
+
+static pk_language_guess *collect(const tally *t, const pk_languages *l, size_t *n) {
+    pk_language_guess *guess = calloc(l->n + 1, sizeof *guess);
+    *n = 0;
+    for (size_t i = 0; guess && i < l->n; i++) {
+        if (!t[i].n) continue;
+        guess[*n] = t[i].guess;
+        guess[*n].confidence /= (double)t[i].n;
+        strcpy(guess[(*n)++].code, l->code[i]);
+    }
+    if (guess && *n) qsort(guess, *n, sizeof *guess, by_weight);
+    if (guess && !*n) {
+        strcpy(guess[0].code, "en");
+        *n = 1;
+    }
+    return guess;
+}
+
+pk_language_guess *pk_detection_guess(pk_models *m, const pk_text *text, size_t n,
+                                      size_t *n_guesses) {
+    pk_languages       l = { 0 };
+    pk_language_guess *guess = NULL;
+    if (!pk_models_languages(m, &l)) return NULL;
+    const char **name = calloc(l.n + 1, sizeof *name);
+    tally       *t = calloc(l.n + 1, sizeof *t);
+    if (name && t) {
+        for (size_t i = 0; i < l.n; i++) name[i] = l.code[i];
+        for (size_t i = 0; i < n; i++) add(t, &l, name, text[i]);
+        guess = collect(t, &l, n_guesses);
+    }
+    free(name);
+    free(t);
+    pk_languages_free(&l);
+    return guess;
+}

@@ -1,0 +1,179 @@
+/* engine.c - opening and closing a model and its translators, within the bound on memory. */
+#include "engine.h"
+
+#include <dirent.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "memory_use.h"
+#include "problem.h"
+#include "seconds.h"
+
+enum { MIB = 1 << 20, CACHE_MIB = 64 };
+
+/* the size of a file, or of the files in a folder */
+static uint64_t size_of(const pk_engine *e) {
+    uint64_t       bytes = 0;
+    struct dirent *d;
+    if (!S_ISDIR(e->file.st_mode)) return (uint64_t)e->file.st_size;
+    DIR *folder = opendir(e->path);
+    while (folder && (d = readdir(folder))) {
+        struct stat file;
+        char       *path = NULL;
+        if (asprintf(&path, "%s/%s", e->path, d->d_name) > 0 && !stat(path, &file) &&
+            S_ISREG(file.st_mode))
+            bytes += (uint64_t)file.st_size;
+        free(path);
+    }
+    if (folder) closedir(folder);
+    return bytes;
+}
+
+/* the open engine that nobody uses and that was last used before this time, longest ago; NULL: none */
+static pk_engine *find_idle(pk_models *m, double before) {
+    pk_engine *oldest = NULL;
+    for (size_t i = 0; i < m->n; i++) {
+        pk_engine *e = m->engine[i];
+        if (e->state != PK_ENGINE_OPEN || e->users || e->used_at >= before) continue;
+        if (!oldest || e->used_at < oldest->used_at) oldest = e;
+    }
+    return oldest;
+}
+
+/* under the lock: takes all out of an engine, which is then shut, and remembers what it has done */
+static void take_apart(pk_models *m, pk_engine *e, pk_engine *out) {
+    *out = (pk_engine){ .model = e->model };
+    for (int d = 0; d < PK_N_DECODINGS; d++) {
+        pk_stats stats = { 0 };
+        out->translator[d] = e->translator[d];
+        if (e->translator[d]) pk_translator_stats(e->translator[d], &stats);
+        m->past.sentences += stats.sentences;
+        m->past.source_tokens += stats.source_tokens;
+        m->past.target_tokens += stats.target_tokens;
+        e->translator[d] = NULL;
+    }
+    e->model = NULL;
+    e->state = PK_ENGINE_SHUT;
+}
+
+/* closing takes its time: not under the lock */
+static void close_parts(pk_engine *e) {
+    for (int d = 0; d < PK_N_DECODINGS; d++) pk_translator_close(e->translator[d]);
+    pk_model_close(e->model);
+    malloc_trim(0);
+}
+
+void pk_engine_shut(pk_models *m, pk_engine *e) {
+    pk_engine parts;
+    pthread_mutex_lock(&m->lock);
+    take_apart(m, e, &parts);
+    pthread_mutex_unlock(&m->lock);
+    close_parts(&parts);
+}
+
+/* closes the idlest engine that was last used before this time; false: there is none */
+static bool shut_idle(pk_models *m, double before) {
+    pk_engine parts;
+    pthread_mutex_lock(&m->lock);
+    pk_engine *e = find_idle(m, before);
+    if (e) take_apart(m, e, &parts);
+    pthread_mutex_unlock(&m->lock);
+    if (e) close_parts(&parts);
+    return e != NULL;
+}
+
+void pk_models_tick(pk_models *m) {
+    const int64_t idle = m->options->settings->idle;
+    if (idle > 0)
+        while (shut_idle(m, pk_seconds() - (double)idle)) continue;
+}
+
+/* closes others until there is room for what this one will take */
+static bool make_room(pk_models *m, const pk_engine *e) {
+    const uint64_t wanted = e->bytes ? e->bytes : size_of(e) + size_of(e) / 2;
+    while (pk_memory_used() + wanted > m->memory)
+        if (!shut_idle(m, pk_seconds())) return false;
+    return true;
+}
+
+/* "all" and sizes; a list of keys, as LibreTranslate has it, caches for everybody */
+static int64_t cache_bytes(const char *text) {
+    if (!text || !*text || !strcmp(text, "off")) return 0;
+    char         *end;
+    const int64_t mib = strtoll(text, &end, 10);
+    return (*end || mib < 0 || mib > INT64_MAX / MIB ? CACHE_MIB : mib) * MIB;
+}
+
+static pk_status open_translator(pk_models *m, pk_engine *e, pk_decoding d, pk_translator **out) {
+    char                  beam[32];
+    const pk_settings    *s = m->options->settings;
+    pk_translator_options o = m->options->translator;
+    o.size = sizeof o;
+    o.from = e->own.from;
+    o.to = e->own.to;
+    o.max_waiting = s->queue;
+    o.cache_bytes = cache_bytes(s->translation_cache);
+    if (d != PK_DECODING_PLAIN) {
+        o.n_best = d == PK_DECODING_BEAM ? PK_BEAM : PK_WIDE_BEAM;
+        snprintf(beam, sizeof beam, "beam:size=%d", (int)o.n_best);
+        o.decode = beam;
+    }
+    return pk_translator_open(e->model, &o, out);
+}
+
+static pk_status open_missing(pk_models *m, pk_engine *e, pk_decoding d) {
+    pk_status status = PK_OK;
+    if (!e->model) {
+        const pk_model_options o = { .size = sizeof o, .type = m->options->type };
+        status = pk_model_open(e->path, &o, &e->model);
+    }
+    if (status == PK_OK && !e->translator[d]) {
+        pk_translator *made = NULL; /* others may count the stats of translators that are open */
+        status = open_translator(m, e, d, &made);
+        pthread_mutex_lock(&m->lock);
+        e->translator[d] = made;
+        pthread_mutex_unlock(&m->lock);
+    }
+    return status;
+}
+
+/* what waited may go on: it finds the engine open, or tries to open it */
+static void end_opening(pk_models *m, pk_engine *e) {
+    e->state = e->model ? PK_ENGINE_OPEN : PK_ENGINE_SHUT;
+    e->used_at = pk_seconds();
+    for (pk_exchange *x = e->parked, *next; x; x = next) {
+        next = x->next;
+        pk_work_push(m->work, x);
+    }
+    e->parked = NULL;
+}
+
+/* how much memory it takes is learned from the first time: files may be packed, weights unpacked */
+static pk_use open_within_bound(pk_models *m, pk_engine *e, pk_decoding d, char *error) {
+    const bool new = !e->model;
+    const double   begin = pk_seconds();
+    const uint64_t before = pk_memory_used();
+    if (new && !make_room(m, e)) {
+        pk_problem(error, "%s: there is no room for it within --memory", e->path);
+        return PK_USE_FULL;
+    }
+    if (open_missing(m, e, d) != PK_OK) {
+        pk_problem(error, "%s", pk_last_error());
+        return PK_USE_FAILED;
+    }
+    const uint64_t after = pk_memory_used();
+    if (new &&after > before) e->bytes = after - before;
+    if (new) pk_log("opened %s in %.1f s", e->path, pk_seconds() - begin);
+    return PK_USE_READY;
+}
+
+pk_use pk_engine_open(pk_models *m, pk_engine *e, pk_decoding d, char *error) {
+    const pk_use use = open_within_bound(m, e, d, error);
+    pthread_mutex_lock(&m->lock);
+    e->users += use == PK_USE_READY;
+    end_opening(m, e);
+    pthread_mutex_unlock(&m->lock);
+    return use;
+}

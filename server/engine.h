@@ -1,0 +1,49 @@
+/* engine.h - one model that is served; models.c keeps the list, engine.c opens and closes. */
+#ifndef PK_SERVER_ENGINE_H
+#define PK_SERVER_ENGINE_H
+#include <sys/stat.h>
+
+#include "models.h"
+
+typedef struct pk_language_pair {
+    char from[PK_CODE_ROOM], to[PK_CODE_ROOM];
+} pk_language_pair;
+
+typedef enum pk_engine_state { PK_ENGINE_SHUT, PK_ENGINE_OPENING, PK_ENGINE_OPEN } pk_engine_state;
+
+struct pk_engine {
+    char            *path;
+    pk_language_pair pair;
+    pk_language_pair own; /* as the model itself, its name or the operator writes them */
+    struct stat      file;
+    /* all below under the lock of pk_models */
+    int             held;    /* by exchanges */
+    bool            retired; /* no longer in the list: freed when nobody holds it */
+    int             users;   /* exchanges that use a translator now */
+    double          used_at;
+    pk_engine_state state;
+    pk_exchange    *parked; /* wait until it is open */
+    pk_model       *model;
+    pk_translator  *translator[PK_N_DECODINGS];
+    uint64_t        bytes; /* what opening it took last time; 0: not known yet */
+};
+
+struct pk_models {
+    const pk_server_options *options;
+    pk_work                 *work;
+    pthread_mutex_t          lock;
+    pk_engine              **engine;
+    size_t                   n;
+    uint64_t                 memory; /* bound in bytes */
+    pk_models_stats          past;   /* of translators that were closed */
+};
+
+/* the models of the folder, or the one that was named; the caller owns them. `n` 0: `error` */
+pk_engine **pk_models_scan(const pk_server_options *o, size_t *n, char *error);
+void        pk_engine_free(pk_engine *e);
+/* closes model and translators; nobody uses them */
+void pk_engine_shut(pk_models *m, pk_engine *e);
+/* opens what is missing of an engine that is marked as opening; READY: with one user more; otherwise
+   `error` says what failed. Not under the lock */
+pk_use pk_engine_open(pk_models *m, pk_engine *e, pk_decoding d, char *error);
+#endif

@@ -1,0 +1,223 @@
+/* models.c - the list of models that are served: who translates what, and who holds which. */
+#include "models.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+#include "log.h"
+#include "memory_use.h"
+#include "problem.h"
+#include "seconds.h"
+
+static const char pivot[] = "en";
+
+pk_models *pk_models_open(const pk_server_options *o, pk_work *work, char *error) {
+    pk_models *m = calloc(1, sizeof *m);
+    if (!m) return pk_problem(error, "out of memory"), NULL;
+    m->options = o;
+    m->work = work;
+    m->memory = (uint64_t)o->settings->memory << 20;
+    if (!m->memory) m->memory = pk_memory_there() / 5 * 4;
+    pthread_mutex_init(&m->lock, NULL);
+    m->engine = pk_models_scan(o, &m->n, error);
+    if (m->engine) return m;
+    pk_models_close(m);
+    return NULL;
+}
+
+/* takes an engine apart that is in no list and in nobody's hands */
+static void discard(pk_models *m, pk_engine *e) {
+    pk_engine_shut(m, e);
+    pk_engine_free(e);
+}
+
+void pk_models_close(pk_models *m) {
+    if (!m) return;
+    for (size_t i = 0; i < m->n; i++) discard(m, m->engine[i]);
+    free(m->engine);
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
+
+/* ---- rescan ---- */
+
+static bool is_same(const pk_engine *a, const pk_engine *b) {
+    return !strcmp(a->path, b->path) && a->file.st_ino == b->file.st_ino &&
+           a->file.st_dev == b->file.st_dev && a->file.st_size == b->file.st_size &&
+           a->file.st_mtim.tv_sec == b->file.st_mtim.tv_sec &&
+           a->file.st_mtim.tv_nsec == b->file.st_mtim.tv_nsec &&
+           !memcmp(&a->pair, &b->pair, sizeof a->pair);
+}
+
+/* engines of the old list that are still right take the place of their like in the new one */
+static void keep_same(pk_engine **old, size_t n_old, pk_engine **list, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n_old; j++) {
+            if (!old[j] || !is_same(old[j], list[i])) continue;
+            pk_engine_free(list[i]);
+            list[i] = old[j];
+            old[j] = NULL;
+            break;
+        }
+}
+
+bool pk_models_rescan(pk_models *m, char *error) {
+    size_t      n;
+    pk_engine **list = pk_models_scan(m->options, &n, error);
+    if (!list) return false;
+    pthread_mutex_lock(&m->lock);
+    pk_engine  **old = m->engine;
+    const size_t n_old = m->n;
+    keep_same(old, n_old, list, n);
+    m->engine = list;
+    m->n = n;
+    for (size_t i = 0; i < n_old; i++) { /* held ones are taken apart by who drops them last */
+        if (!old[i]) continue;
+        old[i]->retired = true;
+        if (old[i]->held) old[i] = NULL;
+    }
+    pthread_mutex_unlock(&m->lock);
+    for (size_t i = 0; i < n_old; i++)
+        if (old[i]) discard(m, old[i]);
+    free(old);
+    return true;
+}
+
+/* ---- finding and holding ---- */
+
+static pk_engine *find(pk_models *m, const char *from, const char *to) {
+    for (size_t i = 0; i < m->n; i++)
+        if (!strcmp(m->engine[i]->pair.from, from) && !strcmp(m->engine[i]->pair.to, to))
+            return m->engine[i];
+    return NULL;
+}
+
+size_t pk_models_find(pk_models *m, const char *from, const char *to, pk_engine *leg[2]) {
+    size_t n = 1;
+    pthread_mutex_lock(&m->lock);
+    leg[0] = find(m, from, to);
+    leg[1] = NULL;
+    if (!leg[0]) {
+        leg[0] = find(m, from, pivot);
+        leg[1] = find(m, pivot, to);
+        n = leg[0] && leg[1] ? 2 : 0;
+    }
+    for (size_t i = 0; i < n; i++) leg[i]->held++;
+    pthread_mutex_unlock(&m->lock);
+    return n;
+}
+
+void pk_models_drop(pk_models *m, pk_engine *e) {
+    pthread_mutex_lock(&m->lock);
+    const bool last = --e->held == 0 && e->retired;
+    pthread_mutex_unlock(&m->lock);
+    if (last) discard(m, e);
+}
+
+/* the one who finds it shut opens it; until that is done, others who need what is missing are parked */
+pk_use pk_models_use(pk_models *m, pk_engine *e, pk_decoding d, pk_exchange *x,
+                     pk_translator **out) {
+    char   error[PK_ERROR_ROOM];
+    pk_use use = PK_USE_READY;
+    pthread_mutex_lock(&m->lock);
+    const bool open = e->translator[d] != NULL, wait = !open && e->state == PK_ENGINE_OPENING;
+    if (open) {
+        e->users++;
+    } else if (wait) {
+        x->next = e->parked;
+        e->parked = x;
+    } else {
+        e->state = PK_ENGINE_OPENING;
+    }
+    pthread_mutex_unlock(&m->lock);
+    if (wait) return PK_USE_WAIT;
+    if (!open) use = pk_engine_open(m, e, d, error);
+    if (use != PK_USE_READY)
+        pk_log("%s", error);
+    else
+        *out = e->translator[d]; /* stays while there are users */
+    return use;
+}
+
+void pk_models_leave(pk_models *m, pk_engine *e) {
+    pthread_mutex_lock(&m->lock);
+    e->users--;
+    e->used_at = pk_seconds();
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* ---- what there is ---- */
+
+static int add_code(pk_languages *l, const char *code) {
+    const int at = pk_languages_find(l, code);
+    if (at >= 0) return at;
+    strcpy(l->code[l->n], code);
+    return (int)l->n++;
+}
+
+static int by_code(const void *a, const void *b) {
+    const bool first = !strcmp(a, pivot), second = !strcmp(b, pivot);
+    return first || second ? second - first : strcmp(a, b);
+}
+
+/* every language is also a way to itself, as in Argos Translate */
+static void add_ways(pk_models *m, pk_languages *l) {
+    const int center = pk_languages_find(l, pivot);
+    for (size_t i = 0; i < m->n; i++) {
+        const int from = pk_languages_find(l, m->engine[i]->pair.from);
+        l->way[(size_t)from * l->n + (size_t)pk_languages_find(l, m->engine[i]->pair.to)] = true;
+    }
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t j = 0; j < l->n; j++)
+            if (i == j || (center >= 0 && l->way[i * l->n + (size_t)center] &&
+                           l->way[(size_t)center * l->n + j]))
+                l->way[i * l->n + j] = true;
+}
+
+bool pk_models_languages(pk_models *m, pk_languages *out) {
+    pthread_mutex_lock(&m->lock);
+    *out = (pk_languages){ .code = calloc(2 * m->n + 1, sizeof *out->code) };
+    for (size_t i = 0; out->code && i < m->n; i++) {
+        add_code(out, m->engine[i]->pair.from);
+        add_code(out, m->engine[i]->pair.to);
+    }
+    if (out->code) qsort(out->code, out->n, sizeof *out->code, by_code);
+    if (out->code) out->way = calloc(out->n * out->n + 1, sizeof *out->way);
+    if (out->way) add_ways(m, out);
+    pthread_mutex_unlock(&m->lock);
+    if (out->way) return true;
+    pk_languages_free(out);
+    return false;
+}
+
+void pk_languages_free(pk_languages *l) {
+    free(l->code);
+    free(l->way);
+    *l = (pk_languages){ 0 };
+}
+
+int pk_languages_find(const pk_languages *l, const char *code) {
+    for (size_t i = 0; i < l->n; i++)
+        if (!strcmp(l->code[i], code)) return (int)i;
+    return -1;
+}
+
+/* under the lock nobody takes a translator away to close it */
+void pk_models_count(pk_models *m, pk_models_stats *out) {
+    pthread_mutex_lock(&m->lock);
+    *out = m->past;
+    out->known = m->n;
+    for (size_t i = 0; i < m->n; i++) {
+        out->open += m->engine[i]->state == PK_ENGINE_OPEN;
+        for (int d = 0; d < PK_N_DECODINGS; d++) {
+            pk_stats stats = { 0 };
+            if (m->engine[i]->translator[d])
+                pk_translator_stats(m->engine[i]->translator[d], &stats);
+            out->sentences += stats.sentences;
+            out->source_tokens += stats.source_tokens;
+            out->target_tokens += stats.target_tokens;
+        }
+    }
+    pthread_mutex_unlock(&m->lock);
+}

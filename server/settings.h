@@ -1,0 +1,38 @@
+/* settings.h - what an operator can set; the list of options is in cli/options_table.c.
+ *
+ * Every option there is also a variable LT_NAME of the environment, as in LibreTranslate. A limit of
+ * -1 is none. Strings are borrowed; NULL: not given. */
+#ifndef PK_SERVER_SETTINGS_H
+#define PK_SERVER_SETTINGS_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PK_DEFAULT_HOST "127.0.0.1"
+#define PK_DEFAULT_KEYS "db/api_keys.db"
+
+typedef struct pk_settings {
+    const char *host;
+    int64_t     port;
+    const char *models;    /* a folder */
+    const char *load_only; /* "en,de": only pairs of these languages */
+    const char *url_prefix;
+    bool        disable_web_ui, disable_files_translation;
+    /* limits; req_limit is per minute and client, flood_threshold how often it may be broken */
+    int64_t     char_limit, req_limit, batch_limit, alternatives_limit, flood_threshold;
+    bool        api_keys;
+    const char *keys_path, *key_link, *key_origin;
+    const char *key;               /* `keys add` and `keys remove` */
+    const char *translation_cache; /* "all", "off" or MiB */
+    bool        ssl;
+    const char *certificate, *private_key; /* PEM files */
+    bool        metrics;
+    const char *metrics_token;
+    const char *trusted_proxy; /* "127.0.0.1,10.0.0.0/8" */
+    bool        access_log;
+    int64_t     queue;       /* sentences that may wait */
+    int64_t     timeout;     /* seconds a translation may take */
+    int64_t     idle;        /* seconds after which a model that nobody uses is closed; 0: never */
+    int64_t     memory;      /* MiB in all; 0: most of the machine's */
+    int64_t     connections; /* at a time */
+} pk_settings;
+#endif
