@@ -110,6 +110,9 @@ $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 $(BUILD)/tests/%_test: $(BUILD)/tests/%_test.o $(TESTLIB) $(BUILD)/libpronk.a
 	@$(CC) -o $@ $^ $(LIBS) -lcmocka
 
+$(BUILD)/tests/server/%_test: $(BUILD)/tests/server/%_test.o $(TESTLIB) $(SERVEROBJ) $(BUILD)/libpronk.a
+	@$(CC) -o $@ $^ $(SERVER_LIBS) $(LIBS) -lcmocka
+
 tests: $(TESTS)
 benches: $(BENCHES)
 
