@@ -10,15 +10,18 @@
 #include "seconds.h"
 #include "state.h"
 
-/* DeepL's clients send their key in a header */
+/* DeepL's clients send their key in a header. A key that is no text is a wrong one. NULL: none */
 static const char *given_key(const pk_exchange *x) {
     static const char begin[] = "DeepL-Auth-Key ";
-    const char       *header = x->request.authorization;
-    const char       *field = pk_fields_text(&x->request.fields, "api_key");
-    if (!x->route->error_key) return field && *field ? field : NULL;
-    if (header && !strncasecmp(header, begin, sizeof begin - 1)) return header + sizeof begin - 1;
-    field = pk_fields_text(&x->request.fields, "auth_key");
-    return field && *field ? field : NULL;
+    const char       *header = x->request.authorization, *name = "api_key";
+    if (x->route->error_key) {
+        if (header && !strncasecmp(header, begin, sizeof begin - 1))
+            return header + sizeof begin - 1;
+        name = "auth_key";
+    }
+    if (pk_fields_is_missing(&x->request.fields, name)) return NULL;
+    const char *text = pk_fields_text(&x->request.fields, name);
+    return text ? text : "";
 }
 
 static bool is_libre(const pk_exchange *x) { return !x->route->error_key; }

@@ -26,6 +26,9 @@ int detect_best(const char *text, size_t n, const char *const *languages, size_t
     };
     static const char *const german[] = { "der", "die",  "das",   "ist",   "und",
                                           "ein", "eine", "guten", "nicht", NULL };
+    size_t                   letters = 0;
+    for (size_t i = 0; i < n; i++) letters += (text[i] | 0x20) >= 'a' || text[i] < 0;
+    if (!letters) return -1;
     const int   is_german = count_words(text, n, german) > count_words(text, n, english);
     const char *wanted = is_german ? "de" : "en";
     *confidence = 90;

@@ -34,8 +34,9 @@ struct pk_models {
     pthread_mutex_t          lock;
     pk_engine              **engine;
     size_t                   n;
-    uint64_t                 memory; /* bound in bytes */
-    pk_models_stats          past;   /* of translators that were closed */
+    pk_languages             languages; /* of those */
+    uint64_t                 memory;    /* bound in bytes */
+    pk_models_stats          past;      /* of translators that were closed */
 };
 
 /* the models of the folder, or the one that was named; the caller owns them. `n` 0: `error` */

@@ -46,7 +46,8 @@ void pk_exchange_answer(pk_exchange *x, int status, json_t *json) {
                                    .type = "application/json",
                                    .body = text,
                                    .size = strlen(text),
-                                   .retry_after = a->retry_after };
+                                   .retry_after = a->retry_after,
+                                   .location = a->location };
         else
             answer_nothing(x);
     }

@@ -28,6 +28,7 @@ typedef struct pk_http_answer {
     char       *body;
     size_t      size;
     int         retry_after; /* seconds; 0: no such header */
+    const char *location;    /* where to go instead; not owned; NULL: no such header */
 } pk_http_answer;
 
 struct pk_exchange {

@@ -24,9 +24,10 @@ static bool is_json_type(const char *type) {
            !strncasecmp(type + n - (sizeof end - 1), end, sizeof end - 1);
 }
 
-/* any value is JSON, only an object has fields */
+/* any value is JSON, only an object has fields; a byte order mark before it is passed over */
 static pk_fields_status read_json(pk_fields *f, const char *body, size_t size) {
-    f->object = json_loadb(body, size, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    const size_t mark = size >= 3 && !memcmp(body, "\xEF\xBB\xBF", 3) ? 3 : 0;
+    f->object = json_loadb(body + mark, size - mark, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
     if (!f->object) return PK_FIELDS_BROKEN;
     return json_is_object(f->object) ? PK_FIELDS_OK : PK_FIELDS_NOT_OBJECT;
 }
@@ -63,4 +64,19 @@ json_t *pk_fields_all(const pk_fields *f, const char *name) {
 
 const char *pk_fields_text(const pk_fields *f, const char *name) {
     return json_string_value(pk_fields_get(f, name));
+}
+
+bool pk_fields_is_missing(const pk_fields *f, const char *name) {
+    const json_t *value = pk_fields_get(f, name);
+    if (json_is_string(value)) return json_string_length(value) == 0;
+    if (json_is_array(value)) return json_array_size(value) == 0;
+    if (json_is_object(value)) return json_object_size(value) == 0;
+    if (json_is_number(value)) return json_number_value(value) == 0;
+    return !json_is_true(value);
+}
+
+char *pk_fields_quote(const pk_fields *f, const char *name) {
+    const json_t *value = pk_fields_get(f, name);
+    if (json_is_string(value)) return strdup(json_string_value(value));
+    return json_dumps(value, JSON_ENCODE_ANY);
 }

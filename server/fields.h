@@ -31,6 +31,11 @@ json_t *pk_fields_get(const pk_fields *f, const char *name);
 json_t *pk_fields_all(const pk_fields *f, const char *name);
 /* its text; NULL where it is none; owned by f */
 const char *pk_fields_text(const pk_fields *f, const char *name);
+/* what counts as not given: nothing, "", [], {}, 0, false, null */
+bool pk_fields_is_missing(const pk_fields *f, const char *name);
+/* a field that should be text as it can be quoted in messages, JSON if it is none; the caller frees; NULL: no
+   memory, or there is no such field */
+char *pk_fields_quote(const pk_fields *f, const char *name);
 
 /* the parts of it, in form.c: each value is added behind those that are there */
 pk_fields_status pk_form_read(json_t *object, const char *data, size_t n);

@@ -79,9 +79,21 @@ static void read_headers(pk_exchange *x, struct MHD_Connection *c) {
     pk_address_of(info ? info->client_addr : NULL, r->forwarded, &x->server->proxies, x->address);
 }
 
+/* the path below the prefix; NULL: it is not below it */
+static const char *below_prefix(const pk_exchange *x, const char *path) {
+    const size_t n = strlen(x->server->prefix);
+    if (strncmp(path, x->server->prefix, n) || (n && path[n] && path[n] != '/')) return NULL;
+    return path[n] ? path + n : "/";
+}
+
 static void find_route(pk_exchange *x, const char *method, const char *path) {
     const pk_route *other;
-    x->route = pk_route_find(method, path, x->server->prefix, &other);
+    const char     *below = below_prefix(x, path);
+    if (!below) {
+        x->answer.location = x->server->prefix;
+        return pk_exchange_fail(x, 301, "Moved Permanently");
+    }
+    x->route = pk_route_find(method, below, &other);
     if (x->route) return;
     x->route = other;
     if (other && !strcmp(method, "OPTIONS"))
@@ -216,9 +228,11 @@ static void add_headers(const pk_exchange *x, struct MHD_Response *r) {
         MHD_add_response_header(r, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
     }
     if (x->route && (a->status == 405 || !a->size)) {
-        snprintf(allow, sizeof allow, "%s, OPTIONS", x->route->method);
+        const bool get = !strcmp(x->route->method, "GET");
+        snprintf(allow, sizeof allow, "%s, OPTIONS", get ? "GET, HEAD" : x->route->method);
         MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, allow);
     }
+    if (a->location) MHD_add_response_header(r, MHD_HTTP_HEADER_LOCATION, a->location);
     if (a->status == 401) MHD_add_response_header(r, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
     if (x->server->draining) MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
 }

@@ -47,15 +47,18 @@ void pk_libre_detect(pk_exchange *x) {
 
 /* ---- GET /languages, /frontend/settings, /health ---- */
 
-/* the language that names are asked for in: ?lang, or what the browser says */
-static void find_locale(pk_exchange *x, char locale[PK_CODE_ROOM]) {
+/* the language that names are asked for in: ?lang, or what the browser says; false: nothing was said, and it
+ * is English */
+static bool find_locale(pk_exchange *x, char locale[PK_CODE_ROOM]) {
     pk_fields query = { 0 };
     if (pk_fields_read(&query, NULL, x->request.query, NULL, 0) == PK_FIELDS_OK &&
         pk_fields_text(&query, "lang"))
         pk_language_accepted(pk_fields_text(&query, "lang"), locale);
     else
         pk_language_accepted(x->request.accept_language, locale);
+    const bool said = x->request.accept_language || pk_fields_text(&query, "lang");
     pk_fields_free(&query);
+    return said;
 }
 
 static json_t *name_of(const char *code, const char *locale) {
@@ -100,9 +103,9 @@ void pk_libre_languages(pk_exchange *x) {
 static json_t *default_target(pk_exchange *x) {
     pk_languages l;
     char         locale[PK_CODE_ROOM];
-    find_locale(x, locale);
+    const bool   said = find_locale(x, locale);
     if (!pk_models_languages(x->server->models, &l)) return NULL;
-    const int   own = pk_languages_find(&l, locale);
+    const int   own = said ? pk_languages_find(&l, locale) : -1;
     const char *code = own >= 0 ? l.code[own] : l.code[l.n > 1];
     json_t     *target = json_pack("{ssso}", "code", code, "name", name_of(code, locale));
     pk_languages_free(&l);
@@ -126,9 +129,9 @@ void pk_libre_health(pk_exchange *x) {
 
 /* ---- what is not offered ---- */
 
-void pk_libre_no_files(pk_exchange *x) {
-    pk_exchange_fail(x, 403, "Files translation are disabled on this server.");
-}
+static const char no_files[] = "Files translation are disabled on this server.";
+void              pk_libre_no_files(pk_exchange *x) { pk_exchange_fail(x, 403, no_files); }
+void              pk_libre_no_download(pk_exchange *x) { pk_exchange_fail(x, 400, no_files); }
 
 void pk_libre_no_suggestions(pk_exchange *x) {
     pk_exchange_fail(x, 403, "Suggestions are disabled on this server.");

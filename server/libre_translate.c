@@ -9,19 +9,10 @@
 #include "state.h"
 #include "translation.h"
 
-/* what counts as not given: nothing, "", [], {}, 0, false, null */
-static bool is_missing(const json_t *value) {
-    if (json_is_string(value)) return json_string_length(value) == 0;
-    if (json_is_array(value)) return json_array_size(value) == 0;
-    if (json_is_object(value)) return json_object_size(value) == 0;
-    if (json_is_number(value)) return json_number_value(value) == 0;
-    return !json_is_true(value);
-}
-
 static bool check_given(pk_exchange *x) {
     static const char *const needed[] = { "q", "source", "target" };
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-        if (!is_missing(pk_fields_get(&x->request.fields, needed[i]))) continue;
+        if (!pk_fields_is_missing(&x->request.fields, needed[i])) continue;
         pk_exchange_fail(x, 400, "Invalid request: missing %s parameter", needed[i]);
         return false;
     }
@@ -131,11 +122,10 @@ static bool guess_source(pk_exchange *x, pk_translation *t, const pk_languages *
     return true;
 }
 
-/* a field that should be a code, as it is to be quoted; any other kind of value is none that we have */
+/* any value that is no text is none of the codes that we have */
 static void read_code(const pk_exchange *x, const char *name, char out[PK_CODE_ROOM]) {
-    const json_t *value = pk_fields_get(&x->request.fields, name);
-    char         *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY);
-    pk_language_code(text ? text : json_is_string(value) ? json_string_value(value) : "", out);
+    char *text = pk_fields_quote(&x->request.fields, name);
+    pk_language_code(text ? text : "", out);
     free(text);
 }
 
@@ -164,8 +154,11 @@ static bool choose_languages(pk_exchange *x, pk_translation *t, const pk_languag
 /* the one place that says which formats there are */
 static bool check_format(pk_exchange *x) {
     const char *format = pk_fields_text(&x->request.fields, "format");
-    if (!format || !*format || !strcmp(format, "text")) return true;
-    pk_exchange_fail(x, 400, "%s format is not supported", format);
+    if (pk_fields_is_missing(&x->request.fields, "format")) return true;
+    if (format && !strcmp(format, "text")) return true;
+    char *quoted = pk_fields_quote(&x->request.fields, "format");
+    pk_exchange_fail(x, 400, "%s format is not supported", quoted ? quoted : "this");
+    free(quoted);
     return false;
 }
 

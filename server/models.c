@@ -12,6 +12,51 @@
 
 static const char pivot[] = "en";
 
+/* ---- which languages a list of engines has ---- */
+
+static int add_code(pk_languages *l, const char *code) {
+    const int at = pk_languages_find(l, code);
+    if (at >= 0) return at;
+    strcpy(l->code[l->n], code);
+    return (int)l->n++;
+}
+
+static int by_name(const void *a, const void *b) {
+    const bool first = !strcmp(a, pivot), second = !strcmp(b, pivot);
+    char       one[PK_NAME_ROOM], two[PK_NAME_ROOM];
+    if (first || second) return second - first;
+    pk_language_name(a, "en", one);
+    pk_language_name(b, "en", two);
+    return strcmp(one, two);
+}
+
+/* every language is also a way to itself, as in Argos Translate */
+static void add_ways(pk_engine *const *engine, size_t n, pk_languages *l) {
+    const int center = pk_languages_find(l, pivot);
+    for (size_t i = 0; i < n; i++) {
+        const int from = pk_languages_find(l, engine[i]->pair.from);
+        l->way[(size_t)from * l->n + (size_t)pk_languages_find(l, engine[i]->pair.to)] = true;
+    }
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t j = 0; j < l->n; j++)
+            if (i == j || (center >= 0 && l->way[i * l->n + (size_t)center] &&
+                           l->way[(size_t)center * l->n + j]))
+                l->way[i * l->n + j] = true;
+}
+
+static bool list_languages(pk_engine *const *engine, size_t n, pk_languages *out, char *error) {
+    *out = (pk_languages){ .code = calloc(2 * n + 1, sizeof *out->code) };
+    for (size_t i = 0; out->code && i < n; i++) {
+        add_code(out, engine[i]->pair.from);
+        add_code(out, engine[i]->pair.to);
+    }
+    if (out->code) qsort(out->code, out->n, sizeof *out->code, by_name);
+    if (out->code) out->way = calloc(out->n * out->n + 1, sizeof *out->way);
+    if (!out->way) return pk_languages_free(out), pk_problem(error, "out of memory");
+    add_ways(engine, n, out);
+    return true;
+}
+
 pk_models *pk_models_open(const pk_server_options *o, pk_work *work, char *error) {
     pk_models *m = calloc(1, sizeof *m);
     if (!m) return pk_problem(error, "out of memory"), NULL;
@@ -21,7 +66,7 @@ pk_models *pk_models_open(const pk_server_options *o, pk_work *work, char *error
     if (!m->memory) m->memory = pk_memory_there() / 5 * 4;
     pthread_mutex_init(&m->lock, NULL);
     m->engine = pk_models_scan(o, &m->n, error);
-    if (m->engine) return m;
+    if (m->engine && list_languages(m->engine, m->n, &m->languages, error)) return m;
     pk_models_close(m);
     return NULL;
 }
@@ -36,6 +81,7 @@ void pk_models_close(pk_models *m) {
     if (!m) return;
     for (size_t i = 0; i < m->n; i++) discard(m, m->engine[i]);
     free(m->engine);
+    pk_languages_free(&m->languages);
     pthread_mutex_destroy(&m->lock);
     free(m);
 }
@@ -62,11 +108,20 @@ static void keep_same(pk_engine **old, size_t n_old, pk_engine **list, size_t n)
         }
 }
 
+static void free_list(pk_engine **list, size_t n) {
+    for (size_t i = 0; i < n; i++) pk_engine_free(list[i]);
+    free(list);
+}
+
 bool pk_models_rescan(pk_models *m, char *error) {
-    size_t      n;
-    pk_engine **list = pk_models_scan(m->options, &n, error);
+    size_t       n;
+    pk_languages languages;
+    pk_engine  **list = pk_models_scan(m->options, &n, error);
     if (!list) return false;
+    if (!list_languages(list, n, &languages, error)) return free_list(list, n), false;
     pthread_mutex_lock(&m->lock);
+    pk_languages_free(&m->languages);
+    m->languages = languages;
     pk_engine  **old = m->engine;
     const size_t n_old = m->n;
     keep_same(old, n_old, list, n);
@@ -149,46 +204,20 @@ void pk_models_leave(pk_models *m, pk_engine *e) {
 
 /* ---- what there is ---- */
 
-static int add_code(pk_languages *l, const char *code) {
-    const int at = pk_languages_find(l, code);
-    if (at >= 0) return at;
-    strcpy(l->code[l->n], code);
-    return (int)l->n++;
-}
-
-static int by_code(const void *a, const void *b) {
-    const bool first = !strcmp(a, pivot), second = !strcmp(b, pivot);
-    return first || second ? second - first : strcmp(a, b);
-}
-
-/* every language is also a way to itself, as in Argos Translate */
-static void add_ways(pk_models *m, pk_languages *l) {
-    const int center = pk_languages_find(l, pivot);
-    for (size_t i = 0; i < m->n; i++) {
-        const int from = pk_languages_find(l, m->engine[i]->pair.from);
-        l->way[(size_t)from * l->n + (size_t)pk_languages_find(l, m->engine[i]->pair.to)] = true;
-    }
-    for (size_t i = 0; i < l->n; i++)
-        for (size_t j = 0; j < l->n; j++)
-            if (i == j || (center >= 0 && l->way[i * l->n + (size_t)center] &&
-                           l->way[(size_t)center * l->n + j]))
-                l->way[i * l->n + j] = true;
-}
-
 bool pk_models_languages(pk_models *m, pk_languages *out) {
     pthread_mutex_lock(&m->lock);
-    *out = (pk_languages){ .code = calloc(2 * m->n + 1, sizeof *out->code) };
-    for (size_t i = 0; out->code && i < m->n; i++) {
-        add_code(out, m->engine[i]->pair.from);
-        add_code(out, m->engine[i]->pair.to);
+    const pk_languages *l = &m->languages;
+    *out = (pk_languages){ .n = l->n,
+                           .code = calloc(l->n + 1, sizeof *l->code),
+                           .way = calloc(l->n * l->n + 1, sizeof *l->way) };
+    const bool done = out->code && out->way;
+    if (done) {
+        memcpy(out->code, l->code, l->n * sizeof *l->code);
+        memcpy(out->way, l->way, l->n * l->n * sizeof *l->way);
     }
-    if (out->code) qsort(out->code, out->n, sizeof *out->code, by_code);
-    if (out->code) out->way = calloc(out->n * out->n + 1, sizeof *out->way);
-    if (out->way) add_ways(m, out);
     pthread_mutex_unlock(&m->lock);
-    if (out->way) return true;
-    pk_languages_free(out);
-    return false;
+    if (!done) pk_languages_free(out);
+    return done;
 }
 
 void pk_languages_free(pk_languages *l) {

@@ -45,7 +45,7 @@ void   pk_models_leave(pk_models *m, pk_engine *e);
 /* closes what has been idle for too long */
 void pk_models_tick(pk_models *m);
 
-typedef struct pk_languages { /* a snapshot; English first, then by code */
+typedef struct pk_languages { /* a snapshot; English first, then by name */
     char (*code)[PK_CODE_ROOM];
     size_t n;
     bool  *way; /* n x n: from, to */

@@ -57,6 +57,7 @@ const pk_route pk_routes[] = {
       "{\"type\":\"object\",\"properties\":{\"status\":{\"type\":\"string\"}}}" },
     { "POST", "/translate_file", pk_libre_no_files, true, NULL, "Refused: files are not translated here", key_fields,
       "{\"type\":\"object\"}" },
+    { "GET", "/download_file/", pk_libre_no_download, false, NULL, NULL, NULL, NULL },
     { "POST", "/suggest", pk_libre_no_suggestions, true, NULL, "Refused: suggestions are not taken here", key_fields,
       "{\"type\":\"object\"}" },
     { "POST", "/v2/translate", pk_deepl_translate, true, MESSAGE, "Translate text, for clients of DeepL", deepl_fields,
@@ -81,15 +82,16 @@ static bool is_method(const pk_route *r, const char *method) {
     return !strcmp(r->method, method) || (!strcmp(method, "HEAD") && !strcmp(r->method, "GET"));
 }
 
-const pk_route *pk_route_find(const char *method, const char *path, const char *prefix,
-                              const pk_route **other) {
-    const size_t n = strlen(prefix);
+static bool is_path(const pk_route *r, const char *path) {
+    const size_t n = strlen(r->path);
+    return !strcmp(r->path, path) ||
+           (n > 1 && r->path[n - 1] == '/' && !strncmp(r->path, path, n) && path[n]);
+}
+
+const pk_route *pk_route_find(const char *method, const char *path, const pk_route **other) {
     *other = NULL;
-    if (strncmp(path, prefix, n)) return NULL;
-    path += n;
-    if (n && !*path) path = "/";
     for (const pk_route *r = pk_routes; r->path; r++) {
-        if (strcmp(r->path, path)) continue;
+        if (!is_path(r, path)) continue;
         if (is_method(r, method)) return r;
         *other = r;
     }

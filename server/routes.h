@@ -12,8 +12,8 @@ typedef struct pk_route_field { /* a list ends with a NULL name */
     const char *help;
 } pk_route_field;
 
-typedef struct pk_route { /* the list ends with a NULL path */
-    const char *method, *path;
+typedef struct pk_route {      /* the list ends with a NULL path */
+    const char *method, *path; /* a path that ends in a slash, other than /, is for all below it */
     void (*handle)(pk_exchange *x);  /* answers, or begins a translation */
     bool                  limited;   /* by keys, rate and bans; reads fields; done by a worker */
     const char           *error_key; /* NULL: "error" */
@@ -24,8 +24,7 @@ typedef struct pk_route { /* the list ends with a NULL path */
 
 extern const pk_route pk_routes[];
 /* the route, or NULL; *other: there is one of another method there */
-const pk_route *pk_route_find(const char *method, const char *path, const char *prefix,
-                              const pk_route **other);
+const pk_route *pk_route_find(const char *method, const char *path, const pk_route **other);
 
 /* the handlers */
 void pk_libre_translate(pk_exchange *x);
@@ -34,6 +33,7 @@ void pk_libre_languages(pk_exchange *x);
 void pk_libre_settings(pk_exchange *x);
 void pk_libre_health(pk_exchange *x);
 void pk_libre_no_files(pk_exchange *x);
+void pk_libre_no_download(pk_exchange *x);
 void pk_libre_no_suggestions(pk_exchange *x);
 void pk_deepl_translate(pk_exchange *x);
 void pk_deepl_languages(pk_exchange *x);

@@ -115,7 +115,7 @@ def check_others(s):
           [l['name'] for l in s.get('/languages', headers={'Accept-Language': 'fr-CH, en;q=0.5'}).json])
     check('languages with a body', 200, s.ask('GET', '/languages', 'api_key=x', 'application/x-www-form-urlencoded').status)
     check('settings', {'apiKeys': False, 'charLimit': -1, 'filesTranslation': False, 'frontendTimeout': 500, 'keyRequired': False,
-                       'language': {'source': {'code': 'auto', 'name': 'Auto Detect'}, 'target': {'code': 'en', 'name': 'English'}},
+                       'language': {'source': {'code': 'auto', 'name': 'Auto Detect'}, 'target': {'code': 'de', 'name': 'German'}},
                        'suggestions': False, 'supportedFilesFormat': []}, s.get('/frontend/settings').json)
     check('health', {'status': 'ok'}, s.ask('GET', '/health', '{}', 'application/json').json)
     answer = s.ask('OPTIONS', '/translate')
@@ -238,8 +238,8 @@ def check_models():
     open(models + '/en-it/model.bin', 'w').write('nothing')
     open(models + '/notes.txt', 'w').write('nothing')
     with Server('--models', models, '--idle', '1', '--metrics') as s:
-        check('languages', [('en', ['de', 'en', 'it']), ('de', ['de']), ('es', ['de', 'en', 'es', 'it']),
-                            ('fr', ['de', 'en', 'fr', 'it']), ('it', ['it'])],
+        check('languages', [('en', ['de', 'en', 'it']), ('fr', ['de', 'en', 'fr', 'it']), ('de', ['de']), ('it', ['it']),
+                            ('es', ['de', 'en', 'es', 'it'])],
               [(l['code'], l['targets']) for l in s.get('/languages').json])
         check('nothing is open yet', 0, s.metric('pronk_models_open'))
         text = 'the cat sees every house'
@@ -364,7 +364,8 @@ def check_faults():
             check('a connection is kept', 200, c.getresponse().read() and 200)
         check('still well', 200, s.get('/health').status)
     with Server('-m', TINY + '/en-de.argosmodel', '--url-prefix', 'lt/', '--disable-web-ui') as s:
-        check('below a prefix', [200, 404, 404], [s.get(p).status for p in ('/lt/health', '/health', '/lt/')])
+        check('below a prefix', [200, 404, 301, 301], [s.get(p).status for p in ('/lt/health', '/lt/', '/health', '/ltx')])
+        check('where to go', '/lt', s.get('/health').headers['Location'])
 
 
 # ---- operations ----
