@@ -171,6 +171,7 @@ fuzz: setup-lint
 fuzzers: $(FUZZERS)
 $(BUILD)/tests/fuzz/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/libpronk.a
 	@$(CXX) $(FUZZED) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+$(BUILD)/tests/fuzz/http_body_fuzz: $(addprefix $(BUILD)/server/,fields.o form.o plain_text.o)
 fuzz-seeds: all
 	@python3 tools/make_fuzz_seeds.py $(BUILD)/pronk
 

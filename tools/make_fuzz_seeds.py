@@ -103,6 +103,8 @@ def main():
     seed('lexicon', 'small', lexicon())
     for i, spec in enumerate(('greedy', 'beam:size=4,rules=hf', 'beam:size=2,length_penalty=0.6', 'jacobi:window=8')):
         seed('options', str(i), spec.encode())
+    for name, data in http_bodies():
+        seed('http_body', name, data)
 
 
 def lexicon():
@@ -184,6 +186,20 @@ def align(extra):
     sides = [read('recipes/data/tiny.train.' + side).split(b'\n')[:12] for side in ('en', 'de')]
     pairs = b''.join(a + b' ||| ' + b + b'\n' for a, b in zip(*sides))
     return made_by('align', '--save', 'build/seed', *extra, text=pairs)
+
+
+def http_bodies():
+    """Content type, query string and body, with a zero behind the first two."""
+    form, json_type = b'application/x-www-form-urlencoded', b'application/json; charset=utf-8'
+    part = b'--B\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n'
+    parts = part % (b'q', b'', b'Hello\r\nworld') + part % (b'file', b'; filename="a.txt"', b'no') + part % (b'source', b'', b'en')
+    yield 'form', form + b'\0q=query\0q=Hello%2C+world%21%C3%A4&source=en&target=de&alternatives=2'
+    yield 'query', b'\0q=Hello%20world&source=auto&target=de&api_key=x\0'
+    yield 'json', json_type + b'\0\0' + json.dumps({'q': ['Hello \u00e4', 'b\nc'], 'source': 'en', 'target': 'de', 'alternatives': 3}).encode()
+    yield 'mark', b'application/x+json\0\0\xef\xbb\xbf{"q": "a\\u0000b", "n": [1, {"x": null}]}'
+    yield 'multipart', b'multipart/form-data; boundary=B\0z=1\0before\r\n' + parts + b'--B--\r\n'
+    yield 'quoted', b'multipart/form-data; boundary="B"\0\0--B\nContent-Disposition: form-data; name=q\n\nx\n--B--'
+    yield 'broken', form + b'\0\0q=%FF%E2%82&%zz=%4&&=x&flag'
 
 
 if __name__ == '__main__':
