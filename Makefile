@@ -196,6 +196,9 @@ install: all man
 	[ -z "$(PLUGINS)" ] || install -m 755 $(PLUGINS) $(DESTDIR)$(PREFIX)/lib/
 	[ ! -f models/en-de.pronk ] || { install -d $(DESTDIR)$(PREFIX)/share/pronk/models && install -m 644 models/*.pronk $(DESTDIR)$(PREFIX)/share/pronk/models/; }
 	install -m 644 $(BUILD)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's|/usr/local|$(PREFIX)|' dist/pronk.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/pronk.service
+	install -m 644 dist/pronk.socket $(DESTDIR)$(PREFIX)/lib/systemd/system/
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@PKGS@|$(PKGS)|' tools/pronk.pc.in \
 	  > $(DESTDIR)$(PREFIX)/lib/pkgconfig/pronk.pc
 

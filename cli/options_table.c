@@ -91,6 +91,8 @@
 #define MAX_INPUT_SKIP_OPTION                                                       \
     INT("max-input", max_input, PK_LEAST_MAX_INPUT, INT32_MAX, "the model's limit", \
         "longest sentence in tokens; a longer one gives an empty line and is counted")
+#define REPLACE_UNKNOWNS_HELP \
+    "put the piece of the source that the model looked at most in place of an unknown token"
 #define QUIET_OPTION FLAG("quiet", 'q', quiet, "no progress and no warnings on standard error")
 #define JSON_OPTION  FLAG("json", 0, json, "print JSON, for programs")
 #define HELP_OPTION  FLAG("help", 'h', help, "print this help and stop")
@@ -129,8 +131,7 @@ static const pk_cli_option translate_options[] = {
     FLAG("scores", 0, scores, "print `score ||| text`"),
     FLAG("word-scores", 0, word_scores,
          "also print `||| WordScores=` and the log-probability of each token, end included"),
-    FLAG("replace-unknowns", 0, replace_unknowns,
-         "put the piece of the source that the model looked at most in place of an unknown token"),
+    FLAG("replace-unknowns", 0, replace_unknowns, REPLACE_UNKNOWNS_HELP),
     FLAG("alignment", 0, alignment, "also print `|||` and word alignments, source-target: 0-0 1-2"),
     TYPE_OPTION,
     SPEED_OPTIONS,
@@ -388,6 +389,7 @@ static const pk_cli_option serve_options[] = {
     INT("idle", serve.idle, 0, INT32_MAX, "600", "seconds after which a model that nobody uses is closed; 0: never"),
     INT("memory", serve.memory, 0, INT32_MAX, "0", "MiB in all, above which models are closed for others; 0: 80 % of what there is"),
     INT("connections", serve.connections, 16, 100000, "4096", "most connections at a time"),
+    FLAG("replace-unknowns", 0, replace_unknowns, REPLACE_UNKNOWNS_HELP),
     FLAG("access-log", 0, serve.access_log, "a line on standard error for each request, without texts and keys"),
     TYPE_OPTION,
     SPEED_OPTIONS,
