@@ -348,18 +348,18 @@ static bool start(pk_http *h, char *error) {
                       tls ? ": are certificate and key right?" : "");
 }
 
-pk_http *pk_http_open(pk_server *s, int fd, char *error) {
+bool pk_http_open(pk_server *s, int fd, char *error) {
     pk_http *h = calloc(1, sizeof *h);
-    if (!h) return pk_problem(error, "out of memory"), NULL;
+    if (!h) return pk_problem(error, "out of memory");
     h->server = s;
     h->fd = fd;
     h->accepting = true;
     s->http = h; /* requests may come before this returns */
     pk_visits_init(&h->visits);
-    if (read_certificate(h, error) && start(h, error)) return h;
+    if (read_certificate(h, error) && start(h, error)) return true;
     s->http = NULL;
     pk_http_close(h);
-    return NULL;
+    return false;
 }
 
 int pk_http_socket(const pk_http *h) { return h->fd; }

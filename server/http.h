@@ -9,9 +9,9 @@
 enum { PK_MOST_BODY = 8 << 20 }; /* bytes */
 
 typedef struct pk_http pk_http;
-/* begins to serve; takes the socket over. NULL: `error` says why */
-pk_http *pk_http_open(pk_server *s, int fd, char *error);
-int      pk_http_socket(const pk_http *h); /* that it listens on */
+/* begins to serve, as s->http; takes the socket over. false: `error` says why */
+bool pk_http_open(pk_server *s, int fd, char *error);
+int  pk_http_socket(const pk_http *h); /* that it listens on */
 /* what must be done several times a second: who vanished, who is too slow */
 void pk_http_tick(pk_http *h);
 /* no more connections: those that there are get their answers and are closed then */

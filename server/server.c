@@ -69,7 +69,7 @@ static bool open_parts(pk_server *s, const pk_server_options *o, char *error) {
     s->models = pk_models_open(o, s->work, error);
     if (!s->models) return false;
     const int fd = pk_listen(s->settings, error);
-    return fd >= 0 && (s->http = pk_http_open(s, fd, error));
+    return fd >= 0 && pk_http_open(s, fd, error);
 }
 
 static void close_parts(pk_server *s) {
