@@ -10,7 +10,7 @@ Parts, in this order; each is a row of the table:
             beside memory at the end
   bulk      clients that each wait for a sentence and send the next, beside `pronk translate` of the same lines, in turns
   alone     one client, the median of its waiting, beside the median of `pronk bench --batch 1`
-  same      every answer of the other parts beside that of a client alone: byte by byte
+  same      the answers to many clients, in two orders, and to one array, beside those of a client alone: byte by byte
   loop      CTranslate2 given one string after the other, as LibreTranslate does, beside the same clients as in bulk
   libre     LibreTranslate itself with the same weights, beside the same clients as in bulk
 
@@ -207,7 +207,7 @@ def alone(options, lines, folder):
 
 
 def same(options, lines, _):
-    """A client alone; then all clients twice, in two orders, beside connections that ask for other things"""
+    """A client alone; then all clients, in two orders; then all lines as one array"""
     few = lines[:options.alone_lines]
     with pronk_server(options) as (port, _):
         quiet = send_all(port, few, 1)["answers"]
@@ -216,7 +216,9 @@ def same(options, lines, _):
             order = random.Random(seed).sample(range(len(few)), len(few))
             busy = send_all(port, few, options.clients, order)["answers"]
             different += sum(a != b for a, b in zip(quiet, busy))
-    return {"lines": len(few), "answers": 2 * len(few), "different": different}
+        array = json.loads(send_all(port, [few], 1)["answers"][0])["translatedText"]
+    different += sum(json.loads(a)["translatedText"] != b for a, b in zip(quiet, array))
+    return {"lines": len(few), "answers": 3 * len(few), "different": different}
 
 
 def beside_peer(options, lines, seconds, folder):

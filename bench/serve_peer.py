@@ -27,7 +27,7 @@ def loop(options):
         lines = file.read().split("\n")[:-1]
 
     def translate(line):
-        found = translator.translate_batch([pieces.encode(line, out_type=str)], replace_unknowns=True, max_batch_size=32,
+        found = translator.translate_batch([pieces.encode(line, out_type=str) + ["</s>"]], replace_unknowns=True, max_batch_size=32,
                                            batch_type="tokens", beam_size=4, num_hypotheses=1, length_penalty=0.2,
                                            return_scores=True)
         return pieces.decode_pieces(found[0].hypotheses[0])
@@ -40,12 +40,24 @@ def loop(options):
     print(json.dumps({"seconds": time.perf_counter() - begin}))
 
 
+def link_model(model, folder):
+    """The same folder, but CTranslate2 adds the end symbol: Argos Translate's tokens are without it."""
+    os.makedirs(folder)
+    for name in os.listdir(model):
+        os.symlink(os.path.abspath(os.path.join(model, name)), os.path.join(folder, name))
+    path = os.path.join(folder, "config.json")
+    with open(path, encoding="utf-8") as file:
+        config = dict(json.load(file), add_source_eos=True)
+    os.unlink(path)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(config, file)
+
+
 def install_packages(folder, options):
     """Two packages with the same weights: with fewer than two LibreTranslate asks the network for more."""
     for source, target, names in (("en", "de", ("English", "German")), ("de", "en", ("German", "English"))):
         path = os.path.join(folder, source + "_" + target)
-        os.makedirs(path)
-        os.symlink(os.path.abspath(options.model), os.path.join(path, "model"))
+        link_model(options.model, os.path.join(path, "model"))
         os.symlink(os.path.abspath(options.pieces), os.path.join(path, "sentencepiece.model"))
         with open(os.path.join(path, "metadata.json"), "w", encoding="utf-8") as file:
             json.dump({"package_version": "1.0", "from_code": source, "from_name": names[0], "to_code": target,

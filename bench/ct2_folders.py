@@ -1,0 +1,158 @@
+"""CTranslate2 folders opened as they are: the same tokens as CTranslate2's, the same BLEU in int8, and how fast.
+
+usage: ct2_folders.py [--seconds N] [--lines N] [--chunk N] [--threads N] [--output FILE] [--model DIR] [--input FILE] [--reference FILE]
+       ct2_folders.py --table FILE       the table again, from what was measured before
+needs: ctranslate2 4.8.4, sentencepiece; transformers and torch to make the folders (once); make build/bench/tokens
+
+The folders are made by CTranslate2's converter from a Hugging Face model, in float32 and int8. Every cell of {float32, int8} x
+{greedy, beam 4} is decoded chunk by chunk: on each chunk Pronk and CTranslate2 take a turn, each in a fresh process, with batches
+of 32; CTranslate2 has a worker of one thread for each thread. A line counts as the same when all its tokens are. When --seconds
+are over, no new chunk is begun, so that all cells have the same lines.
+"""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+SHARED = os.environ.get("PRONK_SHARED", os.path.join(os.path.dirname(ROOT), "shared"))
+CACHE = os.path.join(ROOT, "build", "bench")
+TYPES = {"f32": "float32", "i8": "int8"}
+LONGEST = 256           # output tokens
+CELLS = [(kind, beam) for kind in TYPES for beam in (1, 4)]
+
+
+def make_folder(model, kind):
+    folder = os.path.join(CACHE, "ct2-" + kind)
+    if not os.path.exists(os.path.join(folder, "model.bin")):
+        from ctranslate2.converters import TransformersConverter
+        TransformersConverter(model).convert(folder, quantization=TYPES[kind], force=True)
+    for name in ("source.spm", "target.spm"):           # Pronk reads text, so it wants the pieces too
+        shutil.copyfile(os.path.join(model, name), os.path.join(folder, name))
+
+
+# ---- one side, one chunk ----
+
+def peer_worker(job):
+    """In a process of its own: prints seconds, writes tokens"""
+    import ctranslate2
+    import sentencepiece
+    pieces = sentencepiece.SentencePieceProcessor(model_file=os.path.join(job["folder"], "source.spm"))
+    with open(job["text"], encoding="utf-8") as file:
+        lines = [pieces.encode(line.rstrip("\n"), out_type=str) + ["</s>"] for line in file]
+    translator = ctranslate2.Translator(job["folder"], device="cpu", compute_type=job["compute"], inter_threads=job["threads"],
+                                        intra_threads=1)
+    begin = time.perf_counter()
+    found = translator.translate_batch(lines, beam_size=job["beam"], max_decoding_length=LONGEST, length_penalty=1,
+                                       max_batch_size=32, batch_type="examples")
+    seconds = time.perf_counter() - begin
+    with open(job["tokens"], "w", encoding="utf-8") as file:
+        file.writelines(" ".join(one.hypotheses[0]) + "\n" for one in found)
+    print(json.dumps(seconds))
+
+
+def run_peer(kind, beam, text, options):
+    job = {"folder": os.path.join(CACHE, "ct2-" + kind), "compute": TYPES[kind], "beam": beam, "threads": options.threads,
+           "text": text, "tokens": text + ".peer"}
+    done = subprocess.run([sys.executable, os.path.abspath(__file__), "--worker", json.dumps(job)], stdout=subprocess.PIPE,
+                          env=dict(os.environ, OMP_NUM_THREADS="1"), check=True)
+    return float(done.stdout), read_tokens(job["tokens"])
+
+
+def run_pronk(kind, beam, text, options):
+    decode = "greedy:max_length=%d" % LONGEST if beam == 1 else "beam:size=%d,rules=ct2,length_penalty=1,max_length=%d" % (beam, LONGEST)
+    done = subprocess.run([os.path.join(CACHE, "tokens"), os.path.join(CACHE, "ct2-" + kind), decode, str(options.threads), text],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+    return float(done.stderr), done.stdout.decode().split("\n")[:-1]
+
+
+def read_tokens(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read().split("\n")[:-1]
+
+
+# ---- all of it ----
+
+def measure(lines, options):
+    records, begin, turn = [], time.monotonic(), 0
+    for at in range(0, len(lines), options.chunk):
+        if time.monotonic() - begin > options.seconds:
+            break
+        chunk = lines[at:at + options.chunk]
+        text = os.path.join(CACHE, "folders-chunk.txt")
+        with open(text, "w", encoding="utf-8") as file:
+            file.writelines(line + "\n" for line in chunk)
+        for kind, beam in CELLS:
+            sides = [("pronk", run_pronk), ("peer", run_peer)]
+            turn += 1
+            found = {name: run(kind, beam, text, options) for name, run in (sides if turn % 2 else reversed(sides))}
+            records.append({"type": kind, "beam": beam, "begin": at, "lines": len(chunk), "threads": options.threads,
+                            **{name + "_seconds": one[0] for name, one in found.items()},
+                            **{name + "_tokens": one[1] for name, one in found.items()}})
+            with open(options.output, "a", encoding="utf-8") as file:
+                file.write(json.dumps(records[-1], ensure_ascii=False) + "\n")
+    return records
+
+
+def bleu(tokens, begin, options):
+    """sacreBLEU's figure, by `pronk eval`, of pieces joined by the target's SentencePiece model"""
+    import sentencepiece
+    pieces = sentencepiece.SentencePieceProcessor(model_file=os.path.join(options.model, "target.spm"))
+    with open(options.reference, encoding="utf-8") as file:
+        references = file.read().split("\n")
+    paths = [os.path.join(CACHE, "folders." + name) for name in ("hypothesis", "reference")]
+    texts = [pieces.decode_pieces(line.split(" ")) for line in tokens], [references[i] for i in begin]
+    for path, lines in zip(paths, texts):
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(line + "\n" for line in lines)
+    done = subprocess.run([options.pronk, "eval", "-r", paths[1], "--json", paths[0]], stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
+
+
+def print_table(records, options):
+    print("| type | decode | lines | the same tokens | BLEU Pronk / CTranslate2 | seconds Pronk / CTranslate2 | ratio |\n"
+          "|---|---|--:|--:|--:|--:|--:|")
+    for kind, beam in CELLS:
+        mine = [one for one in records if (one["type"], one["beam"]) == (kind, beam)]
+        ours, theirs = [sum((one[name] for one in mine), []) for name in ("pronk_tokens", "peer_tokens")]
+        numbers = [i for one in mine for i in range(one["begin"], one["begin"] + one["lines"])]
+        same = sum(a == b for a, b in zip(ours, theirs))
+        seconds = [sum(one[name] for one in mine) for name in ("pronk_seconds", "peer_seconds")]
+        scores = [bleu(side, numbers, options)["bleu"] for side in (ours, theirs)]
+        print("| %s | %s | %d | %d (%.2f %%) | %.2f / %.2f | %.1f / %.1f | %.2f |" % (
+            TYPES[kind], "greedy" if beam == 1 else "beam %d" % beam, len(ours), same, 100 * same / len(ours), *scores, *seconds,
+            seconds[1] / seconds[0]))
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1])
+    parser.add_argument("--pronk", default=os.path.join(ROOT, "build", "pronk"))
+    parser.add_argument("--model", default=os.path.join(SHARED, "models", "en-de-base-hf"))
+    parser.add_argument("--input", default=os.path.join(SHARED, "testsets", "en-de", "newstest2014.en"))
+    parser.add_argument("--reference", default=os.path.join(SHARED, "testsets", "en-de", "newstest2014.de"))
+    parser.add_argument("--output", default=os.path.join(CACHE, "ct2_folders.jsonl"))
+    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--lines", type=int, default=10 ** 9)
+    parser.add_argument("--chunk", type=int, default=200)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--table")
+    parser.add_argument("--worker")
+    options = parser.parse_args()
+    if options.worker:
+        return peer_worker(json.loads(options.worker))
+    if options.table:
+        with open(options.table, encoding="utf-8") as file:
+            return print_table([json.loads(line) for line in file], options)
+    for kind in TYPES:
+        make_folder(options.model, kind)
+    with open(options.input, encoding="utf-8") as file:
+        lines = file.read().split("\n")[:-1][:options.lines]
+    print_table(measure(lines, options), options)
+
+
+if __name__ == "__main__":
+    main()
