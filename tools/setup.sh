@@ -15,7 +15,8 @@ case "${1:-build}" in
         [ -n "${CHROMIUM+set}" ] || command -v chromium >/dev/null || command -v chromium-browser >/dev/null ||
             extra="chromium"
         [ -n "${MPICC+set}" ] || { command -v mpicc && command -v mpirun; } >/dev/null ||
-            extra="$extra libopenmpi-dev openmpi-bin" ;;
+            extra="$extra libopenmpi-dev openmpi-bin"
+        python3 -m ensurepip --version >/dev/null 2>&1 || extra="$extra python3-venv" ;;   # clients from PyPI
     lint) wanted=$lint ;;
     *) echo "usage: setup.sh [build|test|lint]" >&2; exit 2 ;;
 esac
