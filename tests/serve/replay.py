@@ -178,8 +178,10 @@ def check_difference(listed, what, got):
 def undocumented(differences):
     if not differences:
         return []
-    with open(DOCUMENT, encoding="utf-8") as file:
-        document = " ".join(file.read().split())
+    document = ""
+    if os.path.exists(DOCUMENT):
+        with open(DOCUMENT, encoding="utf-8") as file:
+            document = " ".join(file.read().split())
     return sorted({reason for _, _, reason in differences.values() if reason not in document})
 
 
