@@ -1,13 +1,14 @@
 """CTranslate2 folders opened as they are: the same tokens as CTranslate2's, the same BLEU in int8, and how fast.
 
-usage: ct2_folders.py [--seconds N] [--lines N] [--chunk N] [--threads N] [--output FILE] [--model DIR] [--input FILE] [--reference FILE]
+usage: ct2_folders.py [--types f32,i8] [--seconds N] [--lines N] [--chunk N] [--threads N] [--output FILE] [--model DIR] [--input FILE] [--reference FILE]
        ct2_folders.py --table FILE       the table again, from what was measured before
 needs: ctranslate2 4.8.4, sentencepiece; transformers and torch to make the folders (once); make build/bench/tokens
 
 The folders are made by CTranslate2's converter from a Hugging Face model, in float32 and int8. Every cell of {float32, int8} x
 {greedy, beam 4} is decoded chunk by chunk: on each chunk Pronk and CTranslate2 take a turn, each in a fresh process, with batches
 of 32; CTranslate2 has a worker of one thread for each thread. A line counts as the same when all its tokens are. When --seconds
-are over, no new chunk is begun, so that all cells have the same lines.
+are over, no new chunk is begun, so that all cells have the same lines. The same command goes on where it ended: what is in
+--output (build/bench/ct2_folders.jsonl) is not measured again.
 """
 import argparse
 import json
@@ -23,7 +24,7 @@ SHARED = os.environ.get("PRONK_SHARED", os.path.join(os.path.dirname(ROOT), "sha
 CACHE = os.path.join(ROOT, "build", "bench")
 TYPES = {"f32": "float32", "i8": "int8"}
 LONGEST = 256           # output tokens
-CELLS = [(kind, beam) for kind in TYPES for beam in (1, 4)]
+BEAMS = (1, 4)
 
 
 def make_folder(model, kind):
@@ -77,25 +78,41 @@ def read_tokens(path):
 
 # ---- all of it ----
 
+def measure_chunk(at, chunk, records, options):
+    """Every cell of a chunk that has not been measured yet; who begins alternates"""
+    text = os.path.join(CACHE, "folders-chunk.txt")
+    with open(text, "w", encoding="utf-8") as file:
+        file.writelines(line + "\n" for line in chunk)
+    for kind, beam in cells(options):
+        cell = {"type": kind, "beam": beam, "begin": at, "lines": len(chunk), "threads": options.threads}
+        if any(all(one[key] == value for key, value in cell.items()) for one in records):
+            continue
+        sides = [("pronk", run_pronk), ("peer", run_peer)]
+        found = {name: run(kind, beam, text, options) for name, run in (sides if len(records) % 2 else reversed(sides))}
+        records.append(dict(cell, **{name + "_seconds": one[0] for name, one in found.items()},
+                            **{name + "_tokens": one[1] for name, one in found.items()}))
+        with open(options.output, "a", encoding="utf-8") as file:
+            file.write(json.dumps(records[-1], ensure_ascii=False) + "\n")
+
+
 def measure(lines, options):
-    records, begin, turn = [], time.monotonic(), 0
+    records, begin = read_records(options.output), time.monotonic()
     for at in range(0, len(lines), options.chunk):
         if time.monotonic() - begin > options.seconds:
             break
-        chunk = lines[at:at + options.chunk]
-        text = os.path.join(CACHE, "folders-chunk.txt")
-        with open(text, "w", encoding="utf-8") as file:
-            file.writelines(line + "\n" for line in chunk)
-        for kind, beam in CELLS:
-            sides = [("pronk", run_pronk), ("peer", run_peer)]
-            turn += 1
-            found = {name: run(kind, beam, text, options) for name, run in (sides if turn % 2 else reversed(sides))}
-            records.append({"type": kind, "beam": beam, "begin": at, "lines": len(chunk), "threads": options.threads,
-                            **{name + "_seconds": one[0] for name, one in found.items()},
-                            **{name + "_tokens": one[1] for name, one in found.items()}})
-            with open(options.output, "a", encoding="utf-8") as file:
-                file.write(json.dumps(records[-1], ensure_ascii=False) + "\n")
+        measure_chunk(at, lines[at:at + options.chunk], records, options)
     return records
+
+
+def cells(options):
+    return [(kind, beam) for kind in options.types.split(",") for beam in BEAMS]
+
+
+def read_records(path):
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
 
 
 def bleu(tokens, begin, options):
@@ -116,7 +133,7 @@ def bleu(tokens, begin, options):
 def print_table(records, options):
     print("| type | decode | lines | the same tokens | BLEU Pronk / CTranslate2 | seconds Pronk / CTranslate2 | ratio |\n"
           "|---|---|--:|--:|--:|--:|--:|")
-    for kind, beam in CELLS:
+    for kind, beam in cells(options):
         mine = [one for one in records if (one["type"], one["beam"]) == (kind, beam)]
         ours, theirs = [sum((one[name] for one in mine), []) for name in ("pronk_tokens", "peer_tokens")]
         numbers = [i for one in mine for i in range(one["begin"], one["begin"] + one["lines"])]
@@ -135,6 +152,7 @@ def main():
     parser.add_argument("--input", default=os.path.join(SHARED, "testsets", "en-de", "newstest2014.en"))
     parser.add_argument("--reference", default=os.path.join(SHARED, "testsets", "en-de", "newstest2014.de"))
     parser.add_argument("--output", default=os.path.join(CACHE, "ct2_folders.jsonl"))
+    parser.add_argument("--types", default=",".join(TYPES))
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--lines", type=int, default=10 ** 9)
     parser.add_argument("--chunk", type=int, default=200)
@@ -145,9 +163,8 @@ def main():
     if options.worker:
         return peer_worker(json.loads(options.worker))
     if options.table:
-        with open(options.table, encoding="utf-8") as file:
-            return print_table([json.loads(line) for line in file], options)
-    for kind in TYPES:
+        return print_table(read_records(options.table), options)
+    for kind in options.types.split(","):
         make_folder(options.model, kind)
     with open(options.input, encoding="utf-8") as file:
         lines = file.read().split("\n")[:-1][:options.lines]

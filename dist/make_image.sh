@@ -4,7 +4,7 @@
 #
 # usage: dist/make_image.sh [-o FILE]         build FILE (default build/pronk-image.tar) with build/pronk
 #        dist/make_image.sh --check [FILE]    unpack FILE and run it: read-only, as its unprivileged user (needs root)
-# needs: Debian 12, the release that build/pronk was built on; mmdebstrap, python3. MIRROR: another mirror of Debian
+# needs: Debian 12, the release that build/pronk was built on; mmdebstrap, python3, procps. MIRROR: another mirror of Debian
 #
 # In the image are the program, its model and the libraries that it is linked with; no shell, no package manager. What
 # of those packages no program reads (documents but for copyright, manuals, messages, conversion tables) is left out.
@@ -80,6 +80,12 @@ in_image() {
             exec chroot --userspec='"$USER_ID:$USER_ID"' "$0" "$@"' "$root" "$@"
 }
 
+# the process at the end of a chain of shells and wrappers
+last_child() {
+    local child
+    child=$(pgrep -n -P "$1") && last_child "$child" || echo "$1"
+}
+
 check() {
     local root=$work/root port answer
     [ "$(id -u)" = 0 ] || fail "--check mounts and changes root: run it as root"
@@ -89,14 +95,16 @@ check() {
     [ -n "$answer" ] || fail "pronk translate wrote nothing"
     say "pronk translate: $answer"
     port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-    in_image "$root" /usr/bin/pronk serve --port "$port" &
+    in_image "$root" /usr/bin/pronk serve --port "$port" 2>"$work/log" &
     server=$!
     for _ in $(seq 100); do python3 dist/oci_layout.py ask "$port" >"$work/answer" 2>/dev/null && break; sleep 0.1; done
-    # the server is the child of unshare; it ends in order when asked
-    kill -TERM "$(pgrep -P "$server" -n)" 2>/dev/null || true
+    server_user=$(awk '$1 == "Uid:" { print $2 }' "/proc/$(last_child "$server")/status")
+    kill -TERM "$(last_child "$server")"                # it ends in order when asked
     wait "$server" || fail "pronk serve ended with $?"
-    [ -s "$work/answer" ] || fail "pronk serve did not answer"
+    [ -s "$work/answer" ] || fail "pronk serve did not answer: $(cat "$work/log")"
     say "pronk serve: $(cat "$work/answer")"
+    [ "$server_user" = "$USER_ID" ] || fail "pronk serve ran as user $server_user"
+    ! echo "Good morning." | in_image "$root" /usr/bin/pronk translate -q -o /tmp/written 2>/dev/null || fail "the image could be written to"
 }
 
 case "${1:-}" in
