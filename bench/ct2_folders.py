@@ -1,6 +1,7 @@
 """CTranslate2 folders opened as they are: the same tokens as CTranslate2's, the same BLEU in int8, and how fast.
 
-usage: ct2_folders.py [--types f32,i8] [--seconds N] [--lines N] [--chunk N] [--threads N] [--output FILE] [--model DIR] [--input FILE] [--reference FILE]
+usage: ct2_folders.py [--types f32,i8] [--seconds N] [--lines N] [--chunk N] [--threads N] [--output FILE] [--model DIR]
+                      [--input FILE] [--reference FILE]
        ct2_folders.py --table FILE       the table again, from what was measured before
 needs: ctranslate2 4.8.4, sentencepiece; transformers and torch to make the folders (once); make build/bench/tokens
 
@@ -65,7 +66,8 @@ def run_peer(kind, beam, text, options):
 
 
 def run_pronk(kind, beam, text, options):
-    decode = "greedy:max_length=%d" % LONGEST if beam == 1 else "beam:size=%d,rules=ct2,length_penalty=1,max_length=%d" % (beam, LONGEST)
+    decode = "greedy:max_length=%d" % LONGEST if beam == 1 else \
+        "beam:size=%d,rules=ct2,length_penalty=1,max_length=%d" % (beam, LONGEST)
     done = subprocess.run([os.path.join(CACHE, "tokens"), os.path.join(CACHE, "ct2-" + kind), decode, str(options.threads), text],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
     return float(done.stderr), done.stdout.decode().split("\n")[:-1]

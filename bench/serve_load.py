@@ -130,8 +130,9 @@ local headers = {["Content-Type"] = "application/json"}
 function request() at = at %% #bodies + 1; return wrk.format("POST", "/translate", headers, bodies[at]) end
 function done(summary, latency)
     local e = summary.errors
-    io.write(string.format('{"requests": %%d, "connect": %%d, "read": %%d, "write": %%d, "status": %%d, "timeout": %%d, "p50": %%g, "p99": %%g}\\n',
-        summary.requests, e.connect, e.read, e.write, e.status, e.timeout, latency:percentile(50) / 1e6, latency:percentile(99) / 1e6))
+    local form = '{"requests": %%d, "connect": %%d, "read": %%d, "write": %%d, "status": %%d, "timeout": %%d, "p50": %%g, "p99": %%g}'
+    io.write(string.format(form .. "\\n", summary.requests, e.connect, e.read, e.write, e.status, e.timeout,
+        latency:percentile(50) / 1e6, latency:percentile(99) / 1e6))
 end
 """
 
@@ -263,9 +264,10 @@ def row(part, one):
             one["memory_end"] / 2 ** 20, 100 * (one["memory_end"] / one["memory_begin"] - 1), one["p50"])
     if part == "bulk":
         return "%d clients, %d lines x %d, beside `pronk translate` | %.1f / %.1f sentences/s: %.2fx; p50 %.2f s, %d errors, " \
-            "%d lines as `pronk translate`" % (one["clients"], one["lines"], one["rounds"], one["lines"] * one["rounds"] / one["serve_seconds"],
-                                     one["lines"] * one["rounds"] / one["translate_seconds"], one["ratio"], one["p50"], one["errors"],
-                                     one["lines_as_translate"])
+            "%d lines as `pronk translate`" % (
+                one["clients"], one["lines"], one["rounds"], one["lines"] * one["rounds"] / one["serve_seconds"],
+                one["lines"] * one["rounds"] / one["translate_seconds"], one["ratio"], one["p50"], one["errors"],
+                one["lines_as_translate"])
     if part == "alone":
         return "one client, %d lines, beside `pronk bench --batch 1` | p50 %.1f ms / %.1f ms: %+.1f ms" % (
             one["lines"], 1000 * one["serve_p50"], 1000 * one["bench_p50"], 1000 * one["more"])

@@ -33,7 +33,8 @@ prune() {
     find "$share/doc" \( -type l -o -type d -empty \) -delete
     rm -rf "$1"/dev/* "$1"/etc/{dpkg,resolv.conf,hostname,fstab}
     rm -rf "$share"/{man,locale,info,lintian,bug,gdb,gcc,polkit-1,bash-completion} "$1"/usr/lib/*/gconv "$1"/usr/lib/*/audit \
-        "$1"/usr/lib/*/engines-3 "$1"/{var,etc/apt,etc/ld.so.conf.d,etc/logcheck,usr/sbin,sbin,usr/bin,bin,boot,home,media,mnt,opt,srv}
+        "$1"/usr/lib/*/engines-3 "$1"/etc/{apt,ld.so.conf.d,logcheck} \
+        "$1"/{var,usr/sbin,sbin,usr/bin,bin,boot,home,media,mnt,opt,srv}
 }
 
 # the program's own part: stripped, its model, who runs it
@@ -104,7 +105,8 @@ check() {
     [ -s "$work/answer" ] || fail "pronk serve did not answer: $(cat "$work/log")"
     say "pronk serve: $(cat "$work/answer")"
     [ "$server_user" = "$USER_ID" ] || fail "pronk serve ran as user $server_user"
-    ! echo "Good morning." | in_image "$root" /usr/bin/pronk translate -q -o /tmp/written 2>/dev/null || fail "the image could be written to"
+    ! echo "Good morning." | in_image "$root" /usr/bin/pronk translate -q -o /tmp/written 2>/dev/null ||
+        fail "the image could be written to"
 }
 
 case "${1:-}" in

@@ -59,8 +59,8 @@ def pack(options):
 
     def points_to(data, media):
         return {"mediaType": TYPE + media, "digest": digest(data), "size": len(data)}
-    manifest = json.dumps({"schemaVersion": 2, "mediaType": TYPE + "manifest.v1+json", "config": points_to(config, "config.v1+json"),
-                           "layers": [points_to(packed, "layer.v1.tar+gzip")]}).encode()
+    manifest = json.dumps({"schemaVersion": 2, "mediaType": TYPE + "manifest.v1+json",
+                           "config": points_to(config, "config.v1+json"), "layers": [points_to(packed, "layer.v1.tar+gzip")]}).encode()
     blobs[digest(manifest)] = manifest
     tag = {"org.opencontainers.image.ref.name": options.version, "io.containerd.image.name": "pronk:" + options.version}
     index = {"schemaVersion": 2, "manifests": [dict(points_to(manifest, "manifest.v1+json"), annotations=tag)]}

@@ -330,7 +330,8 @@ METRICS = [
 
 GROUPS = [
     ("plain", ["--disable-files-translation"], [], TRANSLATE + OTHERS),
-    ("limits", ["--disable-files-translation", "--char-limit", "20", "--batch-limit", "3", "--alternatives-limit", "2"], [], LIMITS),
+    ("limits", ["--disable-files-translation", "--char-limit", "20", "--batch-limit", "3", "--alternatives-limit", "2"], [],
+     LIMITS),
     ("keys", ["--disable-files-translation", "--api-keys"], [(KEY, 1000, None), ("short", 1000, 10)], KEYS),
     ("keys required", ["--disable-files-translation", "--api-keys", "--require-api-key-origin", "https://example\\.org"],
      [(KEY, 1000, None)], REQUIRED),

@@ -110,7 +110,8 @@ def body_of(request):
 
 
 def send(port, request):
-    """The answer as it is recorded: status, type, whether other sites may read it (CORS), headers that matter, and the body where it is JSON."""
+    """The answer as it is recorded: status, type, whether other sites may read it (CORS), headers that matter, and the body where
+    it is JSON."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
     try:
         connection.putrequest(request["method"], request["path"], skip_accept_encoding=True)
