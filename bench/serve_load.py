@@ -1,6 +1,6 @@
 """`pronk serve` under load, on one machine over loopback, beside `pronk translate`, `pronk bench` and its peers.
 
-usage: serve_load.py [--parts LIST] [--lines N] [--connections N] [--minutes M] [--clients N] [--rounds N] [--decode SPEC]
+usage: serve_load.py [--parts LIST] [--lines N] [--connections N] [--minutes M] [--clients N] [--rounds N] [-d SPEC]
                      [--model MODEL] [--peer-python PYTHON --peer-model DIR --peer-lines N] [--output FILE]
        serve_load.py --table FILE           the table again, from what was measured before
 needs: wrk (for `sustain`); for the peers see serve_peer.py
@@ -16,7 +16,8 @@ Parts, in this order; each is a row of the table:
 
 The server's cache is off, so that every answer is computed. Clients are coroutines of this process, on connections that stay
 open; what they take of the processor is the server's loss. A peer may get fewer lines, the first of them: then the server
-gets those too.
+gets those too, with the peer's own folder where no --model is given (bench/ct2_folders.py makes build/bench/ct2-i8). Peers search
+with a beam of 4: -d beam:size=4,rules=ct2,length_penalty=0.2 is the same search, the default is what users get.
 """
 import argparse
 import asyncio
@@ -222,9 +223,10 @@ def same(options, lines, _):
     return {"lines": len(few), "answers": 3 * len(few), "different": different}
 
 
-def beside_peer(options, lines, seconds, folder):
-    """The same lines by our server, and how many times as fast that was"""
-    with pronk_server(options) as (port, _):
+def beside_peer(options, lines, seconds):
+    """The same lines by our server with the same weights, and how many times as fast that was"""
+    same_weights = argparse.Namespace(**dict(vars(options), model=options.model or options.peer_model))
+    with pronk_server(same_weights) as (port, _):
         send_all(port, lines[:WARM_UP], options.clients)
         found = send_all(port, lines, options.clients)
     return {"lines": len(lines), "peer_seconds": seconds, "serve_seconds": found["seconds"], "errors": found["errors"],
@@ -242,7 +244,7 @@ def loop(options, lines, folder):
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(line + "\n" for line in few)
     done = subprocess.run(peer_command(options, "loop", "--input", path), stdout=subprocess.PIPE, check=True)
-    return beside_peer(options, few, json.loads(done.stdout)["seconds"], folder)
+    return beside_peer(options, few, json.loads(done.stdout)["seconds"])
 
 
 def libre(options, lines, folder):
@@ -252,7 +254,7 @@ def libre(options, lines, folder):
         found = send_all(port, few, options.clients)
     if found["errors"]:
         raise SystemExit("LibreTranslate answered with errors: %s" % found["answers"][0])
-    return beside_peer(options, few, found["seconds"], folder)
+    return beside_peer(options, few, found["seconds"])
 
 
 # ---- what was measured ----
@@ -292,7 +294,7 @@ def read_options():
     parser.add_argument("--output", default=os.path.join(ROOT, "build", "bench", "serve_load.jsonl"))
     parser.add_argument("--table")
     parser.add_argument("--parts", default="sustain,bulk,alone,same")
-    parser.add_argument("--decode", default="greedy")
+    parser.add_argument("-d", "--decode", default="greedy")
     parser.add_argument("--lines", type=int, default=1000)
     parser.add_argument("--alone-lines", type=int, default=200)
     parser.add_argument("--peer-lines", type=int, default=200)
