@@ -134,6 +134,8 @@ int pk_cli_align(pk_cli *c) {
     pk_inputs_add_path(c, c->vocab);
     pk_inputs_add_path(c, c->load);
     int code = pk_inputs_refuse(c, c->output);
+    if (!code) code = pk_outputs_refuse_same(c, c->output, c->save);
+    if (!code) code = pk_outputs_refuse_same(c, c->output, c->lexical_table);
     if (code) return code;
     pk_progress_begin(&a.progress, c, NULL);
     if (c->pharaoh)

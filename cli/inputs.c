@@ -1,6 +1,7 @@
 /* inputs.c - the files that were opened for reading, against the one that is to be written. */
 #include "inputs.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,15 +41,35 @@ static bool was_opened(const pk_cli_opened *o, uint64_t device, uint64_t inode) 
     return false;
 }
 
-int pk_inputs_refuse(const pk_cli *c, const char *path) {
-    const bool  standard = !path || !strcmp(path, "-");
+bool pk_inputs_have(const pk_cli *c, const char *path) {
     struct stat about;
-    if (!c->opened || (standard ? fstat(STDOUT_FILENO, &about) : stat(path, &about)) ||
-        !can_be_lost(&about) ||
-        !was_opened(c->opened, (uint64_t)about.st_dev, (uint64_t)about.st_ino))
-        return 0;
+    return c->opened && (path ? stat(path, &about) : fstat(STDOUT_FILENO, &about)) == 0 &&
+           can_be_lost(&about) &&
+           was_opened(c->opened, (uint64_t)about.st_dev, (uint64_t)about.st_ino);
+}
+
+int pk_inputs_refuse(const pk_cli *c, const char *path) {
+    const bool standard = !path || !strcmp(path, "-");
+    if (!pk_inputs_have(c, standard ? NULL : path)) return 0;
     return pk_cli_fail(c, "%s is also an input: write to another file",
                        standard ? "standard output" : path);
+}
+
+/* Where the last part of a path does not exist, glibc's realpath() fails and has resolved it. */
+static bool same_new_file(const char *a, const char *b) {
+    char whole[2][PATH_MAX] = { "", "" };
+    if (realpath(a, whole[0]) || realpath(b, whole[1])) return false;
+    return whole[0][0] && strcmp(whole[0], whole[1]) == 0;
+}
+
+int pk_outputs_refuse_same(const pk_cli *c, const char *a, const char *b) {
+    struct stat one, other;
+    if (!a || !b) return 0;
+    const bool both = stat(a, &one) == 0 && stat(b, &other) == 0;
+    if (both ? !can_be_lost(&one) || one.st_dev != other.st_dev || one.st_ino != other.st_ino
+             : !same_new_file(a, b))
+        return 0;
+    return pk_cli_fail(c, "%s is also another output: write to another file", b);
 }
 
 void pk_inputs_free(pk_cli_opened *opened) {

@@ -21,7 +21,11 @@ void pk_inputs_add_file(const pk_cli *c, const struct stat *about);
 /* for what the library opens; NULL, and what is not there, is passed over */
 void pk_inputs_add_path(const pk_cli *c, const char *path);
 void pk_inputs_add_model(const pk_cli *c, const pk_model *model);
+/* whether a file is one of them; path NULL: standard output */
+bool pk_inputs_have(const pk_cli *c, const char *path);
 /* 0, or an exit code where the output is one of them; path NULL or "-": standard output */
-int  pk_inputs_refuse(const pk_cli *c, const char *path);
+int pk_inputs_refuse(const pk_cli *c, const char *path);
+/* 0, or an exit code where two outputs are one file, also one that does not exist yet */
+int  pk_outputs_refuse_same(const pk_cli *c, const char *a, const char *b);
 void pk_inputs_free(pk_cli_opened *opened);
 #endif

@@ -179,7 +179,7 @@ static pk_status check(job *j) {
     return PK_OK;
 }
 
-/* PK_ARGUMENT where a file that is written is one that is read */
+/* PK_ARGUMENT where a file that is written is one that is read, or is written twice */
 static pk_status check_outputs(const job *j) {
     const char *const read[] = { j->o.source, j->o.target, j->o.vocab, j->o.load };
     pk_file_ids       inputs = { 0 };
@@ -189,7 +189,10 @@ static pk_status check_outputs(const job *j) {
     if (status == PK_OK && j->o.save) status = pk_file_ids_refuse(&inputs, j->o.save);
     if (status == PK_OK && j->o.table) status = pk_file_ids_refuse(&inputs, j->o.table);
     pk_file_ids_free(&inputs);
-    return status;
+    PK_TRY(status);
+    if (j->o.save && j->o.table && pk_file_same(j->o.save, j->o.table))
+        PK_FAIL(PK_ARGUMENT, "%s is also another output: write to another file", j->o.table);
+    return PK_OK;
 }
 
 /* learn or open a model, save it, write its table, write the links */

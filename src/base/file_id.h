@@ -26,4 +26,6 @@ bool      pk_file_ids_have(const pk_file_ids *list, pk_file_id id);
 void      pk_file_ids_free(pk_file_ids *list);
 /* PK_ARGUMENT where the output is one of the list */
 pk_status pk_file_ids_refuse(const pk_file_ids *inputs, const char *output);
+/* true where both paths lead to one file, also to one that does not exist yet */
+bool pk_file_same(const char *a, const char *b);
 #endif

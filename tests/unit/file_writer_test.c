@@ -168,6 +168,25 @@ static void files_are_known_by_any_name(void **state) {
     pk_file_ids_free(&list);
 }
 
+/* two outputs: one file by whatever names, whether it exists or not */
+static void same_file(void **state) {
+    (void)state;
+    put("a", "1");
+    put("b", "2");
+    assert_int_equal(0, symlink("a", "soft-a"));
+    assert_int_equal(0, symlink("new", "soft-new"));
+    assert_true(pk_file_same("a", "a"));
+    assert_true(pk_file_same("a", "./a"));
+    assert_true(pk_file_same("soft-a", "a"));
+    assert_false(pk_file_same("a", "b"));
+    assert_false(pk_file_same("a", "new"));
+    assert_false(pk_file_same("new", "a"));
+    assert_true(pk_file_same("new", "./new"));
+    assert_true(pk_file_same("soft-new", "new"));
+    assert_false(pk_file_same("new", "newer"));
+    assert_false(pk_file_same("/dev/null", "/dev/null")); /* nothing to lose */
+}
+
 static void a_mapped_file_that_is_written_to_is_noticed(void **state) {
     pk_file_map map, none = { 0 };
     (void)state;
@@ -219,6 +238,7 @@ int main(void) {
         TEST(a_pipe_is_written_in_place),
         TEST(a_device_is_written_in_place),
         TEST(files_are_known_by_any_name),
+        TEST(same_file),
         TEST(a_mapped_file_that_is_written_to_is_noticed),
         TEST(a_lost_descriptor_says_nothing),
         TEST(a_pipe_is_no_file_to_map),
