@@ -3,13 +3,16 @@
  * The model translates the text as greedy search does (pk_distill), a recipe is written, and `pronk
  * train` follows it. All files lie in the output folder; --resume goes on where a call stopped, and
  * the recipe can be changed and trained by hand as any other. */
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "inputs.h"
 #include "progress.h"
@@ -18,6 +21,7 @@ typedef struct making {
     pk_cli     *c;
     pk_progress progress;
     char       *text, *recipe; /* paths: translations of the model, how to train */
+    bool        made;          /* the output folder is new */
 } making;
 
 static char *path_in(const char *folder, const char *name) {
@@ -27,9 +31,56 @@ static char *path_in(const char *folder, const char *name) {
     return path;
 }
 
-static int make_folder(const pk_cli *c) {
-    if (mkdir(c->output, 0777) == 0 || errno == EEXIST) return 0;
-    return pk_cli_fail(c, "%s: %s", c->output, strerror(errno));
+/* ---- what is checked before hours of work ---- */
+
+/* the text is read twice, so it cannot come from a pipe; the test can */
+static int check_inputs(const pk_cli *c) {
+    struct stat about;
+    if (stat(c->input, &about) != 0) return pk_cli_fail(c, "%s: %s", c->input, strerror(errno));
+    if (!S_ISREG(about.st_mode)) return pk_cli_fail(c, "%s: not a regular file", c->input);
+    if (c->test && strcmp(c->test, "-") && stat(c->test, &about) != 0)
+        return pk_cli_fail(c, "%s: %s", c->test, strerror(errno));
+    pk_inputs_add_path(c, c->input);
+    pk_inputs_add_path(c, c->test);
+    return c->test ? pk_inputs_refuse(c, NULL) : 0;
+}
+
+/* The training writes files of several names there: none of the folder may be one that is read. */
+static int refuse_inputs(const pk_cli *c) {
+    DIR           *folder = opendir(c->output);
+    struct dirent *entry;
+    int            code = 0;
+    if (!folder) return pk_cli_fail(c, "%s: %s", c->output, strerror(errno));
+    while (!code && (entry = readdir(folder))) {
+        char *path = path_in(c->output, entry->d_name);
+        if (pk_inputs_have(c, path))
+            code = pk_cli_fail(c, "%s is an input: choose another output folder", path);
+        free(path);
+    }
+    closedir(folder);
+    return code;
+}
+
+/* a file of this verb that is there already: from an earlier call, or somebody's */
+static int refuse_old(const pk_cli *c, const char *path) {
+    struct stat about;
+    if (stat(path, &about) != 0) return 0;
+    if (!S_ISREG(about.st_mode)) return pk_cli_fail(c, "%s: not a regular file", path);
+    return c->resume ? 0
+                     : pk_cli_fail(c,
+                                   "%s is there already: go on with it (--resume) or choose "
+                                   "another folder",
+                                   path);
+}
+
+static int make_folder(making *m) {
+    const pk_cli *c = m->c;
+    m->made = mkdir(c->output, 0777) == 0;
+    if (!m->made && errno != EEXIST) return pk_cli_fail(c, "%s: %s", c->output, strerror(errno));
+    int code = refuse_inputs(c);
+    if (!code) code = refuse_old(c, m->text);
+    if (!code) code = refuse_old(c, m->recipe);
+    return code;
 }
 
 /* ---- what the model writes ---- */
@@ -41,24 +92,18 @@ static int draw(void *user, const pk_distill_report *r) {
     return 0;
 }
 
-static int distill(making *m) {
-    pk_cli           *c = m->c;
-    pk_cli_models     models;
-    pk_distill_report counts;
-    int               code = pk_cli_open_models(c, &models);
-    if (!code) {
-        pk_translator_options how = pk_cli_translator_options(c, &models, "greedy");
-        pk_progress_begin_alone(&m->progress, c);
-        const pk_status status =
-            pk_distill(models.model[0], c->input, m->text,
-                       PK_OPTIONS(pk_distill_options, .translator = &how, .resume = c->resume,
-                                  .progress = draw, .user = m),
-                       &counts);
-        pk_progress_end(&m->progress);
-        if (status != PK_OK) code = pk_cli_fail_status(c, status);
-    }
-    pk_cli_close_models(&models);
-    return code;
+static int distill(making *m, const pk_cli_models *models) {
+    pk_cli               *c = m->c;
+    pk_distill_report     counts;
+    pk_translator_options how = pk_cli_translator_options(c, models, "greedy");
+    pk_progress_begin_alone(&m->progress, c);
+    const pk_status status =
+        pk_distill(models->model[0], c->input, m->text,
+                   PK_OPTIONS(pk_distill_options, .translator = &how, .resume = c->resume,
+                              .progress = draw, .user = m),
+                   &counts);
+    pk_progress_end(&m->progress);
+    return status == PK_OK ? 0 : pk_cli_fail_status(c, status);
 }
 
 /* ---- how to train ---- */
@@ -101,11 +146,28 @@ static int write_recipe(const making *m) {
     return pk_writer_close(m->c, &out, 0);
 }
 
+/* The model's files are known while it is open: what is written is compared with them. */
+static int prepare(making *m) {
+    pk_cli_models models;
+    int           code = pk_cli_open_models(m->c, &models);
+    if (!code) code = make_folder(m);
+    if (!code) code = distill(m, &models);
+    if (!code) code = write_recipe(m);
+    pk_inputs_free(m->c->opened);
+    pk_cli_close_models(&models);
+    return code;
+}
+
+/* a training blocks the signals that it asks for; afterwards they act as before */
 static int train(const making *m) {
     pk_cli      t = *m->c;
     const char *recipe[] = { m->recipe };
+    sigset_t    before;
     t.operand = (pk_cli_list){ recipe, 1 };
-    return pk_cli_train(&t);
+    sigprocmask(SIG_BLOCK, NULL, &before);
+    const int code = pk_cli_train(&t);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return code;
 }
 
 /* ---- what it is worth ---- */
@@ -156,15 +218,14 @@ static int measure(const making *m) {
 
 int pk_cli_drafter(pk_cli *c) {
     making m = { .c = c };
-    int    code = make_folder(c);
+    int    code = check_inputs(c);
     if (code) return code;
-    pk_inputs_add_path(c, c->input);
     m.text = path_in(c->output, "drafted.txt");
     m.recipe = path_in(c->output, "recipe.yml");
-    code = distill(&m);
-    if (!code) code = write_recipe(&m);
+    code = prepare(&m);
     if (!code) code = train(&m);
     if (!code) code = measure(&m);
+    if (code && m.made) rmdir(c->output); /* where nothing was written into it */
     free(m.text);
     free(m.recipe);
     return code;

@@ -7,6 +7,7 @@
 # small tmpfs mounts there: where that is not permitted, the checks are skipped, and said to be.
 PRONK=$(realpath "${PRONK:-build/pronk}")
 MODELS=$(realpath tests/data/models)
+CT2=$(realpath tests/data/ct2)
 DATA=$(realpath recipes/data)
 dir=$(mktemp -d) || exit 1
 disk=$dir/disk
@@ -41,9 +42,18 @@ make_fixture() {
     [ $code = 0 ] || return 1
     run align -q -i en de --save links.model -o /dev/null
     [ $code = 0 ] || return 1
+    cp -r "$CT2/int8" "$w/ct2" && cp "$CT2/en-de.argosmodel" "$w" && chmod -R u+w "$w/ct2" "$w/en-de.argosmodel" || return 1
+    run align -q -i en de -o forward && run align -q -r -i en de -o reverse
+    [ $code = 0 ] || return 1
     printf '%s\n' "task: at" "vocab: v.spm" "output: trained" "data.source: train.en" "data.target: train.de" \
         "data.batch_tokens: 256" "model.dim: 16" "model.heads: 2" "model.ffn: 16" "threads: 1" \
         "model.encoder_layers: 1" "model.decoder_layers: 1" "train.updates: 2" "save.every: 1" "valid.every: 0" >"$w/r.yml"
+    run train -q r.yml
+    run train -q r.yml --set "task=gad:block=4" --set verifier=trained --set output=drafted --set "vocab=" --set data.max_ratio=1000
+    if grep -q "cannot train" "$dir/err"; then return 0; fi # a build that only translates
+    [ $code = 0 ] && cp "$w/trained/model.pronk" "$w/t.pronk" && cp "$w/drafted/model.pronk" "$w/d.pronk"
+    rm -rf "$w/trained" "$w/drafted"
+    [ -e "$w/d.pronk" ]
 }
 
 # arguments VERB OUTPUT: sets args; a fresh copy of all files is in $w
@@ -51,32 +61,44 @@ arguments() {
     rm -rf "$dir/w" && cp -r "$dir/fixture" "$dir/w" && w=$dir/w
     case $1 in
         translate) args=(translate -m a.pronk -m hf -i en --prefix prefix --draft draft -d jacobi -o "$2") ;;
+        translate-ct2) args=(translate -m ct2 -i en -o "$2") ;;
+        translate-drafter) args=(translate -m t.pronk --drafter d.pronk -d gad -i en -o "$2") ;;
+        viz-drafter) args=(viz -m t.pronk --drafter d.pronk -d gad -o "$2") ;;
         score) args=(score -m a.pronk -m hf -i en -r de -o "$2") ;;
         distill) args=(distill -m a.pronk -m hf -i en -r de --resume -d beam:size=4,max_length=8 -q -o "$2") ;;
         viz) args=(viz -m a.pronk -o "$2") ;;
         convert) args=(convert -q a.pronk "$2") ;;
         convert-folder) args=(convert -q hf "$2") ;;
+        convert-ct2) args=(convert -q ct2 "$2") ;;
+        convert-package) args=(convert -q en-de.argosmodel "$2") ;;
         average) args=(average -q a.pronk b.pronk -o "$2") ;;
         vocab) args=(vocab -q -i train.en train.de --size 200 --no-byte-fallback -o "$2") ;;
         align) args=(align -q --load links.model -i en de -o "$2") ;;
+        align-links) args=(align -q --pharaoh --symmetrise union -i forward reverse -o "$2") ;;
         align-save) args=(align -q --vocab v.spm -i en de --save "$2" -o links) ;;
         align-table) args=(align -q -i en de --table "$2" -o links) ;;
     esac
 }
-LINES_OUT="translate score distill align"
-WHOLE="viz convert convert-folder average vocab align-save align-table"
+LINES_OUT="translate translate-ct2 score distill align align-links"
+WHOLE="viz convert convert-folder convert-ct2 convert-package average vocab align-save align-table"
 
 inputs_of() {
     case $1 in
         translate) echo "en prefix draft a.pronk hf/config.json hf/source.spm hf/vocab.json hf/model.safetensors" ;;
+        translate-ct2) echo "en ct2/config.json ct2/model.bin ct2/sentencepiece.model ct2/source_vocabulary.json" ;;
+        translate-drafter) echo "en t.pronk d.pronk" ;;
+        viz-drafter) echo "line t.pronk d.pronk" ;;
         score) echo "en de a.pronk hf/config.json hf/target.spm" ;;
         distill) echo "en de a.pronk hf/config.json hf/model.safetensors" ;;
         viz) echo "line a.pronk" ;;
         convert) echo "a.pronk" ;;
         convert-folder) echo "hf/config.json hf/model.safetensors hf/source.spm hf/target.spm hf/vocab.json" ;;
+        convert-ct2) echo "ct2/config.json ct2/model.bin ct2/sentencepiece.model ct2/target_vocabulary.json" ;;
+        convert-package) echo "en-de.argosmodel" ;;
         average) echo "a.pronk b.pronk" ;;
         vocab) echo "train.en train.de" ;;
         align) echo "en de links.model" ;;
+        align-links) echo "forward reverse" ;;
         align-save) echo "en de v.spm" ;;
         align-table) echo "en de" ;;
     esac
@@ -97,8 +119,9 @@ refused() {
 }
 
 outputs_that_are_inputs() {
-    local verb input
-    for verb in $LINES_OUT $WHOLE; do
+    local verb input with_drafter="translate-drafter viz-drafter"
+    if [ ! -e "$dir/fixture/d.pronk" ]; then skip "drafters: this build does not train"; with_drafter=; fi
+    for verb in $LINES_OUT $WHOLE $with_drafter; do
         for input in $(inputs_of "$verb"); do
             arguments "$verb" "$input"
             refused "$verb onto $input" "also an? (input|model)"
@@ -150,6 +173,25 @@ output_is_standard_input() {
     refused "translate onto standard input" "also an input"
     args=(score -m a.pronk -r line -o line)
     refused "score onto standard input" "also an input"
+}
+
+# a file has room for one output
+two_outputs_in_a_file() {
+    local text="also (an input|another output)"
+    arguments align one
+    echo old >"$w/one"
+    ln -s one "$w/link"
+    args=(align -q -i en de -o one --save one)
+    refused "align: links and model in a file" "$text"
+    args=(align -q -i en de -o link --table one)
+    refused "align: links and table in a file, by a link" "$text"
+    args=(align -q -i en de -o links --save one --table link)
+    refused "align: model and table in a file" "$text"
+    rm "$w/one"
+    args=(align -q -i en de -o one --save ./one)
+    refused "align: links and model in a new file" "$text"
+    args=(align -q -i en de -o links --save link --table one)
+    refused "align: model and table in a new file" "$text"
 }
 
 # what each verb writes where nothing is in the way
@@ -381,6 +423,64 @@ training() {
     check "train: a plot through a link" "0 yes" "$code $([ -L "$w/trained/plot.svg" ] && [ -s "$w/elsewhere.svg" ] && echo yes)"
 }
 
+# `pronk drafter` writes several files in a folder: none is lost, and what fails leaves none
+drafter_folder() {
+    local how=(--threads 1 --set train.updates=2 --set train.minutes=0 --set data.max_ratio=1000)
+    if [ ! -e "$dir/fixture/t.pronk" ]; then skip "drafter: this build does not train"; return; fi
+    while IFS='|' read -r name before text command; do
+        arguments none
+        cp "$w/train.en" "$w/text"
+        (cd "$w" && mkdir trained full && cp t.pronk trained/model.pronk && eval "$before")
+        read -ra args <<<"drafter -q $command"
+        args+=("${how[@]}")
+        refused "drafter: $name" "$text"
+    done <<END
+into the folder of its model||input|-m trained -i text -o trained
+a model called as the drafter|cp t.pronk full/model.pronk|input|-m full/model.pronk -i text -o full
+a model called as the recipe|cp t.pronk full/recipe.yml|input|-m full/recipe.yml -i text -o full
+text called as the translations|mv text full/drafted.txt|input|-m t.pronk -i full/drafted.txt -o full
+text called as the recipe|mv text full/recipe.yml|input|-m t.pronk -i full/recipe.yml -o full
+text called as the log, by a link|ln -s ../text full/log.jsonl|input|-m t.pronk -i text -o full
+a test called as the recipe|mv text full/recipe.yml|input|-m t.pronk -i train.en --test full/recipe.yml -o full
+a test called as the log|mv text full/log.jsonl|input|-m t.pronk -i train.en --test full/log.jsonl -o full
+a test called as the drafter|mv text full/model.pronk|input|-m t.pronk -i train.en --test full/model.pronk -o full
+resumed, a test called as the plot|mv text full/plot.svg|input|-m t.pronk -i train.en --test full/plot.svg -o full --resume
+a recipe of somebody|echo mine >full/recipe.yml|there already|-m t.pronk -i text -o full
+translations of somebody|echo mine >full/drafted.txt|there already|-m t.pronk -i text -o full
+a pipe called as the translations|mkfifo full/drafted.txt|not a regular file|-m t.pronk -i text -o full --resume
+a pipe called as the recipe|mkfifo full/recipe.yml|not a regular file|-m t.pronk -i text -o full --resume
+a pipe as text|mkfifo p|not a regular file|-m t.pronk -i p -o new
+no such text||none|-m t.pronk -i none -o new
+no such test||none|-m t.pronk -i text --test none -o new
+no such model||none|-m none -i text -o new
+a file as folder||Not a directory|-m t.pronk -i text -o de
+END
+    arguments none
+    cp "$w/train.en" "$w/text"
+    (cd "$w" && timeout 60 "$PRONK" drafter -q -m t.pronk -i train.en --test text -o new "${how[@]}" <line >>text 2>"$dir/err")
+    check "drafter appended to its test" "1 also" "$? $(grep -o also "$dir/err")"
+    cmp -s "$w/text" "$w/train.en" && ok "drafter appended to its test: unchanged" || bad "drafter appended to its test" "it changed"
+    if [ -d "$disk" ] && mount -t tmpfs -o size=64k none "$disk" 2>/dev/null; then
+        mount -o remount,ro "$disk"
+        args=(drafter -q -m t.pronk -i text -o "$disk/new" "${how[@]}")
+        refused "drafter in a read-only folder" "cannot|[Rr]ead-only"
+        mount -o remount,rw "$disk"
+        dd if=/dev/zero of="$disk/filler" bs=4k 2>/dev/null
+        args=(drafter -q -m t.pronk -i text -o "$disk/new" "${how[@]}")
+        refused "drafter on a full disk" "space"
+        umount "$disk"
+    else
+        skip "drafter on a full disk, in a read-only folder: mounting is not permitted here"
+    fi
+    # a signal ends it in every stage, the last one too
+    arguments none
+    run drafter -q -m t.pronk -i train.en -o new "${how[@]}"
+    check "drafter: exit code" "0 " "$code $(head -1 "$dir/err")"
+    mkfifo "$w/silent"
+    (cd "$w" && exec timeout -k 10 3 "$PRONK" drafter -q -m t.pronk -i train.en --test silent -o new --resume "${how[@]}") >"$dir/out" 2>"$dir/err"
+    check "drafter: TERM while it waits for its test" 124 $?
+}
+
 # ---- Pipes where a file is wanted ----
 
 # no_wait NAME ARGUMENT...: says that it is no regular file, at once
@@ -404,9 +504,15 @@ pipes_as_files() {
     mkfifo "$w/pipe.safetensors"
     no_wait "average: a pipe as checkpoint" average pipe.safetensors -o out
     no_wait "vocab: a pipe as text" vocab -i pipe -o out
+    mkfifo "$w/pipe.argosmodel"
+    no_wait "info: a pipe as package" info pipe.argosmodel
+    for verb in translate "bench -i en" viz; do no_wait "$verb: a pipe as drafter" $verb -m a.pronk --drafter pipe -d gad; done
+    no_wait "drafter: a pipe as model" drafter -m pipe -i en -o new
     no_wait "align: a pipe as model" align --load pipe -i en de -o out
     no_wait "align: a pipe as vocabulary" align --vocab pipe -i en de -o out
     no_wait "train: a pipe as recipe" train pipe
+    no_wait "train: a pipe as verifier" train r.yml --set task=gad --set verifier=pipe --set vocab=
+    no_wait "train: a pipe as data.alignment" train r.yml --set task=markov --set data.alignment=pipe
     for key in vocab vocab_target init data.source data.target valid.source valid.target; do
         no_wait "train: a pipe as $key" train r.yml --set "$key=pipe" --set model.tie=none \
             --set valid.every=1 $(case $key in valid.source) echo --set valid.target=train.de ;; valid.target) echo --set valid.source=train.en ;; esac)
@@ -415,6 +521,11 @@ pipes_as_files() {
         rm -rf "$w/hf" && cp -r "$dir/fixture/hf" "$w/hf"
         rm "$w/hf/$file" && mkfifo "$w/hf/$file"
         no_wait "a folder whose $file is a pipe" info hf
+    done
+    for file in config.json model.bin sentencepiece.model source_vocabulary.json target_vocabulary.json; do
+        rm -rf "$w/ct2" && cp -r "$dir/fixture/ct2" "$w/ct2"
+        rm "$w/ct2/$file" && mkfifo "$w/ct2/$file"
+        no_wait "a CTranslate2 folder whose $file is a pipe" info ct2
     done
     if [ -d "$dir/trained" ]; then
         rm -rf "$w/trained" && cp -r "$dir/trained" "$w/trained"
@@ -516,12 +627,14 @@ if make_fixture; then
     outputs_that_are_inputs
     standard_output_is_an_input
     output_is_standard_input
+    two_outputs_in_a_file
     pipes_and_devices
     links
     full_disk
     read_only_folder
     failures
     training
+    drafter_folder
     pipes_as_files
     models_that_change
     closed_descriptors
