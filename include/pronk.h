@@ -56,7 +56,7 @@ PK_API void        pk_free(void *memory);       /* what a function below says is
 #define PK_MOST_THREADS              1024
 #define PK_MOST_BATCH                4096
 #define PK_MOST_BATCH_TOKENS         1048576
-#define PK_MOST_N_BEST               256
+#define PK_MOST_N_BEST               32         /* hypotheses; also the widest beam */
 #define PK_LEAST_MAX_INPUT           8          /* tokens */
 #define PK_DEFAULT_BATCH             32
 #define PK_DEFAULT_BATCH_GPU         128

@@ -12,7 +12,11 @@
 #include "base/memory.h"
 #include "decode/beam_state.h"
 
-enum { MAX_SIZE = 32, NORMAL_SIZE = 4, UNSET = -1000 }; /* UNSET: below any length penalty */
+enum {
+    MAX_SIZE = PK_MOST_N_BEST,
+    NORMAL_SIZE = 4,
+    UNSET = -1000
+}; /* UNSET: below any length penalty */
 
 static const char *const stop_choices[] = { "auto", "no", "yes", "never", NULL };
 // clang-format off

@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "decode/pairs_state.h"
 
-enum { MAX_SIZE = 32, UNSET = -1000 }; /* UNSET: below any length penalty */
+enum { MAX_SIZE = PK_MOST_N_BEST, UNSET = -1000 }; /* UNSET: below any length penalty */
 
 // clang-format off
 static const pk_option options[] = {

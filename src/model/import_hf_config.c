@@ -19,8 +19,8 @@ pk_status pk_hf_get_int(const json_t *object, const char *key, int32_t normal, i
     if (!json_is_integer(value)) PK_FAIL(PK_FORMAT, "\"%s\" must be an integer", key);
     const json_int_t n = json_integer_value(value);
     if (n < lowest || n > INT32_MAX)
-        PK_FAIL(PK_FORMAT, "\"%s\" is %lld, which is out of range: the least is %d", key,
-                (long long)n, lowest);
+        PK_FAIL(PK_FORMAT, "\"%s\" is %lld, which is out of range: the %s is %d", key, (long long)n,
+                n < lowest ? "least" : "most", n < lowest ? lowest : INT32_MAX);
     *out = (int32_t)n;
     return PK_OK;
 }

@@ -51,7 +51,7 @@ numbers() {
 limits() {
     says "--batch" 2 "from 1 to 4096" translate -m $MODEL --batch 4097
     says "--batch-tokens" 2 "from 1 to 1048576" translate -m $MODEL --batch-tokens 1048577
-    says "--n-best" 2 "from 1 to 256" translate -m $MODEL --n-best 257
+    says "--n-best" 2 "from 1 to 32" translate -m $MODEL --n-best 33
     says "--max-input" 2 "from 8 to" translate -m $MODEL --max-input 7
     says "--size" 2 "from 8 to 1048576" vocab -i "$dir/one" -o "$dir/x" --size 7
     says "--coverage" 2 "from 0.9 to 1" vocab -i "$dir/one" -o "$dir/x" --coverage 0.5
