@@ -1,11 +1,11 @@
-/* draft_rates.c - fading counts for each place of a block, and the block they suggest.
+/* draft_rates.c - fading counts for each position of a block, and the block they suggest.
  *
  * A block of k keeps 1 + r1 + r1 r2 + ... + r1..rk tokens on average. */
 #include "decode/draft_rates.h"
 
 #define FADE        0.99f /* a judgement is forgotten after about a hundred others */
 #define FIRST_RATE  0.8f  /* expected of a first token before anything is judged */
-#define NEIGHBOUR   4.0f  /* judgements that the rate of the place before is worth */
+#define NEIGHBOUR   4.0f  /* judgements that the rate of the position before is worth */
 #define MARGIN      1.01f /* a block must promise this much more tokens per cost */
 #define PROBE_AFTER 128   /* passes without a draft, then a short one is tried */
 #define PROBE       4     /* tokens of it */

@@ -1,4 +1,4 @@
-/* draft_rates.h - how often the tokens of a drafted block are right, by their place in it, and how
+/* draft_rates.h - how often the tokens of a drafted block are right, by their position in it, and how
  * long a block pays.
  *
  * One for each worker. Like what pk_ngrams knows it decides speed, never output. */

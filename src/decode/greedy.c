@@ -127,12 +127,7 @@ static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
 }
 
 static int32_t result(const void *p, pk_hypothesis *out, int32_t room) {
-    const state *s = p;
-    if (room < 1) return 0;
-    pk_output_view(&s->out, out);
-    /* the score is the log-probability of the whole output */
-    for (int32_t i = 0; i < s->out.n; i++) out->score += s->out.logp[i];
-    return 1;
+    return pk_output_single(&((const state *)p)->out, out, room);
 }
 
 const pk_strategy pk_strategy_greedy = {

@@ -178,8 +178,5 @@ int32_t pk_window_absorb(pk_window *w, const pk_pass *pass, pk_verdict *verdict)
 }
 
 int32_t pk_window_result(const pk_window *w, pk_hypothesis *out, int32_t room) {
-    if (room < 1) return 0;
-    pk_output_view(&w->out, out);
-    for (int32_t i = 0; i < w->out.n; i++) out->score += w->out.logp[i];
-    return 1;
+    return pk_output_single(&w->out, out, room);
 }

@@ -35,6 +35,13 @@ void pk_output_view(const pk_output *out, pk_hypothesis *view) {
                              .attention = out->attention };
 }
 
+int32_t pk_output_single(const pk_output *out, pk_hypothesis *view, int32_t room) {
+    if (room < 1) return 0;
+    pk_output_view(out, view);
+    for (int32_t i = 0; i < out->n; i++) view->score += out->logp[i];
+    return 1;
+}
+
 void pk_output_end(pk_output *out) {
     pk_memory_give(out->token);
     pk_memory_give(out->logp);

@@ -19,5 +19,7 @@ void pk_output_put(pk_output *out, int32_t i, int32_t token, float logp, const f
 /* the same, as the next token */
 void pk_output_add(pk_output *out, int32_t token, float logp, const float *attention);
 void pk_output_view(const pk_output *out, pk_hypothesis *view);
-void pk_output_end(pk_output *out); /* may be called at any time, and again */
+/* result() of a strategy with one output, whose score is the log-probability of the whole of it */
+int32_t pk_output_single(const pk_output *out, pk_hypothesis *view, int32_t room);
+void    pk_output_end(pk_output *out); /* may be called at any time, and again */
 #endif
