@@ -65,7 +65,7 @@ static pk_status refuse_languages(const pk_package *p, const pk_model_data *m) {
 static pk_status import(const pk_package *p, int type, pk_model_data *out) {
     PK_TRY(read_spm(p, out));
     PK_TRY(pk_ct2_import(p, "", type, out));
-    out->network.config.beams = 2; /* what that program does unless told */
+    out->network.config.beams = 2; /* what that program does by default */
     return refuse_languages(p, out);
 }
 

@@ -13,30 +13,31 @@ void pk_package_of_folder(const char *path, pk_file_ids *files, pk_package *out)
 
 /* ---- Archives ---- */
 
-/* the entry "mark" or "folder/mark", whose folder all others must share with it */
-static pk_status find_top(pk_package *p, const char *mark) {
-    const size_t n = strlen(mark);
+/* the entry "main_file" or "folder/main_file", whose folder all others must share with it */
+static pk_status find_top(pk_package *p, const char *main_file) {
+    const size_t n = strlen(main_file);
     for (size_t i = 0; i < p->zip.n; i++) {
         const pk_zip_entry *e = &p->zip.entry[i];
-        if (e->name_size < n || memcmp(e->name + e->name_size - n, mark, n) != 0) continue;
+        if (e->name_size < n || memcmp(e->name + e->name_size - n, main_file, n) != 0) continue;
         const size_t top = e->name_size - n;
         const char  *slash = memchr(e->name, '/', e->name_size);
         if (top && slash != e->name + top - 1) continue; /* deeper, or only ends like it */
-        if (p->top) PK_FAIL(PK_FORMAT, "it has more than one %s: one package, one model", mark);
+        if (p->top)
+            PK_FAIL(PK_FORMAT, "it has more than one %s: one package, one model", main_file);
         p->top = e->name;
         p->top_size = top;
     }
-    if (!p->top) PK_FAIL(PK_FORMAT, "it has no %s", mark);
+    if (!p->top) PK_FAIL(PK_FORMAT, "it has no %s", main_file);
     return PK_OK;
 }
 
-pk_status pk_package_of_zip(const char *path, const char *mark, pk_file_ids *files,
+pk_status pk_package_of_zip(const char *path, const char *main_file, pk_file_ids *files,
                             pk_package *out) {
     *out = (pk_package){ .path = path, .files = files };
     PK_TRY(pk_file_ids_add(files, path));
     PK_TRY(pk_file_map_open(path, &out->map));
     pk_status status = pk_zip_open(out->map.data, out->map.size, &out->zip);
-    if (status == PK_OK) status = find_top(out, mark);
+    if (status == PK_OK) status = find_top(out, main_file);
     if (status == PK_OK) return PK_OK;
     pk_fail_context("%s", path);
     pk_package_close(out);

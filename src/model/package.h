@@ -24,10 +24,10 @@ typedef struct pk_package_file {
     void                *block;
 } pk_package_file;
 
-/* a folder opens nothing; of an archive the directory is read, and `mark` names a file whose folder
+/* a folder opens nothing; of an archive the directory is read, and `main_file` names a file whose folder
  * is the top one */
 void      pk_package_of_folder(const char *path, pk_file_ids *files, pk_package *out);
-pk_status pk_package_of_zip(const char *path, const char *mark, pk_file_ids *files,
+pk_status pk_package_of_zip(const char *path, const char *main_file, pk_file_ids *files,
                             pk_package *out);
 void      pk_package_close(pk_package *p);
 

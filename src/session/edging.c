@@ -86,22 +86,22 @@ static pk_status check_all(const pk_session *s, const pk_request *request, int32
     return PK_OK;
 }
 
-typedef struct place { /* the next step to compute */
+typedef struct cursor { /* the next step to compute */
     int32_t request, step;
-} place;
+} cursor;
 
-static const pk_edge_step *step_at(const pk_request *request, place at) {
+static const pk_edge_step *step_at(const pk_request *request, cursor at) {
     return &request[at.request].pass->edges[at.step];
 }
 
-static place after(const pk_request *request, place at) {
+static cursor after(const pk_request *request, cursor at) {
     if (++at.step < request[at.request].pass->n_edges) return at;
-    return (place){ at.request + 1, 0 };
+    return (cursor){ at.request + 1, 0 };
 }
 
 /* as many steps from `at` on as fit one portion: counts its rows and blocks, returns where it ends */
-static place measure(const pk_session *s, const pk_request *request, int32_t n, place at,
-                     int32_t *rows, int32_t *blocks) {
+static cursor measure(const pk_session *s, const pk_request *request, int32_t n, cursor at,
+                      int32_t *rows, int32_t *blocks) {
     size_t tokens = PK_MAX_SUPPRESSED;
     *rows = *blocks = 0;
     for (; at.request < n; at = after(request, at)) {
@@ -164,7 +164,7 @@ static void ask_sums(pk_session *s) {
                                         .renormalise = c->renormalise };
 }
 
-static void fill(pk_session *s, const pk_request *request, place at, place end, int32_t rows,
+static void fill(pk_session *s, const pk_request *request, cursor at, cursor end, int32_t rows,
                  int32_t blocks) {
     session_edging *g = &s->edging;
     lay_out(g, g->up.here, g->down.here, s->on->padded_rows(s->on->self, rows),
@@ -230,7 +230,7 @@ static void score(void *context) {
 }
 
 /* the scores to whoever asked; false: some are no numbers */
-static bool hand_out(const pk_session *s, const pk_request *request, place at, place end) {
+static bool hand_out(const pk_session *s, const pk_request *request, cursor at, cursor end) {
     const float *from = s->edging.score;
     float        check = 0;
     for (int32_t i = 0; i < s->edging.n_scores; i++) check += from[i] - from[i]; /* 0, or NaN */
@@ -243,7 +243,7 @@ static bool hand_out(const pk_session *s, const pk_request *request, place at, p
     return check == 0;
 }
 
-static pk_status compute(pk_session *s, const pk_request *request, place at, place end) {
+static pk_status compute(pk_session *s, const pk_request *request, cursor at, cursor end) {
     session_edging *g = &s->edging;
     scoring         k = { .s = s };
     const uint32_t  what = PK_KEY_EDGES | (g->full ? PK_KEY_SUMS : 0u);
@@ -263,9 +263,9 @@ static pk_status compute(pk_session *s, const pk_request *request, place at, pla
 pk_status pk_session_score_edges(pk_session *s, const pk_request *request, int32_t n) {
     PK_TRY(check_all(s, request, n));
     s->edging.full = request[0].pass->whole_vocabulary;
-    for (place at = { 0, 0 }; at.request < n;) {
-        int32_t     rows, blocks;
-        const place end = measure(s, request, n, at, &rows, &blocks);
+    for (cursor at = { 0, 0 }; at.request < n;) {
+        int32_t      rows, blocks;
+        const cursor end = measure(s, request, n, at, &rows, &blocks);
         assert(rows > 0); /* a step that was checked fits */
         fill(s, request, at, end, rows, blocks);
         PK_TRY(compute(s, request, at, end));

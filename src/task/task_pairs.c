@@ -2,7 +2,7 @@
  * its middle; and for comparison two neighbours a step, from left to right or from right to left.
  *
  * The target is folded into pairs. From both ends pair t is (y_t, y_(n+1-t)); the middle token of an
- * odd number goes to the left. Places that are left over hold the end symbol, which so is the mark
+ * odd number goes to the left. Positions that are left over hold the end symbol, which so is the sign
  * of the end of decoding: one in the last pair of an odd number, two in that of an even one. No
  * other token is needed for it: it is in the sums as any text, and is fed only in the first pair.
  *

@@ -230,7 +230,7 @@ pk_status pk_train_pass_drain(pk_train_pass *t, pk_readings_seen *seen, void *us
 
 /* Writes the lesson to a block, copies the block to the device, and starts the pass. On a GPU all
  * of this only queues work; the event then says when the block is free again. */
-pk_status pk_train_pass_run(pk_train_pass *t, const pk_lesson *l, const pk_pass_options *o) {
+pk_status pk_train_pass_compute(pk_train_pass *t, const pk_lesson *l, const pk_pass_options *o) {
     const pk_backend *on = t->on;
     const pk_config  *c = &t->p->net.config;
     pk_lesson_block  *b = &t->block[t->next];

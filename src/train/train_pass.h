@@ -61,8 +61,8 @@ typedef struct pk_pass_options {
 pk_status pk_train_pass_open(const pk_backend *on, pk_parameters *p, const pk_pass_limits *most,
                              bool two_pass, pk_train_pass *out);
 void      pk_train_pass_close(pk_train_pass *t); /* accepts a zeroed one */
-/* sends the lesson and runs it */
-pk_status pk_train_pass_run(pk_train_pass *t, const pk_lesson *l, const pk_pass_options *o);
+/* sends the lesson and computes it */
+pk_status pk_train_pass_compute(pk_train_pass *t, const pk_lesson *l, const pk_pass_options *o);
 /* The last run's block also brings what the device has counted by now, for this update. Whenever a
  * block is used again, `seen` gets what it brought. */
 void              pk_train_pass_record(pk_train_pass *t, int64_t update);

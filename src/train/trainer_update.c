@@ -55,7 +55,7 @@ static pk_status first_pass(pk_trainer *t, const pk_batch *batch, uint64_t key) 
                                 .never = t->never,
                                 .measure = true,
                                 .answers = true };
-    PK_TRY(pk_train_pass_run(&t->pass, &t->lesson, &o));
+    PK_TRY(pk_train_pass_compute(&t->pass, &t->lesson, &o));
     PK_TRY(pk_train_pass_ready(&t->pass, see_readings, t));
     return pk_lesson_make(&t->lesson, &t->maker, batch, t->pass.best_here);
 }
@@ -78,7 +78,7 @@ static pk_status train_part(pk_trainer *t, int64_t part, summing *sum, double *t
     PK_TRY(pk_train_pass_ready(&t->pass, see_readings, t));
     if (pk_task_looks_twice(t->task, t->task_options)) PK_TRY(first_pass(t, &batch, key));
     if (sum) o.done = sum_from, o.user = sum;
-    PK_TRY(pk_train_pass_run(&t->pass, &t->lesson, &o));
+    PK_TRY(pk_train_pass_compute(&t->pass, &t->lesson, &o));
     *total += t->lesson.total;
     t->tokens += (int64_t)(t->lesson.source_token.n + t->lesson.token.n);
     return PK_OK;

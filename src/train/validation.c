@@ -57,7 +57,7 @@ static pk_status measure_all(pk_trainer *t) {
     while ((status = pk_loader_next(t->valid, &batch)) == PK_OK) {
         PK_TRY(pk_lesson_make(&t->lesson, &t->maker, &batch, NULL));
         PK_TRY(pk_train_pass_ready(&t->pass, NULL, NULL));
-        PK_TRY(pk_train_pass_run(&t->pass, &t->lesson, &o));
+        PK_TRY(pk_train_pass_compute(&t->pass, &t->lesson, &o));
     }
     return status == PK_CANCELLED ? PK_OK : status; /* that is the end of the text */
 }

@@ -1,5 +1,5 @@
 /* edging_test.c - passes over lattices: a step's scores are what asks that see themselves alone are
- * told, and do not depend on what else is in the pass, on portions or on threads. */
+ * answered, and do not depend on what else is in the pass, on portions or on threads. */
 #include "session_world.h"
 
 #include <math.h>

@@ -133,7 +133,7 @@ typedef struct crowd { /* sentences of one pass: the first two follow, the other
 
 static const int32_t targets[] = { 4, 17 };
 
-/* a chain that tells where it looked and what tokens would cost; and a plain ask for the best two */
+/* a chain that reports where it looked and what tokens would cost; and a plain ask for the best two */
 static void add_others(crowd *c) {
     for (int32_t i = 0, at = 0; i < 3; i++)
         at = pk_ask_add(&c->pass[2], (pk_ask){ .token = words[i],

@@ -217,7 +217,7 @@ static void ask_trainer(trainer *t, pk_lesson *l, float *out) {
         for (size_t i = 0; i < l->target.n; i++) l->weight.value[i] = i == q;
         t->on.train->clear(t->on.self, t->pass.valid, sizeof read);
         ASSERT_OK(pk_train_pass_ready(&t->pass, NULL, NULL));
-        ASSERT_OK(pk_train_pass_run(&t->pass, l, &o));
+        ASSERT_OK(pk_train_pass_compute(&t->pass, l, &o));
         ASSERT_OK(pk_device_get(&t->on, &read, t->pass.valid, sizeof read));
         assert_true(read.sums.weight == 1);
         out[q] = -(float)read.sums.nll;

@@ -117,7 +117,7 @@ static void run(bench *b, const pk_task *task, const pk_pass_options *o) {
     const pk_batch        batch = { 4, numbers, numbers, starts, starts };
     ASSERT_OK(pk_lesson_make(&b->lesson, &m, &batch, NULL));
     ASSERT_OK(pk_train_pass_ready(&b->pass, NULL, NULL));
-    ASSERT_OK(pk_train_pass_run(&b->pass, &b->lesson, o));
+    ASSERT_OK(pk_train_pass_compute(&b->pass, &b->lesson, o));
     ASSERT_OK(b->on.status(b->on.self));
 }
 

@@ -52,7 +52,7 @@ static void run_part(bench *b, int32_t first, int32_t n, const pk_pass_options *
     const pk_batch        batch = { n, numbers, numbers, starts + first, starts + first };
     ASSERT_OK(pk_lesson_make(&b->lesson, &m, &batch, NULL));
     ASSERT_OK(pk_train_pass_ready(&b->pass, NULL, NULL));
-    ASSERT_OK(pk_train_pass_run(&b->pass, &b->lesson, o));
+    ASSERT_OK(pk_train_pass_compute(&b->pass, &b->lesson, o));
 }
 
 static void parts_add_up(void **state) {
@@ -114,7 +114,7 @@ static void lessons_beyond_the_plan_are_refused(void **state) {
     open_bench(&b, false);
     b.pass.most.target_rows = 10;
     ASSERT_OK(pk_lesson_make(&b.lesson, &m, &batch, NULL));
-    ASSERT_STATUS(PK_ARGUMENT, pk_train_pass_run(&b.pass, &b.lesson, &o));
+    ASSERT_STATUS(PK_ARGUMENT, pk_train_pass_compute(&b.pass, &b.lesson, &o));
     close_bench(&b);
 }
 
