@@ -21,9 +21,17 @@ FACTS = {
         'src/backend/list.c': 'which of them a CPU has',
         'src/recipe/recipe.h': 'the help says what auto is'}),
     'model families': (('marian', 'mbart'), 1, False, {}),
-    'strategies': (('greedy', 'beam', 'jacobi', 'pj', 'pgj', 'hgj', 'lattice'), 0, False, {  # each in its own file
-        'cli/options_table.c': 'defaults of two verbs'}),
-    'tasks': (('at', 'at-rl', 'markov'), 1, False, {}),
+    'strategies': (('greedy', 'beam', 'jacobi', 'pj', 'pgj', 'hgj', 'hrt', 'cmlm', 'pairs', 'gad', 'gad-self', 'blocks',
+                    'lattice'), 0, False, {  # each in its own file
+        'cli/options_table.c': 'defaults of two verbs',
+        'cli/viz.c': 'its default, and one that it shows in another way',
+        'src/decode/blocks.c': 'the task that it needs',
+        'src/task/task_gad.c': 'what the models of its two tasks are decoded with'}),
+    'tasks': (('at', 'at-rl', 'hrt', 'cmlm', 'pairs', 'pairs-lr', 'gad', 'gad-self', 'markov'), 0, False, {  # as above
+        'src/task/task_at.c': 'two tasks',
+        'src/task/task_gad.c': 'two tasks, and what else their models can do',
+        'src/task/task_hrt.c': 'what else its models can do',
+        'src/task/task_pairs.c': 'three tasks'}),
     'backends': (('cpu', 'ref'), 1, False, {}),
 }
 ENDINGS = ('.c', '.h', '.cc', '.cu', '.cuh')

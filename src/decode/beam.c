@@ -18,7 +18,7 @@ enum {
     UNSET = -1000
 }; /* UNSET: below any length penalty */
 
-static const char *const stop_choices[] = { "auto", "no", "yes", "never", NULL };
+static const char *const stop_choices[] = { "auto", PK_STOP_MAP(PK_CHOICE_WORD) NULL };
 // clang-format off
 static const pk_option options[] = {
     { "size", "hypotheses kept at each step; auto: the model's, or 4",

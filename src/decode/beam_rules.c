@@ -9,11 +9,11 @@
 #include <float.h>
 #include <math.h>
 
-const char *const pk_beam_rule_names[] = { "hf", "marian", "ct2", "fairseq", NULL };
+const char *const pk_beam_rule_names[] = { PK_BEAM_KIND_MAP(PK_CHOICE_WORD) NULL };
 
-/* one entry per pk_beam_kind, in its order; what is not named is off */
+/* what is not named is off */
 static const pk_beam_rules table[] = {
-    {
+    [PK_BEAM_HF] = {
         .kind = PK_BEAM_HF,
         .candidates = 2,
         .may_force = true,
@@ -22,7 +22,7 @@ static const pk_beam_rules table[] = {
         .length_penalty = 1,
         .constraint = { .of_model = true, .with_start = true },
     },
-    {
+    [PK_BEAM_MARIAN] = {
         .kind = PK_BEAM_MARIAN,
         .candidates = 1,
         .shrinks = true,
@@ -30,14 +30,14 @@ static const pk_beam_rules table[] = {
         .length_penalty = 0,
         .constraint = { .ban_unk = true, .with_start = true },
     },
-    {
+    [PK_BEAM_CT2] = {
         .kind = PK_BEAM_CT2,
         .candidates = 2,
         .drops_first_eos = true,
         .length_penalty = 1,
         .constraint = { .min_length = 2, .on_logits = true, .renormalise = true },
     },
-    {
+    [PK_BEAM_FAIRSEQ] = {
         .kind = PK_BEAM_FAIRSEQ,
         .candidates = 2,
         .stops_taking = true,

@@ -4,8 +4,15 @@
 #define PK_DECODE_BEAM_RULES_H
 #include "decode/constraint.h"
 
-typedef enum pk_beam_kind { PK_BEAM_HF, PK_BEAM_MARIAN, PK_BEAM_CT2, PK_BEAM_FAIRSEQ } pk_beam_kind;
-enum { PK_STOP_NO, PK_STOP_YES, PK_STOP_NEVER }; /* early stopping, hf only */
+#define PK_BEAM_KIND_MAP(X)     \
+    X(PK_BEAM_HF, "hf")         \
+    X(PK_BEAM_MARIAN, "marian") \
+    X(PK_BEAM_CT2, "ct2")       \
+    X(PK_BEAM_FAIRSEQ, "fairseq")
+typedef enum pk_beam_kind { PK_BEAM_KIND_MAP(PK_CHOICE_CONSTANT) } pk_beam_kind;
+/* early stopping, hf only; a model's config has the same numbers */
+#define PK_STOP_MAP(X) X(PK_STOP_NO, "no") X(PK_STOP_YES, "yes") X(PK_STOP_NEVER, "never")
+enum { PK_STOP_MAP(PK_CHOICE_CONSTANT) };
 
 typedef struct pk_beam_rules {
     pk_beam_kind kind;

@@ -13,7 +13,8 @@
 #include "decode/output.h"
 
 enum { ITERATIONS = 4, MOST_ITERATIONS = 100, LENGTHS = 5, MOST_LENGTHS = 32 };
-enum { STOP_LAST, STOP_UNCHANGED };
+#define STOP_MAP(X) X(STOP_LAST, "last") X(STOP_UNCHANGED, "unchanged")
+enum { STOP_MAP(PK_CHOICE_CONSTANT) };
 
 typedef struct draft { /* a translation of one length */
     pk_output out;     /* its tokens so far; the end symbol is added when it is finished */
@@ -40,7 +41,7 @@ typedef struct state {
     int32_t                n_banned;
 } state;
 
-static const char *const stop_choices[] = { "last", "unchanged", NULL };
+static const char *const stop_choices[] = { STOP_MAP(PK_CHOICE_WORD) NULL };
 // clang-format off
 static const pk_option options[] = {
     { "iterations", "passes over the whole translation",

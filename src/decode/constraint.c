@@ -15,7 +15,7 @@
 
 #include "base/memory.h"
 
-const char *const pk_unk_choices[] = { "auto", "allow", "ban", NULL };
+const char *const pk_unk_choices[] = { PK_UNK_MAP(PK_CHOICE_WORD) NULL };
 
 int32_t pk_constraint_max_length(const pk_constraint_options *opt, const pk_source *src) {
     const int32_t most =

@@ -8,7 +8,8 @@
 #define PK_DECODE_CONSTRAINT_H
 #include "decode/strategy.h"
 
-enum { PK_UNK_AUTO, PK_UNK_ALLOW, PK_UNK_BAN };
+#define PK_UNK_MAP(X) X(PK_UNK_AUTO, "auto") X(PK_UNK_ALLOW, "allow") X(PK_UNK_BAN, "ban")
+enum { PK_UNK_MAP(PK_CHOICE_CONSTANT) };
 
 typedef struct pk_constraint_options { /* what a user may set; see the table below */
     int32_t no_repeat_ngram, min_length, max_length, unk;

@@ -18,7 +18,7 @@ enum {
 };
 #define UNLIKELY 0.01f /* no further guesses once they are all right this rarely */
 
-const char *const pk_init_choices[] = { "auto", "pad", "copy", "shift", "ngram", "draft", NULL };
+const char *const pk_init_choices[] = { PK_INIT_MAP(PK_CHOICE_WORD) NULL };
 
 /* which sources each `init` may use, as bits */
 static const uint32_t sources_of[] = {

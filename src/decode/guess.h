@@ -10,14 +10,14 @@
 #include "decode/strategy.h"
 
 enum { PK_GUESS_MOST = 63 }; /* guesses in one pass */
-enum pk_init {
-    PK_INIT_AUTO,
-    PK_INIT_PAD,
-    PK_INIT_COPY,
-    PK_INIT_SHIFT,
-    PK_INIT_NGRAM,
-    PK_INIT_DRAFT
-};
+#define PK_INIT_MAP(X)        \
+    X(PK_INIT_AUTO, "auto")   \
+    X(PK_INIT_PAD, "pad")     \
+    X(PK_INIT_COPY, "copy")   \
+    X(PK_INIT_SHIFT, "shift") \
+    X(PK_INIT_NGRAM, "ngram") \
+    X(PK_INIT_DRAFT, "draft")
+enum pk_init { PK_INIT_MAP(PK_CHOICE_CONSTANT) };
 extern const char *const pk_init_choices[];
 
 /* A text that is read along with the output; the position in it follows the last output tokens. */

@@ -11,8 +11,9 @@
 #include "decode/viterbi.h"
 #include "lexicon/lexicon.h"
 
-enum { CANDIDATES, FULL };
-static const char *const normalisations[] = { "candidates", "full", NULL };
+#define NORMALISE_MAP(X) X(CANDIDATES, "candidates") X(FULL, "full")
+enum { NORMALISE_MAP(PK_CHOICE_CONSTANT) };
+static const char *const normalisations[] = { NORMALISE_MAP(PK_CHOICE_WORD) NULL };
 
 typedef struct state {
     int32_t            k, delta, normalise; /* options */

@@ -14,14 +14,16 @@
 #include "task/samples.h"
 #include "task/task_list.h"
 
-enum { MOST_BLOCK = 64, MOST_CUTS = 8, PREFIX_CAUSAL = 0, PREFIX_ALL };
+enum { MOST_BLOCK = 64, MOST_CUTS = 8 };
+#define PREFIX_MAP(X) X(PREFIX_CAUSAL, "causal") X(PREFIX_ALL, "all")
+enum { PREFIX_MAP(PK_CHOICE_CONSTANT) };
 static const double GLANCE_FIRST = 0.5, GLANCE_LAST = 0.3; /* share of what is wrong, over time */
 
 typedef struct gad_options {
     int32_t block, cuts, prefix, glancing;
 } gad_options;
 
-static const char *const prefix_choices[] = { "causal", "all", NULL };
+static const char *const prefix_choices[] = { PREFIX_MAP(PK_CHOICE_WORD) NULL };
 static const char *const yes_no[] = { "no", "yes", NULL };
 
 // clang-format off
