@@ -108,7 +108,7 @@ static void any_number_of_threads(void **state) {
 }
 
 /* the same by asks: each input of a step with an empty history, and its tokens as targets */
-static void as_asks_are_told(void **state) {
+static void as_asks_are_answered(void **state) {
     (void)state;
     for (int k = 0; k < n_kinds; k++) {
         static lattice l[1];
@@ -229,7 +229,7 @@ static void every_allocation(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alone_as_with_others), cmocka_unit_test(any_number_of_threads),
-        cmocka_unit_test(as_asks_are_told),     cmocka_unit_test(the_denominator),
+        cmocka_unit_test(as_asks_are_answered), cmocka_unit_test(the_denominator),
         cmocka_unit_test(out_of_range),         cmocka_unit_test(every_allocation),
     };
     return cmocka_run_group_tests(tests, find_kinds, NULL);

@@ -12,10 +12,13 @@
 #include "train/train_pass.h"
 
 enum { TRIALS = 12, MOST = 14, SENTENCES = 2, MOST_QUESTIONS = SENTENCES * MOST };
+/* of networks with tokens of a task: text, then a mask or so, then a group of lengths */
+enum { TEXT = 37, LENGTH = 48, N_LENGTHS = 10 };
 
 typedef struct layout { /* of one sentence; input i sees first .. first + count - 1 */
     int32_t n;
     int32_t token[MOST], pos[MOST], first[MOST], count[MOST], target[MOST];
+    int32_t slice[MOST]; /* what a question is about: 0 the text, else a group */
     bool    asked[MOST];
 } layout;
 
@@ -32,6 +35,10 @@ static const pk_batch batch = { SENTENCES, source, source, first_of, first_of };
 
 /* ---- layouts ---- */
 
+static int32_t classes_of(const pk_config *c, int32_t slice) {
+    return slice ? c->group[slice - 1].count : c->n_text ? c->n_text : c->target_vocab;
+}
+
 /* blocks of one to four inputs, each beginning anew or behind the one before */
 static void draw_layout(layout *o, const pk_config *c) {
     const int32_t longest = 1 + below(4);
@@ -43,7 +50,8 @@ static void draw_layout(layout *o, const pk_config *c) {
             const int32_t i = o->n;
             o->token[i] = below(c->target_vocab + 1) - 1, o->pos[i] = below(c->max_target);
             o->first[i] = begin, o->count[i] = end - begin;
-            o->asked[i] = i == 0 || below(2), o->target[i] = below(c->target_vocab);
+            o->asked[i] = i == 0 || below(2), o->slice[i] = c->n_groups ? below(2) : 0;
+            o->target[i] = below(classes_of(c, o->slice[i]));
         }
     }
 }
@@ -54,7 +62,10 @@ static pk_status teach_layout(pk_lesson *l, pk_pair *p) {
     for (int32_t i = 0; i < o->n; i++)
         PK_TRY(pk_lesson_input(l, o->token[i], o->pos[i], o->first[i], o->count[i], NULL));
     for (int32_t i = 0; i < o->n; i++)
-        if (o->asked[i]) PK_TRY(pk_lesson_ask(l, i, o->target[i], 1));
+        if (o->asked[i] && o->slice[i])
+            PK_TRY(pk_lesson_ask_group(l, i, o->slice[i], o->target[i], 1));
+        else if (o->asked[i])
+            PK_TRY(pk_lesson_ask(l, i, o->target[i], 1));
     return PK_OK;
 }
 
@@ -64,6 +75,7 @@ static void draw_lesson(const pk_config *c, pk_lesson *l) {
     for (int i = 0; i < SENTENCES; i++) draw_layout(&both[i], c);
     const pk_lesson_maker m = { .task = &task,
                                 .options = both,
+                                .classes = { classes_of(c, 0), c->n_groups ? N_LENGTHS : 0 },
                                 .source_tag = -1,
                                 .target_tag = -1,
                                 .max_source = c->max_source,
@@ -78,6 +90,11 @@ static pk_config draw_config(void) {
     c.pre_norm = c.final_norm = below(2);
     c.embed_norm = below(2);
     c.act = below(2) ? PK_SWISH : PK_RELU;
+    if (below(2)) {
+        c.source_vocab = c.target_vocab = LENGTH + N_LENGTHS;
+        c.n_text = TEXT, c.n_groups = 1;
+        c.group[0] = (pk_token_group){ "length", LENGTH, N_LENGTHS };
+    }
     return c;
 }
 
@@ -112,16 +129,23 @@ static void ask_session(world *w, const pk_lesson *l, float *out) {
 
 /* ---- the lesson's rows by the ops of decoding ---- */
 
-static void answer_lesson(world *w, pk_run *r, const pk_lesson *l, pk_tensor hidden, float *out) {
-    const pk_network *net = &w->tiny.net;
-    const int32_t     n = (int32_t)l->target.n;
-    pk_question       question[MOST_QUESTIONS];
-    pk_scored         top[MOST_QUESTIONS];
-    float             sum[MOST_QUESTIONS], score[MOST_QUESTIONS];
-    for (int32_t i = 0; i < n; i++)
-        question[i] = (pk_question){
-            .row = l->question_row.id[i], .target = i, .n_target = 1, .log_sum = true
+/* the questions about one slice; the others keep what they have */
+static void answer_slice(world *w, pk_run *r, const pk_lesson *l, pk_tensor hidden, int32_t slice,
+                         float *out) {
+    pk_question question[MOST_QUESTIONS];
+    pk_scored   top[MOST_QUESTIONS];
+    float       sum[MOST_QUESTIONS], score[MOST_QUESTIONS];
+    pk_weight   table, bias;
+    int32_t     n = 0, which[MOST_QUESTIONS];
+    for (int32_t q = 0; q < (int32_t)l->target.n; q++) {
+        if (l->slice.id[q] != slice) continue;
+        which[n] = q;
+        question[n] = (pk_question){
+            .row = l->question_row.id[q], .target = q, .n_target = 1, .log_sum = true
         };
+        n++;
+    }
+    if (n == 0) return;
     const pk_answering a = { .n = n,
                              .any_log_sum = true,
                              .question = question,
@@ -130,9 +154,15 @@ static void answer_lesson(world *w, pk_run *r, const pk_lesson *l, pk_tensor hid
                              .top = top,
                              .log_sum = sum,
                              .target_score = score };
-    pk_answers(r, hidden, &net->output, &net->output_bias, &a);
+    pk_network_slice(&w->tiny.net, slice, &table, &bias);
+    pk_answers(r, hidden, &table, &bias, &a);
     ASSERT_OK(pk_run_status(r));
-    for (int32_t i = 0; i < n; i++) out[i] = score[i] - sum[i];
+    for (int32_t i = 0; i < n; i++) out[which[i]] = score[which[i]] - sum[i];
+}
+
+static void answer_lesson(world *w, pk_run *r, const pk_lesson *l, pk_tensor hidden, float *out) {
+    for (int32_t i = 0; i <= w->tiny.net.config.n_groups; i++)
+        answer_slice(w, r, l, hidden, i, out);
 }
 
 static void run_lesson(world *w, const pk_lesson *l, float *out) {
