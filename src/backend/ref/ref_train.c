@@ -1,6 +1,7 @@
 /* ref_train.c - the table of training: embedding, product, activation, and the optimiser.
  *
- * As everywhere in ref, one number at a time and sums in double. A gradient of a weight is added
+ * One number at a time. Forwards, ops have the bits of those that translate, so that what was
+ * learned is what is computed later; backwards, sums are in double. A gradient of a weight is added
  * to; a gradient of an activation is set, or added to where `add` is true. */
 #include "backend/ref/ref_train.h"
 
@@ -37,17 +38,15 @@ static void embed_back(void *self, pk_tensor d_out, float *d_table, const int32_
     }
 }
 
-/* out = x w^T + bias */
+/* out = x w^T + bias, with the bits of linear() */
 static void product(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
                     const pk_weight *bias) {
-    (void)self;
+    float *y = pk_ref_scratch(self, (size_t)w->rows);
+    if (!y) return;
     for (int32_t i = 0; i < out.rows; i++) {
-        for (int32_t o = 0; o < out.cols; o++) {
-            double sum = bias ? pk_weight_get(bias, 0, o) : 0;
-            for (int32_t c = 0; c < x.cols; c++)
-                sum += (double)*pk_ref_at(x, i, c) * pk_weight_get(w, o, c);
-            *pk_ref_at(out, i, o) = (float)sum;
-        }
+        pk_ref_product(pk_ref_at(x, i, 0), w, y);
+        for (int32_t o = 0; o < out.cols; o++)
+            *pk_ref_at(out, i, o) = y[o] + (bias ? pk_weight_get(bias, 0, o) : 0);
     }
 }
 

@@ -57,13 +57,25 @@ static double log_sum_of(const pairs *p, int32_t query) {
     return first < end ? most + log(sum) : -INFINITY;
 }
 
-/* weight (keys that it sees) is room for their probabilities */
+/* weight (keys that it sees): their probabilities, rounded where attend() rounds them */
+static void probabilities(const pairs *p, int32_t query, double *weight) {
+    const int32_t first = p->see->first[query], count = p->see->count[query];
+    double        most = -INFINITY, total = 0;
+    for (int32_t j = 0; j < count; j++) {
+        weight[j] = (float)score(p, query, first + j);
+        most = fmax(most, weight[j]);
+    }
+    for (int32_t j = 0; j < count; j++) total += exp(weight[j] - most);
+    for (int32_t j = 0; j < count; j++) weight[j] = (float)(exp(weight[j] - most) / total);
+}
+
+/* weight: room for as many numbers as the query sees keys */
 static void attend_query(const pairs *p, pk_tensor out, float *sums, int32_t query,
                          double *weight) {
     const int32_t first = p->see->first[query], count = p->see->count[query];
     sums[(size_t)query * (size_t)p->see->heads + (size_t)p->head] = (float)log_sum_of(p, query);
-    for (int32_t j = 0; j < count; j++)
-        weight[j] = probability(p, query, first + j) * factor(p, query, first + j);
+    probabilities(p, query, weight);
+    for (int32_t j = 0; j < count; j++) weight[j] *= factor(p, query, first + j);
     for (int32_t c = p->head * p->width; c < (p->head + 1) * p->width; c++) {
         double sum = 0;
         for (int32_t j = 0; j < count; j++) sum += weight[j] * *pk_ref_at(p->v, first + j, c);

@@ -5,6 +5,7 @@
  * vocabulary are no tokens. */
 #include <math.h>
 
+#include "backend/ref/ref_ops.h"
 #include "backend/ref/ref_train.h"
 #include "tensor/panel.h"
 
@@ -36,8 +37,8 @@ static double log_sum_of(const asked *a, double most) {
 static int32_t learn(const asked *a, pk_loss_sums *sums) {
     const int32_t best = best_of(a);
     const double  log_sum = log_sum_of(a, a->logit[best]), s = (double)a->q->smoothing;
-    const double  nll = log_sum - a->logit[a->target];
-    double        all = 0; /* -log p of every class */
+    const float   nll = (float)log_sum - (float)a->logit[a->target]; /* as answers are given */
+    double        all = 0;                                           /* -log p of every class */
     for (int32_t t = 0; t < a->q->vocab; t++) {
         if (is_class(a, t)) all += log_sum - a->logit[t];
         const double p = exp(a->logit[t] - log_sum), right = t == a->target ? 1 - s : 0;
@@ -50,14 +51,12 @@ static int32_t learn(const asked *a, pk_loss_sums *sums) {
     return best;
 }
 
-/* logit (vocab) = hidden row times the table, plus bias */
+/* logit (vocab) = hidden row times the table, plus bias; product has room for the table's rows */
 static void find_logits(const asked *a, pk_tensor hidden, const pk_weight *table,
-                        const pk_weight *bias) {
-    for (int32_t t = 0; t < a->q->vocab; t++) {
-        a->logit[t] = bias ? pk_weight_get(bias, 0, t) : 0;
-        for (int32_t c = 0; c < hidden.cols; c++)
-            a->logit[t] += (double)*pk_ref_at(hidden, a->row, c) * pk_weight_get(table, t, c);
-    }
+                        const pk_weight *bias, float *product) {
+    pk_ref_product(pk_ref_at(hidden, a->row, 0), table, product);
+    for (int32_t t = 0; t < a->q->vocab; t++)
+        a->logit[t] = bias ? product[t] + pk_weight_get(bias, 0, t) : product[t];
 }
 
 /* logit holds d_logit now: d_hidden += d_logit table, d_table += d_logit^T hidden, d_bias +=
@@ -80,8 +79,9 @@ static void add_gradients(const asked *a, pk_tensor hidden, const pk_weight *tab
 void pk_ref_loss(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                  const pk_lesson_questions *q, pk_loss_sums *sums, int32_t *best,
                  pk_tensor d_hidden, float *d_table, float *d_bias, void *work) {
-    asked a = { .q = q, .logit = work };
-    (void)self;
+    asked  a = { .q = q, .logit = work };
+    float *product = pk_ref_scratch(self, (size_t)table->rows);
+    if (!product) return;
     a.classes = q->vocab - (q->never >= 0 && q->never < q->vocab);
     for (int32_t i = 0; d_hidden.data && i < d_hidden.rows; i++)
         for (int32_t c = 0; c < d_hidden.cols; c++) *pk_ref_at(d_hidden, i, c) = 0;
@@ -89,7 +89,7 @@ void pk_ref_loss(void *self, pk_tensor hidden, const pk_weight *table, const pk_
         a.row = q->row ? q->row[i] : i;
         a.target = q->target[i];
         a.weight = q->weight ? q->weight[i] : 1;
-        find_logits(&a, hidden, table, bias);
+        find_logits(&a, hidden, table, bias, product);
         const int32_t found = learn(&a, sums);
         if (best) best[i] = found;
         add_gradients(&a, hidden, table, d_hidden, d_table, d_bias);

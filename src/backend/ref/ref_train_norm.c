@@ -15,7 +15,10 @@ void pk_ref_norm_keep(void *self, pk_tensor out, pk_tensor x, const pk_weight *g
         double mean = 0, variance = 0;
         for (int32_t c = 0; c < x.cols; c++) mean += *pk_ref_at(x, i, c);
         mean /= x.cols;
-        for (int32_t c = 0; c < x.cols; c++) variance += pow(*pk_ref_at(x, i, c) - mean, 2);
+        for (int32_t c = 0; c < x.cols; c++) {
+            const double off = *pk_ref_at(x, i, c) - mean;
+            variance += off * off;
+        }
         variance /= x.cols;
         const double factor = 1 / sqrt(variance + (double)epsilon);
         for (int32_t c = 0; c < x.cols; c++) {
