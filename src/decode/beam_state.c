@@ -14,25 +14,27 @@ void pk_beam_give(pk_beam *s) {
     pk_constraint_end(&s->constraint);
     pk_output_end(&s->prefix_output);
     for (int32_t i = 0; s->outputs && i < s->src.n_best; i++) pk_output_end(&s->outputs[i]);
-    void *const blocks[] = { s->rows,    s->next,  s->finished, s->candidates, s->nodes,
-                             s->special, s->lists, s->history,  s->attention,  s->outputs };
+    void *const blocks[] = { s->rows,     s->next,       s->ask,       s->from,
+                             s->finished, s->candidates, s->nodes,     s->special,
+                             s->lists,    s->history,    s->attention, s->outputs };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
     s->rows = s->next = NULL;
     s->finished = NULL;
     s->candidates = NULL;
     s->nodes = NULL;
     s->special = NULL;
-    s->lists = s->history = NULL;
+    s->lists = s->history = s->ask = s->from = NULL;
     s->attention = NULL;
     s->outputs = NULL;
 }
 
 /* room for the constraints: a list for each ask in flight, and one history at a time */
-static pk_status take_lists(pk_beam *s, size_t size) {
+static pk_status take_lists(pk_beam *s, size_t asks) {
     const size_t room = (size_t)s->constraint.room, longest = (size_t)s->constraint.max_length;
-    PK_TRY(PK_TAKE(&s->special, size));
-    PK_TRY(PK_TAKE(&s->lists, size * room));
-    for (size_t i = 0; i < size; i++) s->special[i].token = s->lists + i * room;
+    PK_TRY(PK_TAKE(&s->special, asks));
+    PK_TRY(PK_TAKE(&s->lists, asks * room));
+    s->n_special = (int32_t)asks;
+    for (size_t i = 0; i < asks; i++) s->special[i].token = s->lists + i * room;
     PK_TRY(PK_TAKE(&s->history, longest + 1));
     s->history[0] = s->src.model->start;
     if (s->src.n_prefix)
@@ -41,7 +43,7 @@ static pk_status take_lists(pk_beam *s, size_t size) {
 }
 
 /* steps: the free tokens, those after the prefix */
-pk_status pk_beam_take(pk_beam *s, int32_t width) {
+pk_status pk_beam_take(pk_beam *s, int32_t width, int32_t asks) {
     const size_t        size = (size_t)width;
     pk_constraint_rules rules = s->by->constraint;
     if (s->src.model->renormalise) rules.renormalise = true;
@@ -51,10 +53,12 @@ pk_status pk_beam_take(pk_beam *s, int32_t width) {
                  steps = longest - (size_t)s->src.n_prefix;
     PK_TRY(PK_TAKE(&s->rows, size));
     PK_TRY(PK_TAKE(&s->next, size));
+    PK_TRY(PK_TAKE(&s->ask, size));
+    PK_TRY(PK_TAKE(&s->from, size));
     PK_TRY(PK_TAKE(&s->finished, size));
     PK_TRY(PK_TAKE(&s->candidates, 2 * size));
     PK_TRY(PK_TAKE(&s->nodes, 2 * size * steps));
-    PK_TRY(take_lists(s, size));
+    PK_TRY(take_lists(s, (size_t)asks));
     if (s->src.want_attention)
         PK_TRY(PK_TAKE(&s->attention, size * steps * (size_t)s->src.n_tokens));
     PK_TRY(pk_output_begin(&s->prefix_output, &s->src, s->src.n_prefix));
@@ -127,7 +131,7 @@ void pk_beam_keep_attention(pk_beam *s, const pk_pass *pass) {
     const size_t  width = (size_t)s->src.n_tokens;
     const int32_t step = s->n - s->src.n_prefix;
     for (int32_t i = 0; s->attention && i < s->n_rows; i++) {
-        const float *from = pass->answer[s->first_ask + i].attention;
+        const float *from = pass->answer[s->ask[i]].attention;
         const size_t at = (size_t)(step * s->now.size + i) * width;
         if (from) memcpy(s->attention + at, from, width * sizeof *from);
     }

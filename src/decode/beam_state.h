@@ -42,21 +42,24 @@ typedef struct pk_beam {
     pk_output            prefix_output; /* the prefix, as the start of every output */
     int32_t              n, width;      /* output tokens of each row; entries left in the beam */
     int32_t              n_rows, n_nodes, n_candidates;
-    int32_t              first_ask;   /* the ask of row 0 in the pass in flight */
+    int32_t              first_ask;   /* of the pass in flight, behind the prefix */
+    int32_t             *ask, *from;  /* (size) of each row: its ask; the one that it follows */
     pk_beam_row         *rows, *next; /* (size) */
     pk_beam_ending      *finished;    /* (size) best first; now.n_finished of them */
     pk_beam_candidate   *candidates;  /* (2 size) best first */
     pk_beam_node        *nodes;       /* (2 size for each free token) */
-    pk_special          *special;     /* (size) of the asks in flight */
-    int32_t             *lists;       /* (size, constraint.room) tokens of `special` */
-    int32_t             *history;     /* (max_length + 1) start symbol, prefix, one row */
-    float               *attention;   /* (size for each free token, source tokens), or NULL */
-    pk_output           *outputs;     /* (n_best) written at the end */
+    pk_special          *special;     /* (n_special) of the asks in flight, from first_ask on */
+    int32_t              n_special;
+    int32_t             *lists;     /* (n_special, constraint.room) their tokens */
+    int32_t             *history;   /* (max_length + 1) start symbol, prefix, one row */
+    float               *attention; /* (size for each free token, source tokens), or NULL */
+    pk_output           *outputs;   /* (n_best) written at the end */
     int32_t              n_outputs;
 } pk_beam;
 
-pk_status pk_beam_take(pk_beam *s, int32_t size); /* src and by are set */
-void      pk_beam_give(pk_beam *s);               /* also after a failed take, and again */
+/* asks: most in a pass, beside the prefix; src and by are set */
+pk_status pk_beam_take(pk_beam *s, int32_t size, int32_t asks);
+void      pk_beam_give(pk_beam *s); /* also after a failed take, and again */
 /* start symbol, prefix and the tokens of a row; NULL when no constraint needs them. The memory is
  * the beam's `history`, which the next call overwrites. */
 const int32_t *pk_beam_trace(pk_beam *s, const pk_beam_row *r, int32_t n);

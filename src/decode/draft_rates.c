@@ -8,7 +8,8 @@
 #define NEIGHBOUR   4.0f  /* judgements that the rate of the position before is worth */
 #define MARGIN      1.01f /* a block must promise this much more tokens per cost */
 #define PROBE_AFTER 128   /* passes without a draft, then a short one is tried */
-#define PROBE       4     /* tokens of it */
+#define PROBE       4     /* tokens of it, ... */
+#define PROBE_COST  2.0f  /* ... fewer where they would cost more than so many tokens without */
 
 void pk_draft_rates_judge(pk_draft_rates *r, int32_t n, int32_t accepted) {
     for (int32_t i = 0; i < n && i <= accepted; i++) {
@@ -22,11 +23,13 @@ float pk_draft_more(const pk_pass *pass) {
 }
 
 /* after a long time without drafts the machine may be idle again, or the text easier */
-static int32_t probe(pk_draft_rates *r, int32_t block, int32_t most) {
+static int32_t probe(pk_draft_rates *r, int32_t block, float each, int32_t most) {
     r->quiet = block ? 0 : r->quiet + 1;
     if (r->quiet < PROBE_AFTER) return block;
     r->quiet = 0;
-    return most < PROBE ? most : PROBE;
+    int32_t tokens = PROBE;
+    while (tokens > 1 && each * (float)tokens > PROBE_COST) tokens--;
+    return most < tokens ? most : tokens;
 }
 
 int32_t pk_draft_rates_block(pk_draft_rates *r, float fixed, float each, int32_t most) {
@@ -39,5 +42,5 @@ int32_t pk_draft_rates_block(pk_draft_rates *r, float fixed, float each, int32_t
         const float worth = kept / (fixed + each * (float)(i + 1));
         if (worth > best_worth) best_worth = worth, best = i + 1;
     }
-    return probe(r, best, most);
+    return probe(r, best, each, most);
 }

@@ -17,6 +17,7 @@ const pk_strategy *const pk_strategies[] = {
     &pk_strategy_hrt,
     &pk_strategy_gad,
     &pk_strategy_gad_self,
+    &pk_strategy_gad_beam,
     &pk_strategy_blocks,
     &pk_strategy_pairs,
     &pk_strategy_lattice,
@@ -79,7 +80,7 @@ pk_status pk_strategy_check_single(const pk_strategy *self, const void *state, i
 }
 
 pk_status pk_strategy_check_drafter(const pk_strategy *self, bool given) {
-    if (given == (self->draft_limits != NULL)) return PK_OK;
+    if (given == (self->draft_limits != NULL) || self->drafts_at_will) return PK_OK;
     if (!given) PK_FAIL(PK_ARGUMENT, "%s needs a drafter: give one (--drafter)", self->name);
     pk_buffer       known = name_all(true);
     const pk_status status =

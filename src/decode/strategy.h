@@ -58,6 +58,7 @@ typedef struct pk_source {
     int32_t        n_draft;
     const struct pk_lexicon *lexicon;           /* the model's candidates, or NULL */
     struct pk_ngrams *ngrams;                   /* what this document has output so far, or NULL */
+    bool           drafter;                     /* there is a network 1 to ask */
 } pk_source;
 
 typedef struct pk_hypothesis {                  /* memory belongs to the state until end() */
@@ -83,6 +84,7 @@ struct pk_strategy {
     int32_t          variant;                   /* which one, where functions serve several strategies */
     size_t           state_size;
     bool             looks_up;                  /* it needs a model with candidates */
+    bool             drafts_at_will;            /* it uses a drafter where one is given, and works without */
     /* with these options it asks no network: result() may follow begin(). NULL: it always asks */
     bool           (*alone)  (const void *state);
     /* checks options against each other when a translator opens; may be NULL */
@@ -107,7 +109,7 @@ extern const pk_strategy pk_strategy_pairs;
 extern const pk_strategy pk_strategy_jacobi, pk_strategy_pj, pk_strategy_pgj, pk_strategy_hgj;
 extern const pk_strategy pk_strategy_cmlm;
 extern const pk_strategy pk_strategy_hrt;
-extern const pk_strategy pk_strategy_gad, pk_strategy_gad_self, pk_strategy_blocks;
+extern const pk_strategy pk_strategy_gad, pk_strategy_gad_self, pk_strategy_gad_beam, pk_strategy_blocks;
 extern const pk_strategy pk_strategy_lattice;
 
 /* by name; NULL: the model has none such, which pk_strategy.needs rules out where the task adds it */

@@ -122,6 +122,7 @@ static pk_source source_of(const pk_worker *w, const pk_job *job) {
                         .n_draft = (int32_t)job->draft.n,
                         .lexicon = w->opt.lexicon,
                         .ngrams = w->ngrams,
+                        .drafter = w->n_networks > 1,
                         .n_best = plan->n_best,
                         .want_scores = plan->scores,
                         .want_attention = plan->alignment || plan->replace_unknowns };

@@ -27,6 +27,7 @@ struct oracle {
     float           eos_bias, eos_slope; /* makes ends likelier, and likelier with length */
     int32_t         room;                /* asks per pass; 0: what the strategy's limits say */
     bool            renormalise;         /* log-probabilities leave pad and the ask's bans out */
+    int32_t         order;               /* logits depend on the last so many tokens; 0: on all */
     bool            nothing_after;       /* after the second token every logit is minus infinity */
     oracle_draft   *draft;               /* NULL: there is no drafter */
     const void     *script;              /* for it */
@@ -57,7 +58,8 @@ static inline uint32_t oracle_hash(const oracle *o, const int32_t *token, int32_
 
 /* logits after n output tokens */
 static inline void oracle_logits(const oracle *o, const int32_t *token, int32_t n, float *logit) {
-    const uint32_t h = oracle_hash(o, token, n);
+    const int32_t  left_out = o->order && n > o->order ? n - o->order : 0;
+    const uint32_t h = oracle_hash(o, token + left_out, n - left_out);
     for (int32_t t = 0; t < o->vocab; t++) {
         const double u = (double)(oracle_mix(h + (uint32_t)t * 0x85EBCA6Bu) >> 8) / 8388608.0 - 1;
         logit[t] = (float)(6 * u * u * u);
@@ -221,24 +223,30 @@ static inline void oracle_commit(oracle_session *s, const pk_verdict *v) {
     if (v->n_rows > s->model->most_rows) s->model->most_rows = v->n_rows;
 }
 
-/* One pass of the drafter: known tokens as a chain behind its history, then a block of masks. Where
- * all see each other, one block of everything. */
+/* One pass of the drafter: known tokens as a chain behind its history, or behind the first tokens of
+ * that, then a block of masks. Where all see each other, one block of everything. */
 static inline void oracle_draft_pass(oracle_session *s, pk_pass *pass) {
     oracle       *o = s->model;
     const int32_t mask = o->added.first;
-    int32_t       n = s->n_known, ahead = 0;
-    assert_true(!o->sees_all || n == 0);
+    int32_t       n = s->n_known + pass->ask[1].parent, ahead = 0;
+    const int32_t first = n;
+    assert_true(!o->sees_all || s->n_known == 0);
+    assert_true(pass->ask[1].parent <= 0 && n >= 0);
     for (int32_t i = 1; i <= pass->n; i++) {
         const pk_ask *ask = &pass->ask[i];
         const bool    masked = ask->token == mask;
-        assert_int_equal(ask->parent, i - 1);
-        assert_int_equal(ask->pos, s->n_known + i - 1);
+        if (i > 1) assert_int_equal(ask->parent, i - 1);
+        assert_int_equal(ask->pos, first + i - 1);
         assert_int_equal(ask->block, masked || o->sees_all);
         assert_true(masked || ahead == 0);
         assert_int_equal(ask->ahead, masked ? -1 : 0);
-        assert_true(ask->pos < ORACLE_LONGEST && ask->top_k == masked);
+        assert_true(ask->pos < ORACLE_LONGEST && (ask->top_k > 0) == masked);
         if (!masked) s->known[n++] = ask->token;
         s->top[i][0] = (pk_candidate){ masked ? o->draft(o, s->known + 1, n - 1, ahead) : -1, 0 };
+        for (int32_t k = 1; k < ask->top_k; k++) /* others: anything */
+            s->top[i][k] = (pk_candidate){ (int32_t)(oracle_mix((uint32_t)(i * 64 + k)) %
+                                                     (uint32_t)(o->vocab + 20)),
+                                           -0.5f * (float)k };
         ahead += masked;
         s->answer[i] = (pk_answer){ .top = s->top[i] };
     }
@@ -250,10 +258,12 @@ static inline void oracle_draft_commit(oracle_session *s, const pk_pass *pass,
                                        const pk_verdict *v) {
     assert_int_equal(v->n_rows, 1);
     assert_false(v->done);
-    assert_true(v->tip[0] >= 0 && (v->tip[0] == 0) == s->model->sees_all);
+    assert_true((v->tip[0] == 0) == s->model->sees_all);
+    if (v->tip[0] < 0) assert_true(v->tip[0] == -1 && pass->ask[1].parent == 0);
     for (int32_t i = 1; i <= v->tip[0]; i++)
         assert_true(pass->ask[i].token != s->model->added.first);
-    s->n_known = s->model->sees_all ? 0 : s->n_known + v->tip[0];
+    if (v->tip[0] < 0) return;
+    s->n_known = s->model->sees_all ? 0 : s->n_known + pass->ask[1].parent + v->tip[0];
 }
 
 /* decodes one sentence to its end; the caller ends the state */
@@ -269,9 +279,10 @@ static inline void oracle_decode(oracle *o, const pk_strategy *by, void *state,
     s->n_rows = 1;
     s->tip[0] = -1;
     const pk_strategy_limits most = by->limits(by, state, src);
-    const pk_strategy_limits drafts =
-        by->draft_limits ? by->draft_limits(by, state, src) : (pk_strategy_limits){ 0 };
-    const int32_t room = drafts.asks > most.asks ? drafts.asks : most.asks;
+    const pk_strategy_limits drafts = by->draft_limits && (src->drafter || !by->drafts_at_will)
+                                          ? by->draft_limits(by, state, src)
+                                          : (pk_strategy_limits){ 0 };
+    const int32_t            room = drafts.asks > most.asks ? drafts.asks : most.asks;
     assert_true(room <= ORACLE_ASKS && most.top_k <= 64);
     const int64_t allocations = pk_memory_count();
     for (bool done = false; !done;) {
