@@ -8,10 +8,10 @@
 #include "decode/strategy.h"
 
 typedef struct pk_draft_block {
-    int32_t  mask, most, room;     /* its token; most masks; asks of a pass */
-    bool     sees_all;             /* known tokens see those behind them */
-    int32_t *read, n_read;         /* (longest + 1) the drafter's history, start symbol first */
-    int32_t  first, chain, masks;  /* of the pass in flight: tokens kept, then read, then masks */
+    int32_t  mask, most, room;    /* its token; most masks; asks of a pass */
+    bool     sees_all;            /* known tokens see those behind them */
+    int32_t *read, n_read;        /* (longest + 1) the drafter's history, start symbol first */
+    int32_t  first, chain, masks; /* of the pass in flight: tokens kept, then read, then masks */
 } pk_draft_block;
 
 /* longest: most output tokens; most: masks at a time. Refuses a drafter without masks. */

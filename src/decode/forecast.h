@@ -10,8 +10,8 @@
 
 enum { PK_CONTEXT = 4 }; /* tokens of a history that are compared */
 
-typedef struct pk_context { /* the end of a history */
-    int32_t pos;            /* output tokens of all of it */
+typedef struct pk_context {      /* the end of a history */
+    int32_t pos;                 /* output tokens of all of it */
     int32_t n, last[PK_CONTEXT]; /* last[0] is the last of them; n 0: any history */
 } pk_context;
 

@@ -36,8 +36,8 @@ typedef struct state {
     pk_forecast     forecast;
     pk_guess        guess;
     pk_draft_block  draft;
-    int32_t         drafted; /* output tokens up to which the drafter has said something */
-    bool            fresh;   /* it was asked since the last pass of the model */
+    int32_t         drafted;    /* output tokens up to which the drafter has said something */
+    bool            fresh;      /* it was asked since the last pass of the model */
     pk_draft_rates *rates, own; /* of the worker, or own */
     float          *score;      /* (asks of a pass) of the row that an ask is for, as foreseen */
     int32_t        *row;        /* (max_length + 1) the best row, start symbol first */
@@ -248,8 +248,8 @@ static void scout(state *s, pk_pass *pass, int32_t levels) {
     const int32_t room = longest < CHAIN ? longest : CHAIN;
     int32_t       parent = b->ask[0], known = 0;
     write_row(s, n);
-    const int32_t guesses = pk_guess_fill(&s->guess, s->row, n, room,
-                                          b->src.n_draft ? room + 1 : 0, pass);
+    const int32_t guesses =
+        pk_guess_fill(&s->guess, s->row, n, room, b->src.n_draft ? room + 1 : 0, pass);
     while (known < guesses && is_known(s, n + 1 + known)) known++;
     if (known == guesses || known > levels) return;
     for (int32_t i = 1; i <= guesses && parent; i++)
@@ -273,8 +273,7 @@ static bool drafts(state *s, pk_pass *pass, int32_t levels) {
     const int32_t n = b->n + b->prefix.n - b->prefix.fed, left = b->constraint.max_length - 1 - n;
     if (!b->src.drafter || s->fresh || left <= 0 || s->drafted > n + levels / 2) return false;
     write_row(s, n);
-    pk_draft_propose(&s->draft, pass, s->row, n, left < BLOCK ? left : BLOCK,
-                     s->forecast.top_k);
+    pk_draft_propose(&s->draft, pass, s->row, n, left < BLOCK ? left : BLOCK, s->forecast.top_k);
     return true;
 }
 

@@ -266,7 +266,7 @@ static void the_most_similar_history_is_the_forecast(void **unused) {
     assert_null(pk_forecast_look(&f, &at));
     at.pos = 8;
     assert_int_equal(pk_forecast_look(&f, &at)->token, 3); /* the nearer */
-    at.last[0] = 4; /* none: the same position */
+    at.last[0] = 4;                                        /* none: the same position */
     assert_null(pk_forecast_look(&f, &at));
     at.pos = 5;
     assert_int_equal(pk_forecast_look(&f, &at)->token, 1);

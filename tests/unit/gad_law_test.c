@@ -1,5 +1,5 @@
 /* gad_law_test.c - draft and verify through the worker, on random networks: greedy's tokens and
- * log-probabilities, bit for bit, whatever the drafter; f32 and i8, alone and in batches, with any
+ * log-probabilities, and beam's n-best lists and scores, bit for bit, whatever the drafter; f32 and i8, alone and in batches, with any
  * number of threads, with a shared encoder or one of its own, and when memory runs short. */
 #include "check.h"
 
@@ -32,8 +32,16 @@ typedef struct run {
     const pk_network   *drafter; /* NULL: decode has none */
     bool                shares_encoder, sees_all;
     const char         *decode, *backend;
-    int32_t             batch, threads, usual_length;
+    int32_t             batch, threads, usual_length, n_best;
+    const pk_job       *drafts; /* their best outputs are the drafts, where there are any */
 } run;
+
+/* every third is given as it is, every third garbage, and every third nothing */
+static void add_draft(const pk_job *from, pk_job *to, int32_t i) {
+    const pk_job_hypothesis *h = &from->hypothesis[0];
+    for (int32_t j = 0; i % 3 < 2 && j + 1 < h->n; j++)
+        ASSERT_OK(pk_ids_add(&to->draft, i % 3 ? 1 + (i * 7 + j * 5) % 38 : h->token[j]));
+}
 
 static pk_stats decode(const run *r, pk_job *job) {
     pk_job           *order[N_JOBS];
@@ -56,9 +64,10 @@ static pk_stats decode(const run *r, pk_job *job) {
     ASSERT_OK(pk_strategy_parse(r->decode, &o.plan.strategy, &options));
     ASSERT_OK(pk_strategy_parse("greedy", &o.scoring.strategy, &scoring));
     o.plan.options = options, o.scoring.options = scoring;
-    o.plan.n_best = o.scoring.n_best = 1;
+    o.plan.n_best = o.scoring.n_best = r->n_best ? r->n_best : 1;
     o.plan.scores = true;
     make_jobs(job, order);
+    for (int i = 0; r->drafts && i < N_JOBS; i++) add_draft(&r->drafts[i], &job[i], i);
     ASSERT_OK(pk_worker_open(&w, &all, &o));
     serve_jobs(&w, &o.plan, order, N_JOBS);
     const pk_stats stats = w.stats;
@@ -70,11 +79,15 @@ static pk_stats decode(const run *r, pk_job *job) {
 
 static void compare(const pk_job *a, const pk_job *b) {
     for (int i = 0; i < N_JOBS; i++) {
-        const pk_job_hypothesis *x = &a[i].hypothesis[0], *y = &b[i].hypothesis[0];
-        assert_true(x->n > 0);
-        assert_int_equal(x->n, y->n);
-        assert_memory_equal(x->token, y->token, (size_t)x->n * sizeof *x->token);
-        assert_memory_equal(x->logp, y->logp, (size_t)x->n * sizeof *x->logp);
+        assert_int_equal(a[i].n_hypotheses, b[i].n_hypotheses);
+        for (int32_t k = 0; k < a[i].n_hypotheses; k++) {
+            const pk_job_hypothesis *x = &a[i].hypothesis[k], *y = &b[i].hypothesis[k];
+            assert_true(x->n > 0);
+            assert_int_equal(x->n, y->n);
+            assert_memory_equal(x->token, y->token, (size_t)x->n * sizeof *x->token);
+            assert_memory_equal(x->logp, y->logp, (size_t)x->n * sizeof *x->logp);
+            assert_memory_equal(&x->score, &y->score, sizeof x->score);
+        }
     }
 }
 
@@ -172,10 +185,63 @@ static void a_model_that_drafts_for_itself_is_greedy_search(void **state) {
     }
 }
 
+static const char *const beams[] = {
+    "size=4",
+    "size=5,rules=marian,no_repeat_ngram=2",
+    "size=2,rules=ct2,length_penalty=0.6",
+    "size=4,rules=fairseq,repetition_penalty=1.3,max_length=15",
+};
+
+/* plain beam search, then with guesses: fixed ones and as many as pay, drafted or not */
+static void check_beam(run *r, int i, const pk_network *drafter) {
+    pk_job beam[N_JOBS], got[N_JOBS];
+    char   plain[96], spec[128];
+    snprintf(plain, sizeof plain, "beam:%s", beams[i % 4]);
+    snprintf(spec, sizeof spec, "gad-%s%s", plain, i % 3 ? ",levels=5" : "");
+    r->decode = plain;
+    r->n_best = 2;
+    const pk_stats before = decode(r, beam);
+    r->decode = spec;
+    r->drafts = i % 2 ? beam : NULL;
+    r->drafter = drafter;
+    const pk_stats after = decode(r, got);
+    r->drafter = NULL;
+    r->drafts = NULL;
+    compare(beam, got);
+    if (!drafter && r->usual_length > 1) /* else some are put back, and decoded again */
+        assert_true(after.sentence_passes <= before.sentence_passes);
+    assert_true((after.draft_passes > 0) == (drafter != NULL) || i % 3 == 0);
+    free_jobs(got);
+    free_jobs(beam);
+}
+
+static void draft_and_verify_is_beam_search(void **state) {
+    static const pk_dtype types[] = { PK_F32, PK_I8 };
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        const pk_config c = tiny_config();
+        tiny_network    model, drafter;
+        ASSERT_OK(tiny_network_open(&c, types[i % 2], 3, &model));
+        open_drafter(types[i % 2], 17, &drafter);
+        run r = { .model = &model,
+                  .backend = "cpu",
+                  .batch = i < 5 ? 1 : 32,
+                  .threads = 1 + i / 2 % 2,
+                  .shares_encoder = i & 1,
+                  .sees_all = i == 4,
+                  .usual_length = i == 7 ? 1 : 48 };
+        check_beam(&r, i, NULL);
+        check_beam(&r, i + 1, &drafter.net);
+        tiny_network_close(&drafter);
+        tiny_network_close(&model);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(draft_and_verify_is_greedy_search),
         cmocka_unit_test(a_model_that_drafts_for_itself_is_greedy_search),
+        cmocka_unit_test(draft_and_verify_is_beam_search),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
