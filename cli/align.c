@@ -20,6 +20,7 @@ typedef struct aligning {
     bool           opened, failed, watching, stopped;
     uint64_t       memory; /* bytes, as last reported */
     sigset_t       signals;
+    pk_model      *model; /* whose pieces are aligned, or NULL */
 } aligning;
 
 /* a signal that is ignored already stays ignored */
@@ -107,7 +108,7 @@ static pk_status align(aligning *a, pk_align_report *report) {
                                .table = c->lexical_table, .reverse = c->reverse,
                                .symmetrise = c->symmetrise, .iterations = (int32_t)c->iterations,
                                .threads = (int32_t)c->threads, .write = write_lines,
-                               .progress = show, .user = a),
+                               .progress = show, .user = a, .model = a->model),
                     report);
 }
 
@@ -133,10 +134,14 @@ int pk_cli_align(pk_cli *c) {
     if (c->operand.n) pk_inputs_add_path(c, input_path(c->operand.item[0]));
     pk_inputs_add_path(c, c->vocab);
     pk_inputs_add_path(c, c->load);
-    int code = pk_inputs_refuse(c, c->output);
+    int code = c->model ? pk_cli_open_model(c, c->model, &a.model) : 0;
+    if (!code) code = pk_inputs_refuse(c, c->output);
     if (!code) code = pk_outputs_refuse_same(c, c->output, c->save);
     if (!code) code = pk_outputs_refuse_same(c, c->output, c->lexical_table);
-    if (code) return code;
+    if (code) {
+        pk_model_close(a.model);
+        return code;
+    }
     pk_progress_begin(&a.progress, c, NULL);
     if (c->pharaoh)
         status = pk_align_symmetrise_files(input_path(c->input), input_path(c->operand.item[0]),
@@ -145,6 +150,7 @@ int pk_cli_align(pk_cli *c) {
         status = align(&a, &report);
     pk_progress_end(&a.progress);
     code = finish(&a, status);
+    pk_model_close(a.model);
     if (code == 0) say_result(c, &report);
     return code;
 }

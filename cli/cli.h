@@ -51,7 +51,9 @@ typedef struct pk_cli {
     struct pk_cli_opened *opened; /* what is read, see inputs.h; NULL: not recorded */
     const char           *characters;
     const char           *drafter; /* a model */
-    const char           *test;    /* drafter: text to measure it on */
+    const char           *lexicon; /* what align saved */
+    bool                  shortlist;
+    const char           *test; /* drafter: text to measure it on */
     pk_settings           serve;
 } pk_cli;
 

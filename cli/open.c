@@ -48,6 +48,8 @@ pk_translator_options pk_cli_translator_options(const pk_cli *c, const pk_cli_mo
         .replace_unknowns = c->replace_unknowns,
         .scores = c->scores || c->word_scores || c->n_best,
         .max_input = (int32_t)c->max_input,
+        .lexicon = c->lexicon,
+        .shortlist = c->shortlist,
     };
     if (models->n > 1) {
         options.ensemble = (const pk_model *const *)models->model + 1;

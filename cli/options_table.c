@@ -70,6 +70,14 @@
 #define TYPE_OPTION                                      \
     CHOICE("type", type, "f32|f16|bf16|i8", "as stored", \
            "numbers to compute with; f16 and bf16 need a GPU")
+#define LEXICON_OPTIONS                                                                            \
+    TEXT("lexicon", 0, "FILE", lexicon, NULL,                                                      \
+         "what `pronk align -m MODEL --save FILE` wrote, for --shortlist, for drafts (jacobi and " \
+         "gad, "                                                                                   \
+         "init=lexicon) and for --alignment"),                                                     \
+        FLAG("shortlist", 0, shortlist,                                                            \
+             "choose from likely translations of the source's pieces and from common ones alone: " \
+             "faster on a CPU")
 #define DRAFTER_HELP "a drafter for the model, for strategies that check its guesses (gad)"
 #define DEVICE_OPTION                                                                             \
     TEXT("device", 0, "DEVICE", device, "cpu",                                                    \
@@ -124,6 +132,7 @@ static const pk_cli_option translate_options[] = {
     TEXT("draft", 0, "FILE", draft, NULL,
          "a line for each line of input: a guess at its translation, for strategies that check guesses"),
     TEXT("drafter", 0, "MODEL", drafter, NULL, DRAFTER_HELP),
+    LEXICON_OPTIONS,
     MAX_INPUT_OPTION,
     INT("n-best", n_best, 1, PK_MOST_N_BEST, "only the best",
         "print the N best translations of each line as "
@@ -225,6 +234,7 @@ static const pk_cli_option bench_options[] = {
           DECODE_HELP "; give it several times to compare, each against the first, with the last -m before it"),
     TEXT("drafter", 0, "MODEL", drafter, NULL,
          DRAFTER_HELP "; serves every -d behind it, where \"\" is none"),
+    LEXICON_OPTIONS,
     LIST("draft", 0, "FILE", drafts, NULL,
          "a line for each line of input: a guess at its translation, for strategies that check guesses; "
          "give it several times for one with each --decode, where \"\" is none"),
@@ -252,6 +262,7 @@ static const pk_cli_option viz_options[] = {
     TEXT("draft", 0, "TEXT", draft, NULL,
          "a guess at the translation, for strategies that check guesses"),
     TEXT("drafter", 0, "MODEL", drafter, NULL, DRAFTER_HELP),
+    LEXICON_OPTIONS,
     TYPE_OPTION,
     THREADS_OPTION,
     DEVICE_OPTION,
@@ -336,6 +347,8 @@ static const pk_cli_option align_options[] = {
          "the two files hold links, forward and reverse: only symmetrise them"),
     TEXT("vocab", 0, "FILE", vocab, "words, as white space separates them",
          "a SentencePiece model: align its pieces"),
+    TEXT("model", 'm', "MODEL", model, NULL,
+         "align the pieces that this model reads and writes; what --save writes is then a lexicon for it"),
     TEXT("save", 0, "FILE", save, NULL, "where to write the model, to align other text with"),
     TEXT("load", 0, "FILE", load, NULL, "align with a saved model; nothing is trained"),
     TEXT("table", 0, "FILE", lexical_table, NULL,

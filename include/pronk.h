@@ -94,6 +94,8 @@ PK_API pk_status pk_model_describe(const pk_model *m, char **json);     /* calle
 /* the names of tokens, as pieces; "?" when there is no such token; owned by the model */
 PK_API const char *pk_model_target_token(const pk_model *m, int32_t id);
 PK_API const char *pk_model_source_token(const pk_model *m, int32_t id);
+/* the SentencePiece model that cuts source text, or target text (target: 1); owned by the model */
+PK_API pk_status pk_model_sentencepiece(const pk_model *m, int32_t target, const void **data, size_t *size);
 /* 1: the file of this device and inode (stat(2)) is one that the model was read from */
 PK_API int32_t   pk_model_reads(const pk_model *m, uint64_t device, uint64_t inode);
 typedef struct pk_convert_options {
@@ -131,6 +133,11 @@ typedef struct pk_translator_options {
                                                    PK_BUSY (a call that finds none waiting is taken); 0: any */
     int64_t     cache_bytes;                    /* finished sentences are kept in so much memory, and are not
                                                    decoded again; 0: none */
+    const char *lexicon;                        /* what pk_align() saved, of the model's pieces (its model): for
+                                                   shortlists, for drafts (jacobi and gad, init=lexicon) and, with
+                                                   alignment, for links instead of attention */
+    int32_t     shortlist;                      /* 1: a translation is made of likely translations of its source's
+                                                   pieces, and of common ones; needs a lexicon, or a model with one */
 } pk_translator_options;
 PK_API pk_status pk_translator_open(const pk_model *m, const pk_translator_options *opt,
                                     pk_translator **out);
@@ -383,6 +390,8 @@ typedef struct pk_align_options {
        (0 to 1, negative: not known); a value other than 0 cancels */
     int       (*progress)(void *user, const char *what, double share, const pk_align_report *so_far);
     void       *user;
+    const pk_model *model;                      /* instead of vocab: align the pieces that this model reads and
+                                                   writes; what is saved then is a lexicon for it */
 } pk_align_options;
 /* learns from the pairs, or loads, and aligns them; out may be NULL */
 PK_API pk_status   pk_align(const pk_align_options *opt, pk_align_report *out);

@@ -24,7 +24,7 @@ MAY = {  # folder: folders it may include besides itself and pronk.h ("include")
     'model': {'checkpoint', 'lexicon', 'tensor', 'base'},
     'decode': {'lexicon', 'base'},
     'session': {'decode', 'model', 'tensor', 'base'},
-    'engine': {'session', 'decode', 'model', 'lexicon', 'vocab', 'text', 'backend', 'tensor', 'base'},
+    'engine': {'session', 'decode', 'model', 'align', 'lexicon', 'vocab', 'text', 'backend', 'tensor', 'base'},
     'data': {'vocab', 'text', 'base'},
     'recipe': {'text', 'tensor', 'base'},
     'task': {'data', 'tensor', 'base'},

@@ -1,5 +1,6 @@
 /* align.c - pk_align(): pairs of sentences in, links out; by a model that is learned from these
  * pairs or was saved before. Read this first: it is the whole of `pronk align`. */
+#include <string.h>
 #include <unistd.h>
 
 #include "align/align_output.h"
@@ -45,8 +46,10 @@ static pk_status have_trained(void *user, double share, size_t bytes) {
 
 /* the whole text into memory: every iteration goes through all of it */
 static pk_status read_corpus(job *j) {
-    const pk_align_corpus_request q = { j->o.source,  j->o.target, j->model.spm,
-                                        j->o.threads, have_read,   j };
+    const pk_align_corpus_request q = {
+        j->o.source,  j->o.target, { j->model.spm[0], pk_align_model_spm(&j->model, 1) },
+        j->o.threads, have_read,   j
+    };
     j->what = "reading";
     PK_TRY(pk_align_corpus_read(&q, &j->corpus));
     for (int side = 0; side < 2; side++) {
@@ -71,20 +74,36 @@ static pk_status train_direction(job *j, int direction) {
     return PK_OK;
 }
 
-/* The vocabulary is copied, since the saved model contains it. */
-static pk_status open_vocab(job *j) {
+/* a copy, since the saved model contains it */
+static pk_status take_spm(job *j, int side, const void *data, size_t size) {
+    char *copy = NULL;
+    PK_TRY(pk_memory_copy_text(data, size, &copy));
+    j->model.own_spm_data[side] = copy;
+    j->model.spm_data[side] = copy;
+    j->model.spm_size[side] = size;
+    return pk_spm_open(copy, size, &j->model.spm[side]);
+}
+
+static pk_status read_vocab(job *j) {
     pk_file_map file;
-    char       *copy = NULL;
-    if (!j->o.vocab) return PK_OK;
     PK_TRY(pk_file_map_open(j->o.vocab, &file));
-    pk_status status = pk_memory_copy_text((const char *)file.data, file.size, &copy);
-    j->model.own_spm_data = copy;
-    j->model.spm_data = copy;
-    j->model.spm_size = file.size;
+    const pk_status status = take_spm(j, 0, file.data, file.size);
     pk_file_map_close(&file);
-    if (status == PK_OK) status = pk_spm_open(copy, j->model.spm_size, &j->model.spm);
     if (status == PK_FORMAT) pk_fail_context("%s", j->o.vocab);
     return status;
+}
+
+/* the pieces of a model: of each side, or of both where it has one SentencePiece model */
+static pk_status open_vocab(job *j) {
+    const void *data[2];
+    size_t      size[2];
+    if (j->o.vocab) return read_vocab(j);
+    if (!j->o.model) return PK_OK;
+    for (int side = 0; side < 2; side++)
+        PK_TRY(pk_model_sentencepiece(j->o.model, side, &data[side], &size[side]));
+    PK_TRY(take_spm(j, 0, data[0], size[0]));
+    if (size[1] == size[0] && memcmp(data[1], data[0], size[0]) == 0) return PK_OK;
+    return take_spm(j, 1, data[1], size[1]);
 }
 
 /* both directions where links will be symmetrised, else one */
@@ -95,7 +114,9 @@ static pk_status train(job *j) {
     for (int d = 0; d < 2; d++)
         if (j->o.symmetrise || d == (j->o.reverse ? PK_ALIGN_REVERSE : PK_ALIGN_FORWARD))
             PK_TRY(train_direction(j, d));
-    return PK_OK;
+    /* for drafts of models with the same pieces */
+    if (!j->o.save || !j->model.spm[0] || !j->model.has[PK_ALIGN_FORWARD]) return PK_OK;
+    return pk_align_successors_count(&j->corpus, 1, &j->model.next);
 }
 
 /* ---- what is written ---- */
@@ -168,6 +189,9 @@ static pk_status check(job *j) {
     if (o->symmetrise) PK_TRY(pk_align_method_find(o->symmetrise, &method));
     if (o->load && o->vocab)
         PK_FAIL(PK_ARGUMENT, "a saved model has its own vocabulary: leave out vocab");
+    if (o->model && (o->load || o->vocab))
+        PK_FAIL(PK_ARGUMENT, "pieces are a model's or a vocabulary's: leave out %s",
+                o->vocab ? "vocab" : "model");
     if (o->load && o->save) PK_FAIL(PK_ARGUMENT, "the model is saved already: leave out save");
     if (o->iterations < 0 || o->iterations > MOST_ITERATIONS)
         PK_FAIL(PK_ARGUMENT, "%d iterations: give 1 to %d", o->iterations, MOST_ITERATIONS);

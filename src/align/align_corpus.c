@@ -64,7 +64,7 @@ static pk_status read_side(void *context, size_t task, int32_t worker) {
         pk_text line;
         PK_TRY(pk_align_reader_side(&r->reader, (int)task, &line));
         s->ended = !line.data;
-        if (line.data) PK_TRY(add_sentence(s, r->q->spm, line));
+        if (line.data) PK_TRY(add_sentence(s, r->q->spm[task], line));
     }
     return PK_OK;
 }
@@ -75,7 +75,7 @@ static pk_status segment_side(void *context, size_t task, int32_t worker) {
     side    *s = &r->side[task];
     (void)worker;
     for (size_t i = 0, at = 0; i < s->n_block; at += s->size[i++])
-        PK_TRY(add_sentence(s, r->q->spm, (pk_text){ s->text.data + at, s->size[i] }));
+        PK_TRY(add_sentence(s, r->q->spm[task], (pk_text){ s->text.data + at, s->size[i] }));
     return PK_OK;
 }
 

@@ -17,7 +17,7 @@ typedef struct pk_align_corpus {
 
 typedef struct pk_align_corpus_request {
     const char *source, *target; /* target NULL: `source ||| target` */
-    pk_spm     *spm;             /* NULL: words */
+    pk_spm     *spm[2];          /* of each side; NULL: words */
     int32_t     threads;
     /* called with the pairs read so far; a value other than PK_OK stops */
     pk_status (*progress)(void *user, uint64_t pairs);

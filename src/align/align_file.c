@@ -11,7 +11,7 @@
 #include "base/file_writer.h"
 #include "base/hash.h"
 
-enum { VERSION = 1, MOST_PARTS = 15, ALIGNMENT = 8 };
+enum { VERSION = 2, MOST_PARTS = 20, ALIGNMENT = 8 };
 static const char magic[8] = "PKALIGN";
 
 /* The file: this header, then the arrays of list_parts(), each padded with zeros to a multiple of 8
@@ -21,7 +21,10 @@ typedef struct header {
     uint32_t version, method;
     uint32_t has[2];
     uint32_t n_words[2], n_slots[2];
-    uint64_t name_bytes[2], n_entries[2], spm_size; /* spm_size 0: words, not pieces */
+    uint64_t name_bytes[2], n_entries[2];
+    uint64_t spm_size[2]; /* 0: words, not pieces; the second 0: the first serves both */
+    uint64_t n_next;      /* entries of successors */
+    uint64_t has_next;    /* 0: there are none, nor rows of them */
     double   tension[2], p_null[2];
     uint64_t size;     /* of the file */
     uint64_t parts;    /* hash of all behind the header */
@@ -37,8 +40,8 @@ typedef struct part { /* an array: its address in the model, its bytes */
     (part) { (const void **)(void *)&(pointer), (size_t)(count) * sizeof *(pointer) }
 
 /* The arrays in the order of the file: for each side where names begin, the hash table, the names;
- * for each direction where rows begin, words, probabilities, null's probabilities;
- * SentencePiece. */
+ * for each direction where rows begin, words, probabilities, null's probabilities; SentencePiece's
+ * models; where rows of successors begin, words, probabilities, shares of words. */
 static size_t list_parts(const header *h, pk_align_model *m, part *list) {
     size_t n = 0;
     for (int side = 0; side < 2; side++) {
@@ -55,7 +58,13 @@ static size_t list_parts(const header *h, pk_align_model *m, part *list) {
         list[n++] = PART(t->prob, h->n_entries[d]);
         list[n++] = PART(t->null, h->n_words[!d]);
     }
-    list[n++] = (part){ &m->spm_data, h->spm_size };
+    for (int side = 0; side < 2; side++)
+        list[n++] = (part){ &m->spm_data[side], h->spm_size[side] };
+    if (!h->has_next) return n;
+    list[n++] = PART(m->next.first, (size_t)h->n_words[1] + 2);
+    list[n++] = PART(m->next.word, h->n_next);
+    list[n++] = PART(m->next.prob, h->n_next);
+    list[n++] = PART(m->next.share, (size_t)h->n_words[1] + 1);
     return n;
 }
 
@@ -84,7 +93,11 @@ static uint64_t hash_parts(const part *list, size_t n) {
 
 /* all but the size and the hashes */
 static header describe(const pk_align_model *m) {
-    header h = { .version = VERSION, .method = (uint32_t)m->method, .spm_size = m->spm_size };
+    header h = { .version = VERSION,
+                 .method = (uint32_t)m->method,
+                 .spm_size = { m->spm_size[0], m->spm_size[1] },
+                 .has_next = m->next.n > 0 };
+    if (h.has_next) h.n_next = m->next.first[m->next.n + 1];
     memcpy(h.magic, magic, sizeof magic);
     for (int i = 0; i < 2; i++) {
         h.n_words[i] = m->words[i].n;
@@ -127,7 +140,9 @@ pk_status pk_align_model_save(const pk_align_model *m, const char *path) {
 static bool header_fits(const header *h, size_t size) {
     bool fits = same_hash(h->checksum, pk_hash(h, offsetof(header, checksum))) && h->size == size &&
                 h->method < PK_ALIGN_N_METHODS && (h->has[0] || h->has[1]) &&
-                (h->method == PK_ALIGN_ONE_WAY || (h->has[0] && h->has[1])) && h->spm_size <= size;
+                (h->method == PK_ALIGN_ONE_WAY || (h->has[0] && h->has[1])) &&
+                h->spm_size[0] <= size && h->spm_size[1] <= size && h->n_next <= size / 8 &&
+                h->has_next <= 1;
     for (int i = 0; i < 2; i++) {
         fits = fits && h->n_words[i] > 0 && h->n_words[i] < h->n_slots[i] &&
                h->n_words[i] < PK_ALIGN_NO_WORD && (h->n_slots[i] & (h->n_slots[i] - 1)) == 0 &&
@@ -173,11 +188,23 @@ static bool table_fits(const pk_align_table *t, uint64_t n_entries) {
     return true;
 }
 
+/* rows lie in order and fill the entries, whose words there are */
+static bool successors_fit(const pk_align_successors *s, uint64_t n_entries) {
+    if (s->first[0] != 0 || s->first[s->n + 1] != n_entries) return false;
+    for (uint32_t i = 0; i <= s->n; i++)
+        if (s->first[i] > s->first[i + 1]) return false;
+    for (uint64_t i = 0; i < n_entries; i++)
+        if (s->word[i] > s->n) return false;
+    return true;
+}
+
 /* false: something does not fit; the message is the same for all cases */
 static bool take_model(const header *h, const unsigned char *data, size_t size, pk_align_model *m) {
     if (!header_fits(h, size) || !find_parts(h, data, size, m)) return false;
     m->method = (pk_align_method)h->method;
-    m->spm_size = (size_t)h->spm_size;
+    for (int i = 0; i < 2; i++) m->spm_size[i] = (size_t)h->spm_size[i];
+    if (h->has_next) m->next.n = h->n_words[1];
+    if (h->has_next && !successors_fit(&m->next, h->n_next)) return false;
     for (int i = 0; i < 2; i++) {
         m->words[i].n = h->n_words[i];
         m->words[i].mask = h->n_slots[i] - 1;
@@ -208,9 +235,14 @@ pk_status pk_align_model_read(const void *data, size_t size, pk_align_model *out
         *out = (pk_align_model){ 0 };
         PK_FAIL(PK_FORMAT, "the alignment model is cut off or damaged: make it anew");
     }
-    if (out->spm_size == 0) return PK_OK;
-    const pk_status status = pk_spm_open(out->spm_data, out->spm_size, &out->spm);
-    if (status != PK_OK) *out = (pk_align_model){ 0 };
+    pk_status status = PK_OK;
+    for (int side = 0; side < 2 && status == PK_OK; side++)
+        if (out->spm_size[side])
+            status = pk_spm_open(out->spm_data[side], out->spm_size[side], &out->spm[side]);
+    if (status != PK_OK) {
+        for (int side = 0; side < 2; side++) pk_spm_close(out->spm[side]);
+        *out = (pk_align_model){ 0 };
+    }
     return status;
 }
 

@@ -5,8 +5,11 @@
 #include "base/memory.h"
 
 void pk_align_model_close(pk_align_model *m) {
-    pk_spm_close(m->spm);
-    pk_memory_give(m->own_spm_data);
+    for (int side = 0; side < 2; side++) {
+        pk_spm_close(m->spm[side]);
+        pk_memory_give(m->own_spm_data[side]);
+    }
+    if (!m->map.data) pk_align_successors_free(&m->next);
     for (int d = 0; d < 2 && !m->map.data; d++) pk_align_table_free(&m->table[d]);
     pk_file_map_close(&m->map);
     *m = (pk_align_model){ 0 };
@@ -98,8 +101,8 @@ pk_status pk_align_text_pair(const pk_align_model *m, pk_align_use use, const pk
     uint32_t n[2] = { 0, 0 };
     for (int side = 0; side < 2; side++) {
         w->n[side] = 0;
-        PK_TRY(
-            pk_align_segment(m->spm, pair[side], add_word, &(adding){ &m->words[side], w, side }));
+        PK_TRY(pk_align_segment(pk_align_model_spm(m, side), pair[side], add_word,
+                                &(adding){ &m->words[side], w, side }));
     }
     const bool empty = !w->n[0] || !w->n[1];
     const bool too_long = w->n[0] > PK_ALIGN_MOST_WORDS || w->n[1] > PK_ALIGN_MOST_WORDS;

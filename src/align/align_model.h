@@ -4,6 +4,7 @@
 #ifndef PK_ALIGN_MODEL_H
 #define PK_ALIGN_MODEL_H
 #include "align/align_links.h"
+#include "align/align_successors.h"
 #include "align/align_symmetrise.h"
 #include "align/align_table.h"
 #include "base/file_map.h"
@@ -16,13 +17,19 @@ typedef struct pk_align_model {
     pk_align_table  table[2]; /* forward, reverse */
     bool            has[2];   /* which directions there are */
     pk_align_method method;   /* how they are made one by default */
-    const void     *spm_data; /* a SentencePiece model, or NULL: words */
-    size_t          spm_size;
-    pk_spm         *spm;
-    pk_file_map     map;          /* of the file it was read from, if any */
-    void           *own_spm_data; /* memory to be given back, if any */
+    /* SentencePiece models of both sides; no second one: the first serves both. None: words */
+    const void         *spm_data[2];
+    size_t              spm_size[2];
+    pk_spm             *spm[2];
+    pk_align_successors next;            /* of target pieces; no rows: they were not counted */
+    pk_file_map         map;             /* of the file it was read from, if any */
+    void               *own_spm_data[2]; /* memory to be given back, if any */
 } pk_align_model;
 void pk_align_model_close(pk_align_model *m);
+/* what cuts the sentences of a side; NULL: words */
+static inline pk_spm *pk_align_model_spm(const pk_align_model *m, int side) {
+    return side && m->spm[1] ? m->spm[1] : m->spm[0];
+}
 
 /* A saved model: whole or not there, opened by mapping it. */
 pk_status pk_align_model_save(const pk_align_model *m, const char *path);

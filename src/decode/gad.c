@@ -12,14 +12,19 @@
 #include "decode/draft_rates.h"
 #include "decode/jacobi_window.h"
 #include "decode/ngrams.h"
+#include "lexicon/lexicon_draft.h"
 
 enum { LONGEST_AUTO = 25 };
+enum { FROM_DRAFTER, FROM_LEXICON };
+static const char *const inits[] = { "drafter", "lexicon", NULL };
 
 typedef struct state {
     pk_constraint_options options;
     int32_t               block, beta; /* block 0: auto */
     float                 tau;
+    int32_t               init;
     pk_window             window;
+    pk_lexicon_draft      table;      /* where drafts come from a lexicon */
     pk_draft_rates       *rates, own; /* of the worker, or own */
     int32_t               mask;
     bool                  sees_all;     /* the drafter's known tokens see those behind them */
@@ -37,10 +42,18 @@ static const pk_option options[] = {
       PK_OPTION_INT, 1, 1, 64, NULL, offsetof(state, beta) },
     { "tau", "and if its log-probability is at most this much lower than the best",
       PK_OPTION_FLOAT, 0, 1, 100, NULL, offsetof(state, tau) },
+    { "init", "where drafts come from; lexicon: a table of translations (--lexicon), no drafter is needed",
+      PK_OPTION_CHOICE, 0, FROM_DRAFTER, 0, inits, offsetof(state, init) },
     PK_CONSTRAINT_OPTIONS(state, options),
     { 0 }
 };
 // clang-format on
+
+static bool drafts(const void *p) { return ((const state *)p)->init == FROM_LEXICON; }
+
+static pk_status fits(const pk_strategy *self, const void *p, const pk_conventions *model) {
+    return drafts(p) ? pk_strategy_check_lexicon(self, model) : PK_OK;
+}
 
 static int32_t longest_block(const state *s) { return s->block ? s->block : LONGEST_AUTO; }
 
@@ -68,10 +81,33 @@ static pk_strategy_limits draft_limits(const pk_strategy *self, const void *p,
                                  .top_k = 1 };
 }
 
-static void end(void *p) { pk_window_end(&((state *)p)->window); }
+static void end(void *p) {
+    pk_lexicon_draft_close(&((state *)p)->table);
+    pk_window_end(&((state *)p)->window);
+}
+
+/* the source without its end symbol, as a lexicon knows it */
+static pk_status open_table(state *s, const pk_source *src) {
+    const int32_t n = src->n_tokens;
+    const bool    ended = n && src->token[n - 1] == src->model->eos;
+    return pk_lexicon_draft_open(src->lexicon, src->token, n - ended, src->model->vocab,
+                                 src->model->eos, &s->table);
+}
+
+static pk_status begin_alone(state *s, const pk_source *src) {
+    s->rates = src->ngrams ? &src->ngrams->drafts : &s->own;
+    s->n_drafts = -1;
+    PK_TRY(open_table(s, src));
+    const pk_status status = pk_window_begin(&s->window, &s->options, src, longest_block(s) + 1);
+    if (status != PK_OK) end(s);
+    s->window.beta = s->beta;
+    s->window.tau = s->tau;
+    return status;
+}
 
 static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
-    state                 *s = p;
+    state *s = p;
+    if (drafts(s)) return begin_alone(s, src);
     const pk_added_tokens *mask = pk_added_mask(src->model, &s->sees_all);
     if (!mask) PK_FAIL(PK_UNSUPPORTED, "the drafter has no token <mask>: train it with task gad");
     s->mask = mask->first;
@@ -96,6 +132,7 @@ static int32_t block_of(state *s, const pk_pass *pass) {
     if (most > longest_block(s)) most = longest_block(s);
     if (most <= 0) return 0;
     const float more = pk_draft_more(pass);
+    if (drafts(s) && !s->block && more >= 0) return pk_draft_rates_block(s->rates, 1, more, most);
     if (s->block || more < 0 || !(pass->draft_cost > 0)) return most; /* given, or not known yet */
     const float read = pass->draft_cost + pass->draft_more * (float)(unread(s) - 1);
     return pk_draft_rates_block(s->rates, 1 + read, more + pass->draft_more, most);
@@ -144,6 +181,21 @@ static void absorb_draft(state *s, const pk_pass *pass, pk_verdict *verdict) {
     }
 }
 
+/* the same from the lexicon, at once */
+static void look_up_draft(state *s, int32_t block) {
+    pk_window *w = &s->window;
+    s->n_drafts = 0;
+    w->ends_with_guess = false;
+    for (int32_t i = 0; i < block && !w->ends_with_guess; i++) {
+        float         share;
+        const int32_t token = pk_lexicon_draft_next(&s->table, w->history + 1, w->n + i, i, &share);
+        if (token < 0) return;
+        w->history[w->n + 1 + i] = token;
+        w->ends_with_guess = token == w->src.model->eos;
+        s->n_drafts += !w->ends_with_guess;
+    }
+}
+
 /* ---- verifying ---- */
 
 static void absorb_verified(state *s, const pk_pass *pass, pk_verdict *verdict) {
@@ -156,10 +208,11 @@ static void absorb_verified(state *s, const pk_pass *pass, pk_verdict *verdict) 
 static void propose(void *p, pk_pass *pass) {
     state        *s = p;
     const int32_t block = s->n_drafts < 0 ? block_of(s, pass) : 0;
-    if (block) {
+    if (block && !drafts(s)) {
         propose_draft(s, pass, block);
         return;
     }
+    if (block) look_up_draft(s, block);
     int32_t guesses = pk_window_room(&s->window, pass);
     if (guesses < s->n_drafts) s->window.ends_with_guess = false;
     if (guesses > s->n_drafts) guesses = s->n_drafts;
@@ -185,8 +238,10 @@ const pk_strategy pk_strategy_gad = {
     .drafter_needs = "gad",
     .state_size = sizeof(state),
     .check = pk_strategy_check_single,
+    .fits = fits,
     .limits = limits,
     .draft_limits = draft_limits,
+    .drafts = drafts,
     .begin = begin,
     .propose = propose,
     .absorb = absorb,

@@ -28,6 +28,7 @@ static const uint32_t sources_of[] = {
     [PK_INIT_SHIFT] = 1u << PK_GUESS_SHIFT | 1u << PK_GUESS_PAD,
     [PK_INIT_NGRAM] = 1u << PK_GUESS_NGRAM,
     [PK_INIT_DRAFT] = 1u << PK_GUESS_DRAFT,
+    [PK_INIT_LEXICON] = 1u << PK_GUESS_LEXICON,
 };
 
 int32_t pk_guess_padding(const pk_conventions *model) {
@@ -70,8 +71,12 @@ pk_status pk_guess_begin(pk_guess *g, int32_t init, const pk_source *src) {
                                             .n = src->token ? text_length(src) : 0,
                                             .when = src->n_free_prefix };
     g->cursor[PK_GUESS_SHIFT] = (pk_cursor){ .token = g->predicted };
-    return PK_OK;
+    if (!src->lexicon || !(sources_of[init] >> PK_GUESS_LEXICON & 1)) return PK_OK;
+    return pk_lexicon_draft_open(src->lexicon, src->token, text_length(src), src->model->vocab,
+                                 src->model->eos, &g->table);
 }
+
+void pk_guess_end(pk_guess *g) { pk_lexicon_draft_close(&g->table); }
 
 /* how many tokens just before position p of the text are the last ones of the output too */
 static int32_t match(const pk_cursor *text, int32_t p, const int32_t *output, int32_t n) {
@@ -124,6 +129,16 @@ static pk_suggestion from_ngrams(const pk_guess *g, const int32_t *history, int3
     return (pk_suggestion){ PK_NO_TOKEN, 0 };
 }
 
+static pk_suggestion from_lexicon(pk_guess *g, const int32_t *output, int32_t n, int32_t ahead) {
+    float         share;
+    const int32_t token =
+        g->table.lexicon ? pk_lexicon_draft_next(&g->table, output, n, ahead, &share) : -1;
+    if (token < 0) return (pk_suggestion){ PK_NO_TOKEN, 0 };
+    const int32_t step = (int32_t)(share * PK_GUESS_STRENGTHS);
+    const int32_t strength = step < PK_GUESS_STRENGTHS ? step : PK_GUESS_STRENGTHS - 1;
+    return (pk_suggestion){ token, PK_GUESS_LEXICON * PK_GUESS_STRENGTHS + strength };
+}
+
 /* what one source suggests after n output tokens, the last `ahead` of which are guesses
  * themselves */
 static pk_suggestion suggest(pk_guess *g, pk_cursor *cursor, int32_t source, const int32_t *history,
@@ -132,6 +147,8 @@ static pk_suggestion suggest(pk_guess *g, pk_cursor *cursor, int32_t source, con
     if (!(sources_of[g->init] >> source & 1)) return s;
     if (source == PK_GUESS_NGRAM)
         s = from_ngrams(g, history, n + 1);
+    else if (source == PK_GUESS_LEXICON)
+        s = from_lexicon(g, history + 1, n, ahead);
     else if (source != PK_GUESS_PAD)
         s = read_on(&cursor[source], source, history + 1, n);
     else if (g->init == PK_INIT_PAD || ahead < PADS_OF_SHIFT)

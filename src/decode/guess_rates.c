@@ -19,6 +19,7 @@ static const float prior[PK_GUESS_SOURCES][PK_GUESS_STRENGTHS] = {
     [PK_GUESS_NGRAM] = { 0.15f, 0.50f, 0.25f, 0.70f },
     [PK_GUESS_SHIFT] = { 0.09f, 0.10f, 0.20f, 0.30f, 0.40f, 0.10f },
     [PK_GUESS_COPY]  = { 0.01f, 0.15f, 0.25f, 0.60f, 0.60f, 0.05f },
+    [PK_GUESS_LEXICON] = { 0.05f, 0.10f, 0.20f, 0.35f, 0.50f, 0.70f },
     [PK_GUESS_PAD]   = { 0 },
 };
 // clang-format on

@@ -35,13 +35,23 @@ static pk_strategy_limits limits(const pk_strategy *self, const void *p, const p
     return pk_window_limits(&s->options, src, widest(s));
 }
 
-static void end(void *p) { pk_window_end(&((state *)p)->window); }
+static void end(void *p) {
+    pk_guess_end(&((state *)p)->guess);
+    pk_window_end(&((state *)p)->window);
+}
+
+static pk_status fits(const pk_strategy *self, const void *p, const pk_conventions *model) {
+    if (((const state *)p)->init == PK_INIT_LEXICON) return pk_strategy_check_lexicon(self, model);
+    return PK_OK;
+}
 
 static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
     state *s = p;
     (void)self;
     PK_TRY(pk_guess_begin(&s->guess, s->init, src));
-    return pk_window_begin(&s->window, &s->options, src, widest(s));
+    const pk_status status = pk_window_begin(&s->window, &s->options, src, widest(s));
+    if (status != PK_OK) end(s);
+    return status;
 }
 
 static void propose(void *p, pk_pass *pass) {
@@ -71,6 +81,7 @@ const pk_strategy pk_strategy_jacobi = {
     .options = options,
     .state_size = sizeof(state),
     .check = pk_strategy_check_single,
+    .fits = fits,
     .limits = limits,
     .begin = begin,
     .propose = propose,

@@ -79,8 +79,20 @@ pk_status pk_strategy_check_single(const pk_strategy *self, const void *state, i
     return PK_OK;
 }
 
-pk_status pk_strategy_check_drafter(const pk_strategy *self, bool given) {
-    if (given == (self->draft_limits != NULL) || self->drafts_at_will) return PK_OK;
+pk_status pk_strategy_check_lexicon(const pk_strategy *self, const pk_conventions *model) {
+    if (model->lexicon) return PK_OK;
+    PK_FAIL(PK_ARGUMENT,
+            "%s: init=lexicon needs a lexicon: give one (--lexicon), which `pronk align -m MODEL "
+            "--save FILE` makes",
+            self->name);
+}
+
+pk_status pk_strategy_check_drafter(const pk_strategy *self, const void *state, bool given) {
+    const bool alone = self->drafts && self->drafts(state);
+    if (given == (self->draft_limits != NULL && !alone) || self->drafts_at_will) return PK_OK;
+    if (alone)
+        PK_FAIL(PK_ARGUMENT, "%s takes its drafts from a lexicon here: leave the drafter out",
+                self->name);
     if (!given) PK_FAIL(PK_ARGUMENT, "%s needs a drafter: give one (--drafter)", self->name);
     pk_buffer       known = name_all(true);
     const pk_status status =

@@ -34,6 +34,7 @@ typedef struct pk_conventions {
     int32_t        n_suppressed;
     int32_t        continuation;                /* the first of the tokens that go on with a character */
     int32_t        n_continuation;              /*   written as bytes; 0: there are none */
+    bool           lexicon;                     /* there is one: pk_source.lexicon is not NULL */
     const pk_added_tokens *added;                  /* the tokens of its tasks */
     int32_t        n_added;
     /* what the model's makers recommend; an option the user left unset takes it */
@@ -56,7 +57,7 @@ typedef struct pk_source {
     bool           want_scores, want_attention;
     const int32_t *draft;                       /* a guess at the output (no start, no end), or NULL */
     int32_t        n_draft;
-    const struct pk_lexicon *lexicon;           /* the model's candidates, or NULL */
+    const struct pk_lexicon *lexicon;           /* the model's candidates, or those of a file, or NULL */
     struct pk_ngrams *ngrams;                   /* what this document has output so far, or NULL */
     bool           drafter;                     /* there is a network 1 to ask */
 } pk_source;
@@ -94,6 +95,8 @@ struct pk_strategy {
     pk_strategy_limits (*limits)(const pk_strategy *self, const void *state, const pk_source *src);
     /* the same of what it asks a drafter (pass->model 1); NULL: it uses none */
     pk_strategy_limits (*draft_limits)(const pk_strategy *self, const void *state, const pk_source *src);
+    /* with these options it drafts by itself, and takes no drafter; NULL: it never does */
+    bool           (*drafts) (const void *state);
     /* the functions below are not given the strategy: what they need of it is kept in the state here */
     pk_status      (*begin)  (const pk_strategy *self, void *state, const pk_source *src);
     void           (*propose)(void *state, pk_pass *pass);
@@ -120,6 +123,8 @@ const pk_added_tokens *pk_added_mask(const pk_conventions *model, bool *sees_all
 pk_status pk_strategy_parse(const char *spec, const pk_strategy **out, void **state);
 /* the check of those that give one hypothesis */
 pk_status pk_strategy_check_single(const pk_strategy *self, const void *state, int32_t n_best);
+/* refuses options that need a lexicon where there is none; a `fits` */
+pk_status pk_strategy_check_lexicon(const pk_strategy *self, const pk_conventions *model);
 /* refuses a drafter that would not be used, and a strategy without the one it needs */
-pk_status pk_strategy_check_drafter(const pk_strategy *self, bool given);
+pk_status pk_strategy_check_drafter(const pk_strategy *self, const void *state, bool given);
 #endif

@@ -24,14 +24,6 @@ struct pk_call {
 
 static const double report_every = 0.1; /* seconds */
 
-/* Weights are used where they are mapped, so the file must not change. Checked before a call, it
- * saves the work. Checked behind it, it refuses what was computed from a file that changed
- * meanwhile. */
-static pk_status check_files(const pk_translator *t) {
-    for (size_t i = 0; i < t->n_members; i++) PK_TRY(pk_model_check_file(t->member[i]));
-    return PK_OK;
-}
-
 /* ---- read ---- */
 
 /* calls progress while texts are read, ten times a second at most */
@@ -166,7 +158,7 @@ static pk_status begin_call(pk_call *k, const pk_text *text, const pk_text *targ
     pk_queued     *q = &k->queued;
     const double   now = pk_clock_now();
     PK_TRY(check_options(&k->o));
-    PK_TRY(check_files(t));
+    PK_TRY(pk_translator_check_files(t));
     PK_TRY(pk_queue_check_room(&t->queue, 1));
     PK_TRY(read_all(k, text, target));
     PK_TRY(sort_jobs(k));
@@ -227,7 +219,7 @@ static pk_status end_call(pk_call *k, pk_result **out) {
     await_end(k);
     if (q->status != PK_OK) PK_FAIL(q->status, "%s", q->error);
     PK_TRY(render(k, out));
-    PK_TRY(check_files(k->t));
+    PK_TRY(pk_translator_check_files(k->t));
     keep_in_cache(k);
     return PK_OK;
 }

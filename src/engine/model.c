@@ -149,3 +149,16 @@ const char *pk_model_target_token(const pk_model *m, int32_t id) {
 const char *pk_model_source_token(const pk_model *m, int32_t id) {
     return m && m->vocab ? pk_vocab_source_token(m->vocab, id) : "?";
 }
+
+pk_status pk_model_sentencepiece(const pk_model *m, int32_t target, const void **data,
+                                 size_t *size) {
+    PK_NEED(m);
+    PK_NEED(data);
+    PK_NEED(size);
+    const pk_blob own = target ? m->data.target_spm : m->data.source_spm;
+    const pk_blob spm = own.size ? own : m->data.source_spm;
+    *data = spm.data;
+    *size = spm.size;
+    if (!spm.size) PK_FAIL(PK_UNSUPPORTED, "%s has no SentencePiece model of its own", m->path);
+    return PK_OK;
+}

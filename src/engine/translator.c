@@ -58,7 +58,7 @@ static pk_status open_strategy(pk_translator *t, const pk_translator_options *o)
 }
 
 static pk_status open_drafter(pk_translator *t, const pk_model *drafter) {
-    PK_TRY(pk_strategy_check_drafter(t->plan.strategy, drafter != NULL));
+    PK_TRY(pk_strategy_check_drafter(t->plan.strategy, t->options, drafter != NULL));
     if (!drafter) return PK_OK;
     PK_TRY(pk_model_check_drafter_task(drafter, t->plan.strategy));
     return pk_models_drafter(t->model, drafter, &t->joined, &t->drafter);
@@ -116,9 +116,16 @@ static pk_status open_workers(pk_translator *t, const pk_translator_options *o) 
     w.n_continuation = pk_vocab_continuation(t->model->vocab, &w.continuation);
     PK_TRY(pk_model_added(o->drafter ? o->drafter : t->model, &t->added, &t->n_added));
     w.added = t->added, w.n_added = t->n_added;
-    if (t->model->data.lexicon.source_vocab) w.lexicon = &t->model->data.lexicon;
     w.max_source = o->max_input && o->max_input < c->max_source ? o->max_input : c->max_source;
     t->reader.max_source = w.max_source;
+    const pk_lookup_request look = { .model = t->model,
+                                     .path = o->lexicon,
+                                     .by = t->plan.strategy,
+                                     .shortlist = o->shortlist != 0,
+                                     .most_given = w.max_source + c->max_target };
+    PK_TRY(pk_lookup_open(&look, &t->lookup));
+    w.lexicon = t->lookup.lexicon;
+    w.shortlist = t->lookup.shortens ? &t->lookup.shortlist : NULL;
     if (devices.gpu)
         choose_gpu_workers(t, o->workers, devices.n, w.batch);
     else
@@ -142,6 +149,12 @@ static pk_status open_queue(pk_translator *t, const pk_translator_options *o) {
     return o->cache_bytes ? pk_sentence_cache_open(o->cache_bytes, &t->cache) : PK_OK;
 }
 
+pk_status pk_translator_check_files(const pk_translator *t) {
+    for (size_t i = 0; i < t->n_members; i++) PK_TRY(pk_model_check_file(t->member[i]));
+    return t->lookup.saved.align.map.data ? pk_align_model_check_file(&t->lookup.saved.align)
+                                          : PK_OK;
+}
+
 static pk_status open_parts(pk_translator *t, const pk_translator_options *o) {
     PK_TRY(check_options(o));
     PK_TRY(pk_model_check_whole(t->model));
@@ -162,8 +175,7 @@ static pk_status open_parts(pk_translator *t, const pk_translator_options *o) {
     t->member[t->n_members++] = t->model;
     for (size_t i = 0; i < o->n_ensemble; i++) t->member[t->n_members++] = o->ensemble[i];
     if (o->drafter) t->member[t->n_members++] = o->drafter;
-    for (size_t i = 0; i < t->n_members; i++) PK_TRY(pk_model_check_file(t->member[i]));
-    return PK_OK;
+    return pk_translator_check_files(t);
 }
 
 pk_status pk_translator_open(const pk_model *m, const pk_translator_options *opt,
@@ -203,6 +215,7 @@ void pk_translator_close(pk_translator *t) {
     pk_splitter_close(t->reader.target_splitter);
     pk_ensemble_close(&t->all);
     pk_joined_close(&t->joined);
+    pk_lookup_close(&t->lookup);
     pk_memory_give(t);
 }
 

@@ -2,6 +2,7 @@
 #ifndef PK_ENGINE_TRANSLATOR_H
 #define PK_ENGINE_TRANSLATOR_H
 #include "engine/document.h"
+#include "engine/lookup.h"
 #include "engine/sentence_cache.h"
 #include "engine/worker.h"
 
@@ -21,6 +22,7 @@ struct pk_translator {
     size_t           n_members;
     pk_ensemble      all, drafter; /* drafter: of no network where there is none */
     pk_joined        joined;       /* of a drafter that shares the model's encoder */
+    pk_lookup        lookup;
     pk_reader        reader;
     pk_plan          plan, scoring;
     void            *options, *scoring_options; /* strategies' fresh states */
@@ -39,6 +41,10 @@ struct pk_translator {
     int32_t            n_threads; /* started */
 };
 
+/* Weights are used where they are mapped, so the file must not change: PK_IO where it did. Checked
+ * before a call, it saves the work. Checked behind it, it refuses what was computed from a file that
+ * changed meanwhile. */
+pk_status pk_translator_check_files(const pk_translator *t);
 /* worker_threads.c: the workers begin to serve the queue, unless they do already. If a thread cannot
  * be started, the others do its work; none at all is an error. */
 pk_status pk_translator_start(pk_translator *t);

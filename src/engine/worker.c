@@ -72,6 +72,7 @@ pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_o
     w->model.n_continuation = opt->n_continuation;
     w->model.added = opt->added;
     w->model.n_added = opt->n_added;
+    w->model.lexicon = opt->lexicon != NULL;
     if (opt->drafter)
         network[w->n_networks++] =
             (pk_session_model){ .all = opt->drafter, .shares_encoder = opt->shares_encoder };
@@ -82,6 +83,8 @@ pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_o
     const pk_strategy_limits worst = plan_networks(w, network);
     PK_TRY(pk_ngrams_open(PK_NGRAMS_BITS, &w->ngrams));
     PK_TRY(take_live(w, worst, a > b ? a : b));
+    if (opt->shortlist) PK_TRY(PK_TAKE(&w->listed, (size_t)opt->shortlist->n_tokens));
+    if (opt->shortlist) PK_TRY(PK_TAKE(&w->shortlist, (size_t)opt->shortlist->longest));
     PK_TRY(pk_session_open_models(network, w->n_networks, &w->on, &w->session));
     w->threads = opt->threads;
     w->seen.device_bytes = w->on.held ? w->on.held(w->on.self) : 0;
@@ -89,8 +92,8 @@ pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_o
 }
 
 void pk_worker_close(pk_worker *w) {
-    void *const blocks[] = { w->live, w->waiting, w->request, w->found, w->states,
-                             w->asks, w->answers, w->tips,    w->traced };
+    void *const blocks[] = { w->live,    w->waiting, w->request, w->found,  w->states,   w->asks,
+                             w->answers, w->tips,    w->traced,  w->listed, w->shortlist };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
     pk_ngrams_close(w->ngrams);
     pk_session_close(w->session);
@@ -163,6 +166,17 @@ static bool has_room(const pk_worker *w) {
     return room * 4 >= w->opt.batch;
 }
 
+/* what the sentence may be translated with; scores are of any translation */
+static void shorten(pk_worker *w, const pk_source *src, int32_t sentence) {
+    const pk_shortlist_request q = { .source = src->token,
+                                     .n_source = src->n_tokens,
+                                     .prefix = src->prefix,
+                                     .n_prefix = src->n_prefix };
+    if (!w->opt.shortlist || src->forced) return;
+    const int32_t n = pk_shortlist_find(w->opt.shortlist, &q, w->listed, w->shortlist);
+    pk_session_shorten(w->session, sentence, w->shortlist, n);
+}
+
 /* a sentence that was encoded becomes alive */
 static pk_status begin(pk_worker *w, pk_job *job, int32_t sentence) {
     pk_live       *l = &w->live[w->n_live];
@@ -170,6 +184,7 @@ static pk_status begin(pk_worker *w, pk_job *job, int32_t sentence) {
     assert(w->n_live < w->opt.batch);
     const pk_source src = source_of(w, job);
     memcpy(l->state, p->options, p->strategy->state_size);
+    shorten(w, &src, sentence);
     const pk_status status = p->strategy->begin(p->strategy, l->state, &src);
     if (status != PK_OK) {
         p->strategy->end(l->state);

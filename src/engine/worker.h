@@ -6,6 +6,7 @@
 #include "backend/list.h"
 #include "engine/pass_cost.h"
 #include "engine/queue.h"
+#include "lexicon/shortlist.h"
 #include "session/session.h"
 
 /* How to decode the sentences of a call. */
@@ -17,16 +18,18 @@ typedef struct pk_plan {
 } pk_plan;
 
 typedef struct pk_worker_options {
-    const char              *backend;
-    pk_dtype                 arithmetic;
-    int32_t                  threads; /* of this worker when it works alone */
-    int32_t                  batch, batch_tokens, max_source;
-    int32_t                  usual_length;  /* target tokens to plan memory for; 0: 128 */
-    pk_plan                  plan, scoring; /* both must fit the session */
-    int32_t                  continuation, n_continuation; /* see pk_conventions */
-    const pk_added_tokens   *added;
-    int32_t                  n_added;
-    const struct pk_lexicon *lexicon; /* the model's candidates; NULL: it has none */
+    const char            *backend;
+    pk_dtype               arithmetic;
+    int32_t                threads; /* of this worker when it works alone */
+    int32_t                batch, batch_tokens, max_source;
+    int32_t                usual_length;  /* target tokens to plan memory for; 0: 128 */
+    pk_plan                plan, scoring; /* both must fit the session */
+    int32_t                continuation, n_continuation; /* see pk_conventions */
+    const pk_added_tokens *added;
+    int32_t                n_added;
+    const struct pk_lexicon
+                       *lexicon;   /* the model's candidates, or a file's; NULL: there are none */
+    const pk_shortlist *shortlist; /* NULL: all tokens may come */
 
     const pk_ensemble *drafter;        /* for a strategy that uses one, borrowed; else NULL */
     bool               shares_encoder; /* the drafter: the model's */
@@ -57,6 +60,8 @@ typedef struct pk_worker {
     pk_ask           *asks;
     pk_answer        *answers;
     int32_t          *tips;
+    uint8_t          *listed;    /* [tokens] zeros; where there are shortlists */
+    int32_t          *shortlist; /* of one sentence */
     pk_trace_ask     *traced;  /* asks of one pass, as the caller's trace gets them */
     pk_stats          stats;   /* its own counts */
     pk_stats          seen;    /* all of its work up to its last finished sentence; queue's lock */

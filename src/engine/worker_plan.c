@@ -89,5 +89,6 @@ pk_strategy_limits pk_plan_network(const pk_worker_options *o, const pk_conventi
     if (!drafter) /* scoring has none */
         worst = pk_plan_larger(worst, limits_of(&o->scoring, model, false, source, 0, target));
     *out = plan_session(o, c, usual, worst, at_once);
+    if (o->shortlist && !drafter) out->shortlist = o->shortlist->longest;
     return worst;
 }

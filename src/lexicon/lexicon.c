@@ -55,6 +55,13 @@ static bool has_rows(const pk_lexicon *l, int32_t token) {
     return token >= 0 && token <= l->source_vocab && l->row_first[token] < l->row_first[token + 1];
 }
 
+int32_t pk_lexicon_row(const pk_lexicon *l, int32_t token, const pk_lexicon_candidate **out) {
+    if (!has_rows(l, token)) return 0;
+    const uint32_t row = l->row_first[token];
+    *out = l->entry + l->entry_first[row];
+    return (int32_t)(l->entry_first[row + 1] - l->entry_first[row]);
+}
+
 /* the first row of a token at this distance or a greater one, that of all distances left out */
 static uint32_t first_row(const pk_lexicon *l, int32_t token, int32_t distance) {
     uint32_t first = l->row_first[token] + 1, end = l->row_first[token + 1];

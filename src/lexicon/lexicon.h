@@ -42,6 +42,11 @@ typedef struct pk_lexicon {
     const uint32_t *link_first;   /* [positions + 1] */
     /* [links] of each position P(link | source length, position), by rising source position */
     const pk_lexicon_link *link;
+    /* what follows each target token in text; NULL: that was not counted */
+    const uint32_t *next_first; /* [target_vocab + 2] the last row: how a text begins */
+    /* of each row P(next token | token), the most probable first */
+    const pk_lexicon_candidate *next;
+    const float                *share; /* [target_vocab] of each token among all of a text */
 } pk_lexicon;
 
 /* Views of `size` bytes as pk_lexicon_write() leaves them, which stay where they are; 8-byte
@@ -55,6 +60,10 @@ void pk_lexicon_write(const pk_lexicon *l, pk_buffer *out);
 
 /* target tokens to expect for so many source tokens, end symbols not counted; at least 1 */
 int32_t pk_lexicon_length(const pk_lexicon *l, int32_t n_source);
+
+/* The tokens that a source token, or null (source_vocab), becomes at any distance, the most probable
+ * first; returns how many. Their ids may be any: they come from a file. */
+int32_t pk_lexicon_row(const pk_lexicon *l, int32_t token, const pk_lexicon_candidate **out);
 
 /* Look-ups for one sentence. Opening finds the rows that its positions will need, token by token,
  * where they lie side by side. */

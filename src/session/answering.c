@@ -16,18 +16,45 @@ static int32_t list_tokens(pk_session *s, const int32_t *token, int32_t n) {
     return s->n_list - n;
 }
 
-static pk_question question_for(pk_session *s, const pk_ask *a, int32_t row) {
+/* the same of tokens as they are numbered in the sentence's list; those that are not in it are left
+ * out of bans, and stand as -1 among targets */
+static int32_t list_short(pk_session *s, const session_sentence *e, const int32_t *token, int32_t n,
+                          bool targets) {
+    const int32_t first = s->n_list;
+    assert(s->n_list + n <= s->max.listed);
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t at = pk_session_short_find(s, e, token[i]);
+        if (targets && at < 0) s->target_score[s->n_list] = -INFINITY;
+        if (targets || at >= 0) s->list[s->n_list++] = at;
+    }
+    return first;
+}
+
+static void list_all(pk_session *s, const session_sentence *e, const pk_ask *a,
+                     int32_t n_suppressed, pk_question *q) {
+    const int32_t *suppressed = s->config.suppressed;
+    if (e->n_short && !a->group) {
+        q->ban = list_short(s, e, a->ban, a->n_ban, false);
+        list_short(s, e, suppressed, n_suppressed, false);
+        q->n_ban = s->n_list - q->ban;
+        q->target = list_short(s, e, a->target, a->n_target, true);
+        return;
+    }
+    q->ban = list_tokens(s, a->ban, a->n_ban);
+    list_tokens(s, suppressed, n_suppressed);
+    q->n_ban = a->n_ban + n_suppressed;
+    q->target = list_tokens(s, a->target, a->n_target);
+}
+
+static pk_question question_for(pk_session *s, const session_sentence *e, const pk_ask *a,
+                                int32_t row) {
     const pk_config *c = &s->config;
-    const int32_t    n_suppressed = a->group ? 0 : c->n_suppressed;
     pk_question      q = { .row = row,
                            .top_k = a->top_k,
-                           .n_ban = a->n_ban + n_suppressed,
                            .n_target = a->n_target,
                            .log_sum = a->logp,
                            .renormalise = c->renormalise };
-    q.ban = list_tokens(s, a->ban, a->n_ban);
-    list_tokens(s, c->suppressed, n_suppressed);
-    q.target = list_tokens(s, a->target, a->n_target);
+    list_all(s, e, a, a->group ? 0 : c->n_suppressed, &q);
     return q;
 }
 
@@ -37,8 +64,10 @@ static int32_t question_at(const pk_session *s, const pk_ask *a, int32_t q) {
 }
 
 /* outputs of the products that answer the ask: twice as many where members sum for themselves */
-static uint64_t outputs_for(const pk_session *s, const pk_ask *a) {
-    const int32_t rows = a->group ? s->group[a->group - 1].table.rows : s->output.rows;
+static uint64_t outputs_for(const pk_session *s, const session_sentence *e, const pk_ask *a) {
+    const int32_t rows = a->group     ? s->group[a->group - 1].table.rows
+                         : e->n_short ? e->n_short
+                                      : s->output.rows;
     return (uint64_t)rows * (s->n_members > 1 && a->logp ? 2 : 1);
 }
 
@@ -50,29 +79,34 @@ static void set_sums_apart(pk_session *s, int32_t q, int32_t at) {
     s->question[at].log_sum = false;
 }
 
+/* the question of one ask, which is about this row */
+static void add_question(pk_session *s, const session_sentence *e, const pk_ask *a, int32_t row,
+                         int32_t question) {
+    const int32_t at = question_at(s, a, question);
+    s->question[at] = question_for(s, e, a, row);
+    if (a->group) { /* the text is not asked about */
+        s->question[question] = (pk_question){ .row = row };
+        s->groups_asked |= 1u << (a->group - 1);
+    }
+    if (s->n_members > 1) set_sums_apart(s, question, at);
+    s->n_logits += outputs_for(s, e, a);
+    s->any_log_sum |= a->logp;
+    s->any_target |= a->n_target > 0;
+    if (a->top_k > s->most_top_k) s->most_top_k = a->top_k;
+}
+
 void pk_session_question(pk_session *s, const pk_request *request, int32_t n) {
     int32_t questions = 0, row = 0;
     s->any_log_sum = s->any_target = false;
     s->groups_asked = 0;
     s->most_top_k = 0;
     for (int32_t i = 0; i < n; i++) {
-        const pk_pass *p = request[i].pass;
-        for (int32_t j = 1; j <= p->n; j++, row++) {
-            const pk_ask *a = &p->ask[j];
-            if (!pk_ask_wants_answer(a)) continue;
-            const int32_t at = question_at(s, a, questions);
-            s->question[at] = question_for(s, a, row);
-            if (a->group) { /* the text is not asked about */
-                s->question[questions] = (pk_question){ .row = row };
-                s->groups_asked |= 1u << (a->group - 1);
-            }
-            if (s->n_members > 1) set_sums_apart(s, questions, at);
-            s->n_logits += outputs_for(s, a);
-            questions++;
-            s->any_log_sum |= a->logp;
-            s->any_target |= a->n_target > 0;
-            if (a->top_k > s->most_top_k) s->most_top_k = a->top_k;
-        }
+        const pk_pass    *p = request[i].pass;
+        session_sentence *e = &s->sentence[request[i].sentence];
+        e->first_question = questions;
+        for (int32_t j = 1; j <= p->n; j++, row++)
+            if (pk_ask_wants_answer(&p->ask[j])) add_question(s, e, &p->ask[j], row, questions++);
+        e->n_questions = questions - e->first_question;
     }
     assert(questions == s->n_questions);
     s->n_listed = s->n_list;
@@ -89,6 +123,14 @@ void pk_session_answering(const pk_session *s, int32_t slice, pk_answering *out)
                            .top = pk_mirror_device(&s->down, s->top),
                            .log_sum = pk_mirror_device(&s->down, s->log_sum),
                            .target_score = pk_mirror_device(&s->down, s->target_score) };
+}
+
+void pk_session_answering_one(const pk_session *s, const session_sentence *e, pk_answering *out) {
+    pk_session_answering(s, 0, out);
+    out->n = e->n_questions;
+    out->question += e->first_question;
+    out->top += (size_t)e->first_question * (size_t)out->top_stride;
+    out->log_sum += e->first_question;
 }
 
 void pk_session_summing(const pk_session *s, int32_t member, int32_t slice, pk_answering *out) {
@@ -123,12 +165,21 @@ static void shift_all(pk_candidate *out, const pk_scored *raw, int32_t k, float 
             out[i] = (pk_candidate){ raw[i].token, (raw[i].score - shift) / n };
 }
 
-static pk_answer answer_to(pk_session *s, const pk_ask *a, int32_t q) {
+/* numbers of a sentence's list become tokens */
+static void name_tokens(const pk_session *s, const session_sentence *e, pk_candidate *top,
+                        int32_t k) {
+    const int32_t *token = pk_session_short_tokens(s, e);
+    for (int32_t i = 0; i < k; i++)
+        if (top[i].token >= 0) top[i].token = token[top[i].token];
+}
+
+static pk_answer answer_to(pk_session *s, const session_sentence *e, const pk_ask *a, int32_t q) {
     assert(q < s->n_questions);
     const float      shift = a->logp ? log_sums(s, q) : 0, n = (float)s->n_members;
     pk_candidate    *top = s->candidate + (size_t)q * (size_t)s->max.top_k;
     const pk_scored *raw = s->top + (size_t)q * (size_t)s->max.top_k;
     shift_all(top, raw, a->top_k, shift, n);
+    if (e->n_short && !a->group) name_tokens(s, e, top, a->top_k);
     float *target = s->target_score + s->question[question_at(s, a, q)].target;
     for (int32_t k = 0; k < a->n_target; k++) target[k] = (target[k] - shift) / n;
     return (pk_answer){ .top = top, .target_logp = target, .log_sum = shift / n };
@@ -145,13 +196,16 @@ static pk_answer answer_of_steps(pk_session *s, int32_t g) {
 
 /* Damaged weights make logits that are not numbers. Then no best token is found, or the log sum
  * makes every score not a number. Where all tokens are banned it is right that there is none. */
-static bool is_finite(const pk_session *s, const pk_ask *a, const pk_answer *x) {
+static bool is_finite(const pk_session *s, const session_sentence *e, const pk_ask *a, int32_t q,
+                      const pk_answer *x) {
     /* the usual case, for many asks in a pass: their sum is a number, so both are */
     if (a->top_k > 0 && a->n_target + x->n_found == 0 && isfinite(x->top[0].logp + x->log_sum))
         return true;
     const pk_config *c = &s->config;
-    const int32_t    n_ban = a->n_ban + (a->group ? 0 : c->n_suppressed);
-    if (n_ban >= (a->group ? c->group[a->group - 1].count : pk_config_text(c))) return true;
+    const int32_t    all = a->group     ? c->group[a->group - 1].count
+                           : e->n_short ? e->n_short
+                                        : pk_config_text(c);
+    if (s->question[question_at(s, a, q)].n_ban >= all) return true;
     for (int32_t i = 0; i < x->n_found; i++)
         if (!isfinite(x->found[i].logp)) return false;
     for (int32_t k = 0; k < a->n_target; k++)
@@ -176,8 +230,8 @@ pk_status pk_session_answer(pk_session *s, const pk_request *request, int32_t n)
                 p->answer[j] = (pk_answer){ 0 };
             } else {
                 p->answer[j] = j > p->n - followed ? answer_of_steps(s, e->first_ask + j - 1)
-                                                   : answer_to(s, &p->ask[j], q);
-                finite = finite && is_finite(s, &p->ask[j], &p->answer[j]);
+                                                   : answer_to(s, e, &p->ask[j], q);
+                finite = finite && is_finite(s, e, &p->ask[j], q, &p->answer[j]);
                 q++;
             }
             if (p->ask[j].attention)

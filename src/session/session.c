@@ -29,6 +29,9 @@ typedef struct decoding { /* what the ops of one pass are called with */
     pk_session *s;
     pk_run      r;
     bool        any_attention;
+
+    const pk_request *request;
+    int32_t           n_requests;
 } decoding;
 
 /* self attention: each row sees the slots in its list */
@@ -93,6 +96,17 @@ static pk_tensor decode_together(decoding *d) {
     return all;
 }
 
+/* the text's questions, sentence by sentence: each has an output layer of its own */
+static void answer_short(decoding *d, pk_tensor hidden) {
+    for (int32_t i = 0; i < d->n_requests; i++) {
+        const int32_t       sentence = d->request[i].sentence;
+        const session_group out = pk_session_short_output(d->s, sentence);
+        pk_answering        answering;
+        pk_session_answering_one(d->s, &d->s->sentence[sentence], &answering);
+        if (answering.n) pk_answers(&d->r, hidden, &out.table, &out.bias, &answering);
+    }
+}
+
 static void decode_rows(void *context) {
     decoding    *d = context;
     pk_session  *s = d->s;
@@ -107,7 +121,10 @@ static void decode_rows(void *context) {
             k ? s->group[k - 1] : (session_group){ s->output, s->output_bias };
         if (!pk_session_asks(s, k)) continue;
         pk_session_answering(s, k, &answering);
-        pk_answers(&d->r, hidden, &out.table, &out.bias, &answering);
+        if (k == 0 && s->max.shortlist)
+            answer_short(d, hidden);
+        else
+            pk_answers(&d->r, hidden, &out.table, &out.bias, &answering);
     }
     pk_session_following(s, &following);
     if (s->steps) pk_advance(&d->r, &following);
@@ -144,7 +161,7 @@ pk_status pk_session_decode(pk_session *all, const pk_request *request, int32_t 
     pk_session *s;
     PK_TRY(pk_session_choose(all, request, n, &s));
     if (n && request[0].pass->n_edges) return pk_session_score_edges(s, request, n);
-    decoding        d = { .s = s };
+    decoding        d = { .s = s, .request = request, .n_requests = n };
     const pk_status lowered = pk_session_lower(s, request, n, &d.any_attention);
     if (lowered != PK_OK) return give_up(s, request, n, lowered);
     assert(s->up_used + (size_t)s->n_list * sizeof *s->list <= s->up.bytes);
@@ -194,7 +211,7 @@ void pk_session_forget(pk_session *s, int32_t sentence) {
         keep(s->network[i], &s->network[i]->sentence[sentence], &nothing);
     for (int32_t i = e->n_source; i > 0; i--) s->free_source[s->n_free_source++] = e->source[i - 1];
     s->free_sentence[s->n_free_sentences++] = sentence;
-    e->n_source = 0;
+    e->n_source = e->n_short = 0;
 }
 
 /* ---- what is left ---- */

@@ -29,6 +29,7 @@ typedef struct pk_session_limits {
     int32_t listed;                             /* tokens in ban and target lists of one pass */
     int32_t edge_rows;                          /* decoder inputs of lattices that are computed at once; 0: no lattices */
     int32_t edge_tokens;                        /* that may follow at one step of a lattice */
+    int32_t shortlist;                          /* tokens of a list that a sentence chooses from; 0: no lists */
     int32_t visible;                            /* slots in lists of what its asks see; 0: as many as there can be */
 } pk_session_limits;
 
@@ -54,6 +55,9 @@ void      pk_session_close(pk_session *s);
 /* reads n sentences in; sentence[i] names each from now on. One row with an empty history each. */
 pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int32_t n,
                             int32_t *sentence);
+/* From now on the sentence chooses from these n tokens alone, which rise, on the first network; its
+ * log-probabilities are among them. A token that is not in the list has probability 0. */
+void      pk_session_shorten(pk_session *s, int32_t sentence, const int32_t *token, int32_t n);
 /* Many sentences, one pass on one network: fills the answers. Each sentence in it must be committed,
  * once, or forgotten before the next pass. A pass that fails is over, and changed nothing. */
 pk_status pk_session_decode(pk_session *s, const pk_request *request, int32_t n);

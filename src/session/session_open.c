@@ -112,6 +112,7 @@ static pk_status open_here(const pk_session_model *model, int32_t n, const pk_ba
     PK_GOTO(open_others(s, model, n));
     PK_GOTO(pk_session_open_pass(s));
     PK_GOTO(pk_session_open_edging(s));
+    PK_GOTO(pk_session_open_short(s));
     PK_GOTO(reserve(s));
     for (int32_t i = 1; i < n; i++) pk_session_lend(s, s->network[i]);
     *out = s;
@@ -165,5 +166,6 @@ void pk_session_close(pk_session *s) {
     pk_session_close_encoding(s);
     pk_session_close_pass(s);
     pk_session_close_edging(s);
+    pk_session_close_short(s);
     close_network(s);
 }

@@ -21,9 +21,11 @@ typedef struct session_sentence {
     int32_t *tip;               /* [n_rows] last slot of each history */
     int32_t  first_ask, n_asks; /* of the pass in flight: flat index of ask 1 */
     int32_t  width,
-        steps;         /* asks that follow, the last ones; slots taken for them, theirs included */
-    int32_t own;       /* where those slots begin in list */
-    bool    in_flight; /* it is in a pass that waits for its verdict */
+        steps;   /* asks that follow, the last ones; slots taken for them, theirs included */
+    int32_t own; /* where those slots begin in list */
+    int32_t first_question, n_questions; /* of the pass in flight */
+    int32_t n_short;                     /* tokens of its list; 0: it chooses from all */
+    bool    in_flight;                   /* it is in a pass that waits for its verdict */
 } session_sentence;
 
 /* A block that host and device both have: the session writes `here`, ops read `there`. For a
@@ -57,6 +59,13 @@ typedef struct session_edging {
     float         *log_sum, *score; /* [row]; block by block */
     uint64_t       n_seen;          /* source tokens that its rows see */
 } session_edging;
+
+/* What sentences with lists choose from, see shortening.c: max.shortlist of each for each sentence. */
+typedef struct session_short {
+    int32_t *token; /* rising */
+    char    *panels;
+    float   *scale, *bias; /* of each token; scale: where the panels have one */
+} session_short;
 
 /* the output layer over a group of a task's tokens */
 typedef struct session_group {
@@ -100,6 +109,7 @@ struct pk_session {
     int32_t          *source_index; /* source.here */
     session_encoding  encoding;
     session_edging    edging;
+    session_short     shortlists;
 
     /* The pass in flight. lay_out() says where its arrays lie in `up` and its answers in `down`.
      * Rows and questions are filled up to `rows` and `questions`, the sizes the device asks for. */
@@ -147,6 +157,13 @@ pk_status pk_session_open_edging(pk_session *s);
 void      pk_session_close_edging(pk_session *s);
 pk_status pk_session_score_edges(pk_session *s, const pk_request *request, int32_t n);
 
+/* shortening.c: memory for lists; a sentence's output layer; where a token is in its list, or -1 */
+pk_status      pk_session_open_short(pk_session *s);
+void           pk_session_close_short(pk_session *s);
+session_group  pk_session_short_output(const pk_session *s, int32_t sentence);
+const int32_t *pk_session_short_tokens(const pk_session *s, const session_sentence *e);
+int32_t        pk_session_short_find(const pk_session *s, const session_sentence *e, int32_t token);
+
 /* networks.c: whether several fit together; what the first lends; which one a pass is for */
 pk_status pk_session_check_models(const pk_session_model *model, int32_t n);
 void      pk_session_lend(const pk_session *first, pk_session *to);
@@ -179,6 +196,8 @@ pk_status pk_session_lower(pk_session *s, const pk_request *request, int32_t n,
 void pk_session_question(pk_session *s, const pk_request *request, int32_t n);
 /* slice: 0 the text, then the groups */
 void pk_session_answering(const pk_session *s, int32_t slice, pk_answering *out);
+/* the text's questions of one sentence alone */
+void pk_session_answering_one(const pk_session *s, const session_sentence *e, pk_answering *out);
 /* one member's log sums, where there are several */
 void pk_session_summing(const pk_session *s, int32_t member, int32_t slice, pk_answering *out);
 static inline bool pk_session_asks(const pk_session *s, int32_t slice) {

@@ -124,3 +124,32 @@ void pk_panel_pack(void *out, float *scale, int32_t cols, pk_dtype type, int32_t
             pack_row(out, cols, type, first_row + i, x);
     }
 }
+
+/* One panel from 16 rows of others: `units` times 16 values. An absent row is zero. */
+#define GATHER(name, unit)                                                           \
+    static void name(unit *to, const unit *const *from, size_t units) {              \
+        for (size_t u = 0; u < units; u++)                                           \
+            for (size_t lane = 0; lane < PK_PANEL; lane++)                           \
+                to[u * PK_PANEL + lane] = from[lane] ? from[lane][u * PK_PANEL] : 0; \
+    }
+GATHER(gather_32, uint32_t) /* a float, or four integers */
+GATHER(gather_16, uint16_t)
+
+/* where a row of the matrix begins in its panel */
+static const char *row_at(const pk_weight *w, int32_t row) {
+    const size_t each = w->type == PK_F16 ? sizeof(uint16_t) : sizeof(uint32_t);
+    return (const char *)w->data + (size_t)(row / PK_PANEL) * pk_panel_stride(w->cols, w->type) +
+           (size_t)(row % PK_PANEL) * each;
+}
+
+void pk_panel_gather(void *out, const pk_weight *from, const int32_t *row, int32_t n) {
+    const void  *begin[PK_PANEL] = { NULL };
+    const size_t cols = (size_t)from->cols;
+    assert(!from->plain && n <= PK_PANEL);
+    for (int32_t lane = 0; lane < n; lane++) begin[lane] = row_at(from, row[lane]);
+    if (from->type == PK_F16)
+        gather_16(out, (const uint16_t *const *)(const void *)begin, cols);
+    else
+        gather_32(out, (const uint32_t *const *)(const void *)begin,
+                  from->type == PK_I8 ? (cols + PK_QUAD - 1) / PK_QUAD : cols);
+}

@@ -41,6 +41,10 @@ pk_weight pk_weight_part(const pk_weight *vector, int32_t first, int32_t n);
 void pk_panel_pack(void *out, float *scale, int32_t cols, pk_dtype type, int32_t first_row,
                    int32_t n, const float *rows);
 
+/* one panel: n rows of another matrix (not a plain one), 16 at most; zeros in place of the others.
+ * What multiplies it gets the bits that the rows give where they are. */
+void pk_panel_gather(void *out, const pk_weight *from, const int32_t *row, int32_t n);
+
 float    pk_bf16_to_f32(uint16_t h);
 float    pk_f16_to_f32(uint16_t h);
 uint16_t pk_f32_to_f16(float f); /* nearest, ties to even; too large becomes infinity */

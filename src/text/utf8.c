@@ -7,6 +7,7 @@
 #include "text/utf8.h"
 
 #include <string.h>
+#include <unicode/uchar.h>
 
 /* What a first byte says: how many bytes follow, and the range of the first of them. The range
  * excludes overlong forms (E0, F0), surrogates (ED) and code points beyond U+10FFFF (F4).
@@ -134,4 +135,13 @@ size_t pk_utf8_length(const char *text, size_t size) {
         at += pk_utf8_next(text + at, size - at, &code_point);
     }
     return n;
+}
+
+bool pk_utf8_has_letter(const char *text, size_t size) {
+    int32_t code_point;
+    for (size_t at = 0; at < size;) {
+        at += pk_utf8_next(text + at, size - at, &code_point);
+        if (u_isalpha(code_point)) return true;
+    }
+    return false;
 }

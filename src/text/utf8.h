@@ -15,6 +15,7 @@ void   pk_utf8_add(pk_buffer *out, int32_t code_point);
 bool   pk_utf8_valid(const char *text, size_t size); /* NUL bytes count as valid */
 /* Appends the text with every invalid sequence replaced by U+FFFD. */
 void   pk_utf8_repair(const char *text, size_t size, pk_buffer *out);
-bool   pk_utf8_is_space(int32_t code_point);          /* as Python's str.isspace */
-size_t pk_utf8_length(const char *text, size_t size); /* code points */
+bool   pk_utf8_is_space(int32_t code_point);              /* as Python's str.isspace */
+bool   pk_utf8_has_letter(const char *text, size_t size); /* of any script */
+size_t pk_utf8_length(const char *text, size_t size);     /* code points */
 #endif

@@ -119,8 +119,8 @@ static pk_status read_saved(counting *c, const char *path) {
     const pk_model_data *start = &c->t->start;
     PK_TRY(pk_align_model_open(path, &c->model));
     const pk_align_model *m = &c->model;
-    const bool            same = m->spm_data && m->spm_size == start->source_spm.size &&
-                      memcmp(m->spm_data, start->source_spm.data, m->spm_size) == 0;
+    const bool same = m->spm[0] && !m->spm[1] && m->spm_size[0] == start->source_spm.size &&
+                      memcmp(m->spm_data[0], start->source_spm.data, m->spm_size[0]) == 0;
     if (!m->has[PK_ALIGN_FORWARD])
         PK_FAIL(PK_ARGUMENT, "%s has no forward direction: make it without -r", path);
     if (!same || start->target_spm.size)

@@ -159,7 +159,7 @@ static void test_cut_off(void **state) {
     pk_align_model m;
     (void)state;
     ASSERT_OK(pk_align_model_read(bytes, size, &m));
-    pk_align_model_close(&(pk_align_model){ .spm = m.spm });
+    pk_align_model_close(&(pk_align_model){ .spm = { m.spm[0], m.spm[1] } });
     for (size_t n = 0; n < size; n++) ASSERT_STATUS(PK_FORMAT, pk_align_model_read(bytes, n, &m));
     pk_memory_give(bytes);
 }

@@ -268,8 +268,8 @@ static void a_drafter_is_given_where_it_is_used(void **state) {
     pk_model      *m;
     pk_translator *t;
     (void)state;
-    ASSERT_OK(pk_strategy_check_drafter(&scripted, true));
-    ASSERT_STATUS(PK_ARGUMENT, pk_strategy_check_drafter(&scripted, false));
+    ASSERT_OK(pk_strategy_check_drafter(&scripted, NULL, true));
+    ASSERT_STATUS(PK_ARGUMENT, pk_strategy_check_drafter(&scripted, NULL, false));
     assert_non_null(strstr(pk_last_error(), "scripted needs a drafter"));
     ASSERT_OK(pk_model_open("tests/data/models/marian-relu", NULL, &m));
     ASSERT_STATUS(PK_ARGUMENT,

@@ -18,43 +18,19 @@ typedef struct edges_job {
     int32_t              n_parts;
 } edges_job;
 
-/* One panel from 16 rows of others: `units` times 16 values of UNIT bytes. An absent row is zero. */
-#define GATHER(name, unit)                                                           \
-    static void name(unit *to, const unit *const *from, size_t units) {              \
-        for (size_t u = 0; u < units; u++)                                           \
-            for (size_t lane = 0; lane < PK_PANEL; lane++)                           \
-                to[u * PK_PANEL + lane] = from[lane] ? from[lane][u * PK_PANEL] : 0; \
-    }
-GATHER(gather_32, uint32_t) /* a float, or four integers */
-GATHER(gather_16, uint16_t)
-
-/* where a row of the table begins in its panel */
-static const char *row_at(const pk_weight *w, int32_t row) {
-    const size_t each = w->type == PK_F16 ? sizeof(uint16_t) : sizeof(uint32_t);
-    return (const char *)w->data + (size_t)(row / PK_PANEL) * pk_panel_stride(w->cols, w->type) +
-           (size_t)(row % PK_PANEL) * each;
-}
-
 static void gather_panel(void *context, int32_t panel, int32_t worker) {
     const edges_job *job = context;
     const pk_weight *w = job->table;
-    const int32_t   *tokens = job->e->tokens + job->block->token;
-    const void      *from[PK_PANEL] = { NULL };
+    const int32_t    first = panel * PK_PANEL, left = job->block->n_tokens - first;
+    const int32_t    n = left < PK_PANEL ? left : PK_PANEL;
+    const int32_t   *tokens = job->e->tokens + job->block->token + first;
     char *to = (char *)job->cpu->edge_panels + (size_t)panel * pk_panel_stride(w->cols, w->type);
     (void)worker;
-    for (int32_t lane = 0; lane < PK_PANEL; lane++) {
-        const int32_t i = panel * PK_PANEL + lane;
-        if (i >= job->block->n_tokens) break;
-        from[lane] = row_at(w, tokens[i]);
-        if (job->bias) job->cpu->edge_bias[i] = job->bias[tokens[i]];
-        if (w->type == PK_I8) job->cpu->edge_scale[i] = w->scale[tokens[i]];
+    pk_panel_gather(to, w, tokens, n);
+    for (int32_t i = 0; i < n; i++) {
+        if (job->bias) job->cpu->edge_bias[first + i] = job->bias[tokens[i]];
+        if (w->type == PK_I8) job->cpu->edge_scale[first + i] = w->scale[tokens[i]];
     }
-    const size_t cols = (size_t)w->cols;
-    if (w->type == PK_F16)
-        gather_16((uint16_t *)(void *)to, (const uint16_t *const *)(const void *)from, cols);
-    else
-        gather_32((uint32_t *)(void *)to, (const uint32_t *const *)(const void *)from,
-                  w->type == PK_I8 ? (cols + PK_QUAD - 1) / PK_QUAD : cols);
 }
 
 /* logits of one block, into its scores */

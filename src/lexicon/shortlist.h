@@ -1,0 +1,43 @@
+/* shortlist.h - the tokens that a translation may consist of: what a lexicon gives for the tokens of
+ * its source, and tokens that may stand in any.
+ *
+ * A list is a function of the sentence alone, so no batch changes it. */
+#ifndef PK_LEXICON_SHORTLIST_H
+#define PK_LEXICON_SHORTLIST_H
+#include "lexicon/lexicon.h"
+
+enum {
+    PK_SHORTLIST_EACH = 64,     /* translations of a source token that are listed */
+    PK_SHORTLIST_COMMON = 256,  /* tokens that most source tokens may become: always listed */
+    PK_SHORTLIST_LONGEST = 3072 /* tokens of a list; a sentence that needs more gets fewer of each */
+};
+
+typedef struct pk_shortlist {
+    const pk_lexicon *lexicon;
+    int32_t           n_tokens; /* of the target vocabulary */
+    int32_t           longest;       /* list there can be */
+    bool              copies;        /* source tokens are target tokens too, and stand in the list */
+    uint8_t          *always;        /* [n_tokens] 1: listed for every sentence */
+    int32_t           n_always;
+} pk_shortlist;
+
+typedef struct pk_shortlist_needs {
+    int32_t n_tokens, eos;
+    int32_t most_given; /* tokens of a source and a prefix together: a list has room for these */
+    bool    copies;
+    /* [n_tokens] 1: listed in any case; the end symbol and the most common tokens are added */
+    const uint8_t *always;
+} pk_shortlist_needs;
+pk_status pk_shortlist_open(const pk_lexicon *l, const pk_shortlist_needs *needs,
+                            pk_shortlist *out);
+void      pk_shortlist_close(pk_shortlist *s);
+
+/* what a list is made for */
+typedef struct pk_shortlist_request {
+    const int32_t *source, *prefix; /* prefix: the output begins with it, so it is listed */
+    int32_t        n_source, n_prefix;
+} pk_shortlist_request;
+/* The list, rising, into out[longest]; returns its length. mark: [n_tokens] zeros, and again after. */
+int32_t pk_shortlist_find(const pk_shortlist *s, const pk_shortlist_request *q, uint8_t *mark,
+                          int32_t *out);
+#endif
