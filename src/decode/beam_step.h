@@ -7,7 +7,10 @@
 #define PK_DECODE_BEAM_STEP_H
 #include "decode/beam_state.h"
 
-enum { PK_BEAM_MOST = PK_MOST_N_BEST, PK_BEAM_UNSET = -1000 }; /* entries; below any length penalty */
+enum {
+    PK_BEAM_MOST = PK_MOST_N_BEST,
+    PK_BEAM_UNSET = -1000
+}; /* entries; below any length penalty */
 
 extern const char *const pk_beam_stop_choices[];
 // clang-format off

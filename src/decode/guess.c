@@ -72,8 +72,8 @@ pk_status pk_guess_begin(pk_guess *g, int32_t init, const pk_source *src) {
                                             .when = src->n_free_prefix };
     g->cursor[PK_GUESS_SHIFT] = (pk_cursor){ .token = g->predicted };
     if (!src->lexicon || !(sources_of[init] >> PK_GUESS_LEXICON & 1)) return PK_OK;
-    return pk_lexicon_draft_open(src->lexicon, src->token, text_length(src), src->model->vocab,
-                                 src->model->eos, &g->table);
+    return pk_lexicon_draft_open(src->lexicon, src->token, src->token ? text_length(src) : 0,
+                                 src->model->vocab, src->model->eos, &g->table);
 }
 
 void pk_guess_end(pk_guess *g) { pk_lexicon_draft_close(&g->table); }

@@ -51,7 +51,9 @@ typedef struct pk_rendering {
     float     score, log_prob;
     int32_t   n_unknown; /* tokens that are the unknown one */
 } pk_rendering;
+/* linker: makes the alignment; NULL: what the model looked at is the alignment */
+struct pk_linker;
 pk_status pk_document_render(const pk_document *d, const pk_model *m, int32_t rank, bool alignment,
-                             bool replace_unknowns, pk_rendering *out);
+                             struct pk_linker *linker, bool replace_unknowns, pk_rendering *out);
 void      pk_rendering_free(pk_rendering *r);
 #endif

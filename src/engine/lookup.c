@@ -24,7 +24,7 @@ static pk_status open_shortlist(const pk_lookup_request *q, pk_lookup *l) {
                                        .most_given = q->most_given,
                                        .copies = m->data.target_tokens.size == 0,
                                        .always = always };
-    const pk_status status = pk_shortlist_open(l->lexicon, &needs, &l->shortlist);
+    const pk_status          status = pk_shortlist_open(l->lexicon, &needs, &l->shortlist);
     pk_memory_give(always);
     l->shortens = status == PK_OK;
     return status;
@@ -47,9 +47,9 @@ pk_status pk_lookup_open(const pk_lookup_request *q, pk_lookup *out) {
                 q->by->name);
     pk_status status = open_lexicon(q, out);
     if (status == PK_OK && q->shortlist && !out->lexicon)
-        status = pk_fail_with(PK_ARGUMENT,
-                              "a shortlist needs a lexicon: give one (--lexicon), which `pronk align "
-                              "-m MODEL --save FILE` makes");
+        status = pk_fail_with(
+            PK_ARGUMENT, "a shortlist needs a lexicon: give one (--lexicon), which `pronk align "
+                         "-m MODEL --save FILE` makes");
     if (status == PK_OK && q->shortlist) status = open_shortlist(q, out);
     if (status != PK_OK) pk_lookup_close(out);
     return status;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/document.h"
+#include "engine/linker.h"
 #include "engine/unknowns.h"
 
 #define WORD_SYMBOL "\xE2\x96\x81" /* U+2581 begins a word in SentencePiece's pieces */
@@ -114,24 +115,88 @@ static void add_links(const pk_model *m, const pk_job *job, const pk_job_hypothe
     at->target += n;
 }
 
+typedef struct linking { /* pieces of a sentence and its translation, and the words they are in */
+    pk_ids source, target, source_word, target_word;
+} linking;
+
+static void free_linking(linking *k) {
+    pk_ids_free(&k->source);
+    pk_ids_free(&k->target);
+    pk_ids_free(&k->source_word);
+    pk_ids_free(&k->target_word);
+}
+
+static pk_status gather_pieces(const pk_model *m, const pk_job *job, const pk_job_hypothesis *h,
+                               const int32_t *word, linking *k, int32_t *n_target) {
+    *n_target = 0;
+    for (size_t i = 0; i < job->source.n; i++) {
+        if (word[i] < 0) continue;
+        PK_TRY(pk_ids_add(&k->source, job->source.id[i]));
+        PK_TRY(pk_ids_add(&k->source_word, word[i]));
+    }
+    for (int32_t i = job->n_free_prefix; i < h->n; i++) {
+        if (is_special(&m->data.network.config, h->token[i])) continue;
+        *n_target += begins_word(pk_vocab_target_token(m->vocab, h->token[i]), *n_target == 0);
+        PK_TRY(pk_ids_add(&k->target, h->token[i]));
+        PK_TRY(pk_ids_add(&k->target_word, *n_target - 1));
+    }
+    return PK_OK;
+}
+
+/* the same link of two words, by other pieces, came before */
+static bool is_double(const linking *k, const pk_align_links *links, size_t i) {
+    const pk_align_link *a = &links->link[i];
+    for (size_t j = 0; j < i; j++) {
+        const pk_align_link *b = &links->link[j];
+        if (k->source_word.id[a->source] == k->source_word.id[b->source] &&
+            k->target_word.id[a->target] == k->target_word.id[b->target])
+            return true;
+    }
+    return false;
+}
+
+/* links of words, from those of their pieces, which another model found */
+static pk_status add_found(const pk_model *m, const pk_job *job, const pk_job_hypothesis *h,
+                           const int32_t *word, pk_linker *linker, words *at, pk_buffer *out) {
+    linking               k = { 0 };
+    const pk_align_links *links = NULL;
+    int32_t               n = 0;
+    pk_status             status = gather_pieces(m, job, h, word, &k, &n);
+    pthread_mutex_lock(&linker->lock);
+    if (status == PK_OK) status = pk_linker_link(linker, &k.source, &k.target, &links);
+    for (size_t i = 0; status == PK_OK && i < links->n; i++)
+        if (!is_double(&k, links, i))
+            pk_buffer_print(out, "%s%d-%d", out->size ? " " : "",
+                            at->source + k.source_word.id[links->link[i].source],
+                            at->target + k.target_word.id[links->link[i].target]);
+    pthread_mutex_unlock(&linker->lock);
+    at->target += n;
+    free_linking(&k);
+    return status;
+}
+
 /* word links of one sentence; `at` counts the words of the sentences before it */
 static pk_status add_alignment(const pk_model *m, const pk_job *job, const pk_job_hypothesis *h,
-                               words *at, pk_buffer *out) {
+                               pk_linker *linker, words *at, pk_buffer *out) {
     int32_t      *word;
+    pk_status     status = PK_OK;
     const int32_t has_tag = m->data.network.config.family == PK_MBART;
-    if (!h->looks_at) return PK_OK;
+    if (!h->looks_at && !linker) return PK_OK;
     PK_TRY(PK_TAKE(&word, job->source.n));
     const int32_t n = count_source_words(m, job, has_tag, word);
-    add_links(m, job, h, word, at, out);
+    if (linker)
+        status = add_found(m, job, h, word, linker, at, out);
+    else
+        add_links(m, job, h, word, at, out);
     at->source += n;
     pk_memory_give(word);
-    return pk_buffer_status(out);
+    return status == PK_OK ? pk_buffer_status(out) : status;
 }
 
 /* ---- the whole ---- */
 
 pk_status pk_document_render(const pk_document *d, const pk_model *m, int32_t rank, bool alignment,
-                             bool replace_unknowns, pk_rendering *out) {
+                             pk_linker *linker, bool replace_unknowns, pk_rendering *out) {
     size_t  job = 0;
     double  weighted = 0;
     int64_t tokens = 0;
@@ -154,7 +219,7 @@ pk_status pk_document_render(const pk_document *d, const pk_model *m, int32_t ra
         else
             PK_TRY(add_text(m, j, h, sentence, &out->text));
         PK_TRY(add_tokens(h, m->data.network.config.unk, out));
-        if (alignment) PK_TRY(add_alignment(m, j, h, &at, &out->alignment));
+        if (alignment) PK_TRY(add_alignment(m, j, h, linker, &at, &out->alignment));
         out->log_prob += h->log_prob;
         weighted += (double)h->score * h->n;
         tokens += h->n;

@@ -42,7 +42,7 @@ pk_status pk_result_set(pk_result *r, size_t i, const pk_document *d, const pk_m
     PK_TRY(PK_TAKE(&e->hypothesis, (size_t)n));
     for (int32_t k = 0; k < n; k++) {
         e->n = k + 1;
-        PK_TRY(pk_document_render(d, m, k, plan->alignment, plan->replace_unknowns,
+        PK_TRY(pk_document_render(d, m, k, plan->alignment, plan->linker, plan->replace_unknowns,
                                   &e->hypothesis[k]));
     }
     return PK_OK;

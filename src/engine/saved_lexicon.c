@@ -12,9 +12,9 @@
 enum { EACH = PK_SHORTLIST_EACH }; /* tokens kept of a row */
 
 void pk_saved_lexicon_close(pk_saved_lexicon *s) {
-    void *const blocks[] = { s->word[0],     s->word[1],    s->token[0], s->token[1], s->row_first,
-                             s->entry_first, s->next_first, s->distance, s->entry,    s->next,
-                             s->share,       s->no_links };
+    void *const blocks[] = { s->word[0],   s->word[1],     s->token[0],   s->token[1],
+                             s->row_first, s->entry_first, s->next_first, s->distance,
+                             s->entry,     s->next,        s->share,      s->no_links };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
     pk_align_model_close(&s->align);
     *s = (pk_saved_lexicon){ 0 };
@@ -127,8 +127,7 @@ static pk_status fill_next(pk_saved_lexicon *s, int32_t eos) {
     PK_TRY(PK_TAKE(&s->share, n));
     for (size_t y = 0; y <= n; y++) {
         const uint32_t word = y < n ? s->word[1][y] : next->n;
-        const bool     known = word != PK_ALIGN_NO_WORD &&
-                           (y == n || s->token[1][word] == (int32_t)y);
+        const bool known = word != PK_ALIGN_NO_WORD && (y == n || s->token[1][word] == (int32_t)y);
         for (uint32_t i = known ? next->first[word] : 0; known && i < next->first[word + 1]; i++) {
             const uint32_t to = next->word[i];
             const int32_t  token = to == next->n ? eos : s->token[1][to];

@@ -124,6 +124,10 @@ static pk_status open_workers(pk_translator *t, const pk_translator_options *o) 
                                      .shortlist = o->shortlist != 0,
                                      .most_given = w.max_source + c->max_target };
     PK_TRY(pk_lookup_open(&look, &t->lookup));
+    if (o->alignment && o->lexicon) {
+        PK_TRY(pk_linker_open(&t->lookup.saved, &t->linker));
+        t->plan.linker = &t->linker;
+    }
     w.lexicon = t->lookup.lexicon;
     w.shortlist = t->lookup.shortens ? &t->lookup.shortlist : NULL;
     if (devices.gpu)
@@ -215,6 +219,7 @@ void pk_translator_close(pk_translator *t) {
     pk_splitter_close(t->reader.target_splitter);
     pk_ensemble_close(&t->all);
     pk_joined_close(&t->joined);
+    pk_linker_close(&t->linker);
     pk_lookup_close(&t->lookup);
     pk_memory_give(t);
 }

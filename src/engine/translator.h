@@ -2,6 +2,7 @@
 #ifndef PK_ENGINE_TRANSLATOR_H
 #define PK_ENGINE_TRANSLATOR_H
 #include "engine/document.h"
+#include "engine/linker.h"
 #include "engine/lookup.h"
 #include "engine/sentence_cache.h"
 #include "engine/worker.h"
@@ -23,6 +24,7 @@ struct pk_translator {
     pk_ensemble      all, drafter; /* drafter: of no network where there is none */
     pk_joined        joined;       /* of a drafter that shares the model's encoder */
     pk_lookup        lookup;
+    pk_linker        linker; /* of an alignment that was saved, where links are wanted */
     pk_reader        reader;
     pk_plan          plan, scoring;
     void            *options, *scoring_options; /* strategies' fresh states */

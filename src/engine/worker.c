@@ -128,7 +128,8 @@ static pk_source source_of(const pk_worker *w, const pk_job *job) {
                         .drafter = w->n_networks > 1,
                         .n_best = plan->n_best,
                         .want_scores = plan->scores,
-                        .want_attention = plan->alignment || plan->replace_unknowns };
+                        .want_attention =
+                            (plan->alignment && !plan->linker) || plan->replace_unknowns };
 }
 
 /* the next job: one that was put back, or one from the queue; NULL: none now. has: sentences that

@@ -15,6 +15,7 @@ typedef struct pk_plan {
     const void        *options; /* a fresh state to copy */
     int32_t            n_best;
     bool               scores, alignment, replace_unknowns;
+    struct pk_linker  *linker; /* makes the alignment; NULL: the model's attention does */
 } pk_plan;
 
 typedef struct pk_worker_options {
@@ -62,8 +63,8 @@ typedef struct pk_worker {
     int32_t          *tips;
     uint8_t          *listed;    /* [tokens] zeros; where there are shortlists */
     int32_t          *shortlist; /* of one sentence */
-    pk_trace_ask     *traced;  /* asks of one pass, as the caller's trace gets them */
-    pk_stats          stats;   /* its own counts */
+    pk_trace_ask     *traced;    /* asks of one pass, as the caller's trace gets them */
+    pk_stats          stats;     /* its own counts */
     pk_stats          seen;    /* all of its work up to its last finished sentence; queue's lock */
     int32_t           number;  /* among the workers of a queue, from 0 */
     int32_t           threads; /* that it uses now */

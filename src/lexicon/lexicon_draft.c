@@ -27,8 +27,7 @@ static int by_id(const void *a, const void *b) {
 
 /* where a token is in the list; -1: it is not */
 static int32_t find(const pk_lexicon_draft *d, int32_t token) {
-    const int32_t *at =
-        bsearch(&token, d->token, (size_t)d->n_tokens, sizeof *d->token, by_id);
+    const int32_t *at = bsearch(&token, d->token, (size_t)d->n_tokens, sizeof *d->token, by_id);
     return at ? (int32_t)(at - d->token) : -1;
 }
 

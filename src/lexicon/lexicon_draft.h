@@ -19,7 +19,7 @@ typedef struct pk_draft_place {
 typedef struct pk_lexicon_draft {
     const pk_lexicon     *lexicon;
     int32_t               n_source, eos;
-    int32_t              *first;     /* [n_source + 2] candidates of each source token, then null's */
+    int32_t              *first; /* [n_source + 2] candidates of each source token, then null's */
     pk_lexicon_candidate *candidate; /* their `token` is a place in the list below */
     int32_t              *token;     /* [n_tokens] all of them, rising */
     int32_t               n_tokens;

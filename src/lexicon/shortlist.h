@@ -7,17 +7,18 @@
 #include "lexicon/lexicon.h"
 
 enum {
-    PK_SHORTLIST_EACH = 64,     /* translations of a source token that are listed */
-    PK_SHORTLIST_COMMON = 256,  /* tokens that most source tokens may become: always listed */
-    PK_SHORTLIST_LONGEST = 3072 /* tokens of a list; a sentence that needs more gets fewer of each */
+    PK_SHORTLIST_EACH = 64,    /* translations of a source token that are listed */
+    PK_SHORTLIST_COMMON = 256, /* tokens that most source tokens may become: always listed */
+    PK_SHORTLIST_LONGEST =
+        3072 /* tokens of a list; a sentence that needs more gets fewer of each */
 };
 
 typedef struct pk_shortlist {
     const pk_lexicon *lexicon;
     int32_t           n_tokens; /* of the target vocabulary */
-    int32_t           longest;       /* list there can be */
-    bool              copies;        /* source tokens are target tokens too, and stand in the list */
-    uint8_t          *always;        /* [n_tokens] 1: listed for every sentence */
+    int32_t           longest;  /* list there can be */
+    bool              copies;   /* source tokens are target tokens too, and stand in the list */
+    uint8_t          *always;   /* [n_tokens] 1: listed for every sentence */
     int32_t           n_always;
 } pk_shortlist;
 

@@ -16,16 +16,15 @@ static int32_t list_tokens(pk_session *s, const int32_t *token, int32_t n) {
     return s->n_list - n;
 }
 
-/* the same of tokens as they are numbered in the sentence's list; those that are not in it are left
- * out of bans, and stand as -1 among targets */
+/* the same of tokens as they are numbered in the sentence's list. Bans that are not in it are left
+ * out; targets that are not stand as any, until answer_to() sets them right. */
 static int32_t list_short(pk_session *s, const session_sentence *e, const int32_t *token, int32_t n,
                           bool targets) {
     const int32_t first = s->n_list;
     assert(s->n_list + n <= s->max.listed);
     for (int32_t i = 0; i < n; i++) {
         const int32_t at = pk_session_short_find(s, e, token[i]);
-        if (targets && at < 0) s->target_score[s->n_list] = -INFINITY;
-        if (targets || at >= 0) s->list[s->n_list++] = at;
+        if (targets || at >= 0) s->list[s->n_list++] = at >= 0 ? at : 0;
     }
     return first;
 }
@@ -165,12 +164,14 @@ static void shift_all(pk_candidate *out, const pk_scored *raw, int32_t k, float 
             out[i] = (pk_candidate){ raw[i].token, (raw[i].score - shift) / n };
 }
 
-/* numbers of a sentence's list become tokens */
-static void name_tokens(const pk_session *s, const session_sentence *e, pk_candidate *top,
-                        int32_t k) {
+/* numbers of a sentence's list become tokens; what is not in it has probability 0 */
+static void name_tokens(const pk_session *s, const session_sentence *e, const pk_ask *a,
+                        pk_candidate *top, float *target) {
     const int32_t *token = pk_session_short_tokens(s, e);
-    for (int32_t i = 0; i < k; i++)
+    for (int32_t i = 0; i < a->top_k; i++)
         if (top[i].token >= 0) top[i].token = token[top[i].token];
+    for (int32_t i = 0; i < a->n_target; i++)
+        if (pk_session_short_find(s, e, a->target[i]) < 0) target[i] = -INFINITY;
 }
 
 static pk_answer answer_to(pk_session *s, const session_sentence *e, const pk_ask *a, int32_t q) {
@@ -179,9 +180,9 @@ static pk_answer answer_to(pk_session *s, const session_sentence *e, const pk_as
     pk_candidate    *top = s->candidate + (size_t)q * (size_t)s->max.top_k;
     const pk_scored *raw = s->top + (size_t)q * (size_t)s->max.top_k;
     shift_all(top, raw, a->top_k, shift, n);
-    if (e->n_short && !a->group) name_tokens(s, e, top, a->top_k);
     float *target = s->target_score + s->question[question_at(s, a, q)].target;
     for (int32_t k = 0; k < a->n_target; k++) target[k] = (target[k] - shift) / n;
+    if (e->n_short && !a->group) name_tokens(s, e, a, top, target);
     return (pk_answer){ .top = top, .target_logp = target, .log_sum = shift / n };
 }
 

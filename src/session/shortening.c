@@ -9,9 +9,7 @@
 #include "session/session_parts.h"
 #include "tensor/panel.h"
 
-static size_t room(const pk_session *s) {
-    return pk_panel_count(s->max.shortlist) * PK_PANEL;
-}
+static size_t room(const pk_session *s) { return pk_panel_count(s->max.shortlist) * PK_PANEL; }
 
 static size_t panel_bytes(const pk_session *s) {
     return pk_panel_bytes(s->max.shortlist, s->output.cols, s->output.type);

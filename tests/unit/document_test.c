@@ -166,7 +166,7 @@ static void links_are_of_words_not_pieces(void **state) {
     ASSERT_OK(pk_job_finish(job, &found, 1, &m->data.network.config));
     ASSERT_OK(PK_TAKE(&job->hypothesis[0].looks_at, ids.n));
     memcpy(job->hypothesis[0].looks_at, looks, ids.n * sizeof *looks);
-    ASSERT_OK(pk_document_render(&d, m, 0, true, false, &out));
+    ASSERT_OK(pk_document_render(&d, m, 0, true, NULL, false, &out));
     assert_string_equal(out.text.data, "the cat");
     assert_memory_equal(out.alignment.data, "0-0", 3);
     int links = 1;
@@ -236,7 +236,7 @@ static void bytes_belong_to_the_word_they_are_in(void **state) {
     ASSERT_OK(pk_document_read(&d, &r, (pk_text){ text, sizeof text - 1 }));
     assert_true(d.job[0].source.n > 9); /* seven of them bytes */
     answer(s.model, &d.job[0], text, sizeof text - 1, -1);
-    ASSERT_OK(pk_document_render(&d, s.model, 0, true, false, &out));
+    ASSERT_OK(pk_document_render(&d, s.model, 0, true, NULL, false, &out));
     assert_string_equal(out.text.data, text);
     assert_string_equal(out.alignment.data, "0-0 1-1 2-2");
     pk_rendering_free(&out);
@@ -268,7 +268,7 @@ static void bytes_are_whole_across_cuts(void **state) {
                     const pk_piece p = d.pieces.piece[i];
                     if (p.sentence) answer(s.model, &d.job[job++], text + p.begin, p.size, 0);
                 }
-                ASSERT_OK(pk_document_render(&d, s.model, 0, false, false, &out));
+                ASSERT_OK(pk_document_render(&d, s.model, 0, false, NULL, false, &out));
                 assert_int_equal(out.text.size, size);
                 assert_memory_equal(out.text.data, text, size);
                 pk_rendering_free(&out);
@@ -287,8 +287,8 @@ static void assert_replaced(const pk_model *m, const char *source, const char *t
     pk_reader    r = open_reader(m, NULL, NULL, 40);
     ASSERT_OK(pk_document_read(&d, &r, (pk_text){ source, strlen(source) }));
     answer(m, &d.job[0], target, strlen(target), at);
-    ASSERT_OK(pk_document_render(&d, m, 0, false, false, &plain));
-    ASSERT_OK(pk_document_render(&d, m, 0, false, true, &out));
+    ASSERT_OK(pk_document_render(&d, m, 0, false, NULL, false, &plain));
+    ASSERT_OK(pk_document_render(&d, m, 0, false, NULL, true, &out));
     assert_non_null(strstr(plain.text.data, "\xE2\x81\x87")); /* as it was */
     assert_string_equal(out.text.data, expected);
     assert_int_equal(out.n_unknown, plain.n_unknown);
@@ -324,11 +324,11 @@ static void unknowns_are_what_they_looked_at(void **state) {
     ASSERT_OK(pk_document_read(&d, &r, (pk_text){ NI, 3 }));
     d.job[0].n_free_prefix = 0;
     answer(m, &d.job[0], HAO, 3, 2); /* language, space, unknown */
-    ASSERT_OK(pk_document_render(&d, m, 0, false, true, &out));
+    ASSERT_OK(pk_document_render(&d, m, 0, false, NULL, true, &out));
     assert_string_equal(out.text.data, NI);
     pk_rendering_free(&out);
     memset(d.job[0].hypothesis[0].looks_at, 0, 2 * sizeof(int32_t));
-    ASSERT_OK(pk_document_render(&d, m, 0, false, true, &out));
+    ASSERT_OK(pk_document_render(&d, m, 0, false, NULL, true, &out));
     assert_string_equal(out.text.data, "\xE2\x81\x87");
     pk_rendering_free(&out);
     pk_document_free(&d);
