@@ -1,6 +1,7 @@
 /* detection.c - the language of one or several texts together, as requests ask for it. */
 #include "detection.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +38,7 @@ static pk_language_guess *collect(const tally *t, const pk_languages *l, size_t 
     for (size_t i = 0; guess && i < l->n; i++) {
         if (!t[i].n) continue;
         guess[*n] = t[i].guess;
-        guess[*n].confidence /= (double)t[i].n;
+        guess[*n].confidence = round(guess[*n].confidence / (double)t[i].n);
         strcpy(guess[(*n)++].code, l->code[i]);
     }
     if (guess && *n) qsort(guess, *n, sizeof *guess, by_weight);
@@ -56,7 +57,7 @@ pk_language_guess *pk_detection_guess(pk_models *m, const pk_text *text, size_t 
     const char **name = calloc(l.n + 1, sizeof *name);
     tally       *t = calloc(l.n + 1, sizeof *t);
     if (name && t) {
-        for (size_t i = 0; i < l.n; i++) name[i] = l.code[i];
+        for (size_t i = 0; i < l.n; i++) name[i] = pk_language_outside(l.code[i]);
         for (size_t i = 0; i < n; i++) add(t, &l, name, text[i]);
         guess = collect(t, &l, n_guesses);
     }

@@ -179,7 +179,10 @@ static void first_step(pk_exchange *x) {
     const bool gone = x->gone;
     pthread_mutex_unlock(&x->lock);
     if (gone) pk_exchange_fail(x, 503, "cancelled");
-    if (gone || !pk_access_check(x)) return pk_state_resume(x);
+    const bool may = !gone && pk_access_check(x);
+    free(x->request.body); /* it is read; its room stays counted: the fields take as much */
+    x->request.body = NULL;
+    if (!may) return pk_state_resume(x);
     x->route->handle(x);
     if (x->answer.status) return pk_state_resume(x);
     assert(x->step != first_step);

@@ -260,6 +260,40 @@ static void numbers_are_checked(void **state) {
     pk_cli_free(&c);
 }
 
+/* options win over variables; what nobody knows is named */
+static void variables_set_options(void **state) {
+    pk_cli c;
+    (void)state;
+    setenv("LT_CHAR_LIMIT", "7", 1);
+    setenv("LT_API_KEYS", "true", 1);
+    setenv("LT_SSL", "0", 1);
+    setenv("LT_HOST", "", 1);
+    assert_int_equal(PARSE(&c, "serve", "-q"), 0);
+    assert_int_equal(c.serve.char_limit, 7);
+    assert_true(c.serve.api_keys);
+    assert_false(c.serve.ssl);
+    assert_null(c.serve.host);
+    assert_int_equal(PARSE(&c, "serve", "--char-limit", "8"), 0);
+    assert_int_equal(c.serve.char_limit, 8);
+    assert_string_equal(message, "");
+    setenv("LT_NOBODY_KNOWS", "1", 1);
+    assert_int_equal(PARSE(&c, "serve", "-q"), 0);
+    assert_non_null(strstr(message, "LT_NOBODY_KNOWS"));
+    assert_null(strstr(message, "=1"));
+    assert_int_equal(PARSE(&c, "translate", "-m", "a"), 0); /* no other verb reads them */
+    assert_string_equal(message, "");
+    pk_cli_free(&c);
+    unsetenv("LT_NOBODY_KNOWS");
+    setenv("LT_SSL", "maybe", 1);
+    refuses("LT_SSL is true or false, not 'maybe'", PARSE(&c, "serve", "-q"));
+    unsetenv("LT_SSL");
+    setenv("LT_CHAR_LIMIT", "few", 1);
+    refuses("--char-limit takes a number", PARSE(&c, "serve", "-q"));
+    unsetenv("LT_CHAR_LIMIT");
+    unsetenv("LT_API_KEYS");
+    unsetenv("LT_HOST");
+}
+
 static void help_needs_nothing_else(void **state) {
     pk_cli c;
     (void)state;
@@ -296,6 +330,7 @@ int main(void) {
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(own_model_is_used_where_none_is_named),
         cmocka_unit_test(numbers_are_checked),
+        cmocka_unit_test(variables_set_options),
         cmocka_unit_test(help_needs_nothing_else),
         cmocka_unit_test(verbs_are_found),
     };

@@ -282,6 +282,18 @@ def many(n, work):
     return threads, found
 
 
+def talk_until_closed(s, line):
+    """One request after the other on one connection, until an answer says that it was the last."""
+    c = s.connect()
+    while True:
+        c.request('POST', '/translate', json.dumps({'q': line, 'source': 'en', 'target': 'de'}), {'Content-Type': 'application/json'})
+        answer = c.getresponse()
+        if answer.status != 200 or not answer.read():
+            return answer.status
+        if answer.headers['Connection'] == 'close':
+            return 'closed'
+
+
 def check_signals():
     lines = [f'The number {i} is small, and the house is large.' for i in range(24)]
     plain = pronk('translate', '-q', text='\n'.join(lines) + '\n').stdout.splitlines()
@@ -297,6 +309,16 @@ def check_signals():
     for t in threads:
         t.join()
     check('SIGHUP under load loses nothing', plain, found)
+    s.end()
+    s = Server()
+    threads, found = many(8, lambda i: talk_until_closed(s, lines[i]))
+    time.sleep(0.5)
+    s.process.send_signal(signal.SIGTERM)
+    for t in threads:
+        t.join()
+    check('SIGTERM: connections that are kept are closed behind an answer', ['closed'] * 8, found)
+    s.end()
+    s = Server('--access-log')
     connections = [s.connect() for _ in range(24)]
     for c, line in zip(connections, lines):
         c.request('POST', '/translate', json.dumps({'q': [line] * 8, 'source': 'en', 'target': 'de'}), {'Content-Type': 'application/json'})
@@ -437,6 +459,7 @@ def check_unprivileged():
 
 def main():
     with Server() as s:
+        holds('only this machine is served', 'http://127.0.0.1:' in s.errors[0], s.errors)
         for part in (check_translate, check_detected, check_alternatives, check_wrong, check_others, check_deepl):
             part(s)
     for part in (check_limits, check_keys, check_models, check_signals, check_vanish, check_faults, check_operations, check_systemd,
