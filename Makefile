@@ -179,7 +179,7 @@ $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libpronk.a
 	@$(CC) -o $@ $^ $(LIBS)
 
 # ---- manual pages and installation ----
-VERBS := translate convert info score eval bench viz train vocab drafter average distill align serve
+VERBS := translate convert info score eval bench viz serve train vocab drafter average distill align
 man: $(BUILD)/pronk
 	@mkdir -p $(BUILD)/man
 	@$(BUILD)/pronk help --man > $(BUILD)/man/pronk.1

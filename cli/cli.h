@@ -45,6 +45,7 @@ typedef struct pk_cli {
     int64_t               vocab_size, lines;
     double                coverage;
     bool                  resume, byte_fallback, no_byte_fallback, replace_unknowns;
+    pk_settings           serve;
     const char           *symmetrise, *vocab, *load, *save, *lexical_table; /* align */
     int64_t               iterations;
     bool                  reverse, pharaoh;
@@ -54,7 +55,6 @@ typedef struct pk_cli {
     const char           *lexicon; /* what align saved */
     bool                  shortlist;
     const char           *test; /* drafter: text to measure it on */
-    pk_settings           serve;
 } pk_cli;
 
 /* one line on stderr, "pronk VERB: ..."; the value is the exit code to return */
@@ -99,9 +99,9 @@ int pk_cli_bench(pk_cli *c);
 int pk_cli_viz(pk_cli *c);
 int pk_cli_vocab(pk_cli *c);
 int pk_cli_train(pk_cli *c);
+int pk_cli_serve(pk_cli *c);
 int pk_cli_drafter(pk_cli *c);
 int pk_cli_average(pk_cli *c);
 int pk_cli_align(pk_cli *c);
-int pk_cli_serve(pk_cli *c);
 int pk_cli_help(pk_cli *c);
 #endif
