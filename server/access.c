@@ -79,6 +79,7 @@ static bool check_fields(pk_exchange *x, pk_fields_status status) {
     switch (status) {
     case PK_FIELDS_OK: return true;
     case PK_FIELDS_NOT_OBJECT: pk_exchange_fail(x, 400, "Invalid JSON format"); break;
+    case PK_FIELDS_TOO_MANY: pk_exchange_fail(x, 413, "Invalid request: too many values"); break;
     case PK_FIELDS_NO_MEMORY: pk_exchange_fail(x, 503, "out of memory"); break;
     case PK_FIELDS_BROKEN:
         pk_exchange_fail(x, 400,

@@ -14,8 +14,18 @@ typedef struct tally {
     size_t            n;
 } tally;
 
+/* the first so many bytes of a long text tell as much as all of it */
+static pk_text beginning(pk_text text) {
+    enum { MOST = 4096 };
+    if (text.size <= MOST) return text;
+    text.size = MOST;
+    while (text.size && (text.data[text.size] & 0xC0) == 0x80) text.size--;
+    return text;
+}
+
 static void add(tally *t, const pk_languages *l, const char *const *names, pk_text text) {
-    double    confidence = 0;
+    double confidence = 0;
+    text = beginning(text);
     const int at = pk_text_is_translatable(text.data, text.size)
                        ? detect_best(text.data, text.size, names, l->n, &confidence)
                        : -1;

@@ -24,9 +24,18 @@ static bool is_json_type(const char *type) {
            !strncasecmp(type + n - (sizeof end - 1), end, sizeof end - 1);
 }
 
+/* whether there may be more values than that; there are no more than commas */
+static bool has_many(const char *body, size_t size) {
+    enum { MOST = 250000 };
+    size_t commas = 0;
+    for (size_t i = 0; i < size; i++) commas += body[i] == ',';
+    return commas > MOST;
+}
+
 /* any value is JSON, only an object has fields; a byte order mark before it is passed over */
 static pk_fields_status read_json(pk_fields *f, const char *body, size_t size) {
     const size_t mark = size >= 3 && !memcmp(body, "\xEF\xBB\xBF", 3) ? 3 : 0;
+    if (has_many(body, size)) return PK_FIELDS_TOO_MANY;
     f->object = json_loadb(body + mark, size - mark, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
     if (!f->object) return PK_FIELDS_BROKEN;
     return json_is_object(f->object) ? PK_FIELDS_OK : PK_FIELDS_NOT_OBJECT;

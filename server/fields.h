@@ -18,6 +18,7 @@ typedef enum pk_fields_status {
     PK_FIELDS_OK,
     PK_FIELDS_BROKEN,     /* not JSON, or not as its content type says */
     PK_FIELDS_NOT_OBJECT, /* JSON, but no object */
+    PK_FIELDS_TOO_MANY,   /* values: each takes many times the memory of its bytes */
     PK_FIELDS_NO_MEMORY,
 } pk_fields_status;
 

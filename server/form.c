@@ -69,7 +69,7 @@ pk_fields_status pk_form_read(json_t *object, const char *data, size_t n) {
     for (size_t at = 0; !status && at < n;) {
         char        *end = memchr(copy + at, '&', n - at);
         const size_t size = end ? (size_t)(end - copy) - at : n - at;
-        status = fields++ < MOST_FIELDS ? add_encoded(object, copy + at, size) : PK_FIELDS_BROKEN;
+        status = fields++ < MOST_FIELDS ? add_encoded(object, copy + at, size) : PK_FIELDS_TOO_MANY;
         at += size + 1;
     }
     free(copy);
@@ -161,7 +161,8 @@ static pk_fields_status read_parts(json_t *object, const char *data, size_t n, p
         begin += mark.n;
         if (n - begin >= 2 && !memcmp(data + begin, "--", 2)) return PK_FIELDS_OK;
         const size_t end = find_boundary(data, n, begin, mark);
-        if (end == n || fields++ >= MOST_FIELDS) return PK_FIELDS_BROKEN;
+        if (end == n) return PK_FIELDS_BROKEN;
+        if (fields++ >= MOST_FIELDS) return PK_FIELDS_TOO_MANY;
         status = add_between(object, data, begin, end);
         begin = end;
     }

@@ -20,7 +20,7 @@
 /* bytes of a connection for headers (and a query string); of all bodies together; of a body that is too
  * long but is read to its end, so that the client comes to read the answer */
 enum { HEADER_ROOM = 64 << 10, FIRST_BODY = 4 << 10 };
-#define ALL_BODIES   ((int64_t)512 << 20)
+#define ALL_BODIES   ((int64_t)256 << 20)
 #define MOST_SKIPPED ((uint64_t)256 << 20)
 
 struct pk_http {

@@ -78,9 +78,10 @@ json_t *pk_translation_alternatives(const pk_translation *t, size_t i) {
 
 /* ---- the steps ---- */
 
-/* an answer is there: the exchange goes back to the HTTP thread */
+/* An answer is there: the exchange goes back to the HTTP thread. What it held is given back before: to close a
+ * model that was replaced meanwhile takes time. */
 static void finish(pk_exchange *x) {
-    leave(x);
+    pk_translation_free(x);
     pk_state_resume(x);
 }
 

@@ -376,6 +376,8 @@ def check_faults():
         q = 'a' * (8 * (1 << 20) - 100)
         check('nearly eight MiB', (400, 'zz is not supported'), s.translate(q, 'zz').error)
         check('an array of 10,000', 10000, len(s.translate(['good morning'] * 10000).json['translatedText']))
+        check('too many values', (413, 'Invalid request: too many values'), s.ask(
+            'POST', '/translate', '{"q":[' + '"",' * 300000 + '""]}', 'application/json').error)
         holds('a long header', raw(s, b'GET /health HTTP/1.1\r\nHost: x\r\nX: ' + b'y' * 100000 + b'\r\n\r\n')[9:12] in (b'431', b'400', b'413'))
         holds('a long query', raw(s, b'POST /translate?q=' + b'y' * 100000 + b' HTTP/1.1\r\nHost: x\r\n\r\n')[9:12] in (b'414', b'431'))
         check('a long text in a query', 200, s.ask('POST', '/translate?source=en&target=de&q=' + '%C3%A4' * 7500).status)
@@ -429,6 +431,10 @@ def check_systemd():
             check('and ready again', b'READY=1', told.recv(100))
             s.process.send_signal(signal.SIGTERM)
             check('stopping', b'STOPPING=1', told.recv(100))
+        command[2] = command[2].replace(' serve ', ' serve --access-log ') + ' 2>/dev/full'
+        with Server(command=command, env={'NOTIFY_SOCKET': notify}, popen={'pass_fds': [listener.fileno()]}, port=s.port) as s:
+            check('a log on a full disk', b'READY=1', told.recv(100))
+            check('hinders nobody', 200, s.translate('a').status)
     listener.close()
 
 

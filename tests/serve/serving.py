@@ -65,8 +65,8 @@ class Answer:
 class Server:
     """A server of its own for a few checks; `with` ends it, and its exit code is checked."""
 
-    def __init__(self, *options, env=None, command=None, popen=None):
-        self.errors, self.port = [], None
+    def __init__(self, *options, env=None, command=None, popen=None, port=None):
+        self.errors, self.port = [], port
         clean = {k: v for k, v in os.environ.items() if not k.startswith('LT_') and k != 'PRONK_MODEL'}
         self.process = subprocess.Popen(command or [PRONK, 'serve', '--port', '0', *options], stderr=subprocess.PIPE,
                                         text=True, env={**clean, **(env or {})}, **(popen or {}))
