@@ -13,6 +13,8 @@ import urllib.parse
 
 PRONK = os.path.abspath(os.environ.get('PRONK', 'build/pronk'))
 TINY = os.path.abspath('tests/data/ct2')
+SMALL = ('-m', TINY + '/en-de.argosmodel')
+FORM = 'application/x-www-form-urlencoded'
 counts = {'passed': 0, 'failed': 0, 'skipped': 0}
 folder = tempfile.mkdtemp(prefix='pronk-serve-')
 
@@ -114,13 +116,16 @@ class Server:
         return self.ask('GET', path, **more)
 
     def form(self, path, fields, **more):
-        return self.ask('POST', path, urllib.parse.urlencode(fields), 'application/x-www-form-urlencoded', **more)
+        return self.ask('POST', path, urllib.parse.urlencode(fields), FORM, **more)
 
     def send(self, path, data, **more):
         return self.ask('POST', path, json.dumps(data), 'application/json', **more)
 
     def translate(self, q='Hello.', source='en', target='de', **more):
         return self.send('/translate', {'q': q, 'source': source, 'target': target, **more})
+
+    def deepl(self, text=('a',), target='DE', headers=None, **more):
+        return self.send('/v2/translate', {'text': list(text), 'target_lang': target, **more}, headers=headers)
 
     def metric(self, name):
         found = re.search(rf'^{re.escape(name)} ([0-9.e+]+)$', self.get('/metrics').body.decode(), re.M)

@@ -1,0 +1,47 @@
+"""A folder of models: pivots, opening, closing, looking again."""
+import os
+import shutil
+import signal
+
+from serving import TINY, Server, check, folder, holds, pronk, wait_for
+
+
+def check_models():
+    models = os.path.join(folder, 'models')
+    os.mkdir(models)
+    shutil.copy(TINY + '/en-de.argosmodel', models + '/translate-en_de-1_9.argosmodel')
+    shutil.copytree(TINY + '/opennmt', models + '/ct2-fr-en')
+    pronk('convert', '-q', TINY + '/int8', models + '/es-en.pronk')
+    os.mkdir(models + '/en-it')
+    open(models + '/en-it/model.bin', 'w').write('nothing')
+    open(models + '/notes.txt', 'w').write('nothing')
+    with Server('--models', models, '--idle', '1', '--metrics') as s:
+        check('languages', [('en', ['de', 'en', 'it']), ('fr', ['de', 'en', 'fr', 'it']), ('de', ['de']), ('it', ['it']),
+                            ('es', ['de', 'en', 'es', 'it'])],
+              [(l['code'], l['targets']) for l in s.get('/languages').json])
+        check('nothing is open yet', 0, s.metric('pronk_models_open'))
+        text = 'the cat sees every house'
+        middle = pronk('translate', '-q', '-m', models + '/ct2-fr-en', text=text).stdout
+        last = pronk('translate', '-q', '-m', models + '/translate-en_de-1_9.argosmodel', text=middle).stdout
+        check('through English', last, s.translate(text, 'fr', 'de').json['translatedText'])
+        check('two are open', 2, s.metric('pronk_models_open'))
+        check('a model that is broken', (500, 'Cannot translate text: the model cannot be opened'),
+              s.translate('a', 'en', 'it').error)
+        check('the others go on', 200, s.translate(text, 'es', 'en').status)
+        holds('idle ones are closed', wait_for(lambda: s.metric('pronk_models_open') == 0, 10))
+        check('and opened again', last, s.translate(text, 'fr', 'de').json['translatedText'])
+        shutil.rmtree(models + '/en-it')
+        shutil.copy(models + '/es-en.pronk', models + '/en-nl.pronk')
+        s.process.send_signal(signal.SIGHUP)
+        holds('models are found anew', wait_for(lambda: ('es' in [l['code'] for l in s.get('/languages').json]) and
+                                                'it' not in [l['code'] for l in s.get('/languages').json], 5))
+        check('and the old ones serve', last, s.translate(text, 'fr', 'de').json['translatedText'])
+    with Server('--models', models, '--load-only', 'en,fr') as s:
+        check('only some', ['en', 'fr'], [l['code'] for l in s.get('/languages').json])
+    with Server('--models', models, '--memory', '1') as s:
+        check('no memory', (503, 'Cannot translate text: the server is out of memory for now'),
+              s.translate('a', 'fr', 'en').error)
+    os.mkdir(folder + '/empty')
+    check('an empty folder', 1, pronk('serve', '--models', folder + '/empty').returncode)
+    check('no folder', 1, pronk('serve', '--models', '/nowhere').returncode)
+    check('no model', 1, pronk('serve', '-m', '/nowhere').returncode)
