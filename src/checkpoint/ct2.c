@@ -27,6 +27,8 @@ static pk_status take_number(reader *r, size_t bytes, uint32_t *out) {
     return PK_OK;
 }
 
+/* A text has two bytes for its size, which counts the 0 at its end. A 0 anywhere else is refused:
+ * names are compared as C texts. */
 static pk_status take_text(reader *r, const char **out) {
     uint32_t size;
     PK_TRY(take_number(r, 2, &size));
@@ -72,6 +74,8 @@ static pk_status take_shape(reader *r, pk_stored_tensor *t) {
     return PK_OK;
 }
 
+/* Up to version 3 the count is of elements, from 4 on of bytes. It repeats what the shape says and
+ * must agree, and the bytes must be there, before anything uses them. */
 static pk_status take_variable(reader *r, pk_stored_tensor *t) {
     uint32_t type, count;
     size_t   n, claimed;
@@ -101,6 +105,7 @@ static pk_status take_variables(reader *r, pk_stored *out) {
 
 /* ---- Aliases ---- */
 
+/* tensors that are equal are stored once; the others are listed behind them by name */
 static pk_status take_alias(reader *r, const pk_stored *variables, pk_stored_tensor *out) {
     const char *alias, *name;
     PK_TRY(take_text(r, &alias));
@@ -125,6 +130,8 @@ static pk_status take_aliases(reader *r, pk_stored *out) {
 
 /* ---- The whole ---- */
 
+/* No magic number begins the file: a version out of any range is the sign of another format. A
+ * newer version has a message of its own. */
 static pk_status read_all(reader *r, pk_ct2_header *header, pk_stored *out) {
     PK_TRY(take_number(r, 4, &header->version));
     if (header->version < 1 || header->version > 255)

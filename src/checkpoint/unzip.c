@@ -11,6 +11,8 @@
  * ask for much memory. */
 enum { MOST_GAIN = 100, SMALL = 16 << 20 };
 
+/* Before any memory is taken: an archive of some kilobytes may claim to hold gigabytes. Weights
+ * hardly shrink, so a gain beyond MOST_GAIN is no model. */
 static pk_status check_size(const pk_zip_entry *e, size_t most) {
     if (e->size > most)
         PK_FAIL(PK_FORMAT, "%zu bytes when unpacked: more than the %zu there may be", e->size,
@@ -44,6 +46,7 @@ static pk_status inflate_all(z_stream *z, const pk_zip_entry *e, unsigned char *
     return PK_OK;
 }
 
+/* the window bits are negative for data without zlib's own header, as in zip */
 static pk_status fill(const pk_zip_entry *e, unsigned char *out) {
     z_stream z = { 0 };
     if (!e->deflated) {

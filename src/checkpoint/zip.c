@@ -154,6 +154,8 @@ static int by_name(const void *a, const void *b) {
     return (x->name_size > y->name_size) - (x->name_size < y->name_size);
 }
 
+/* Sorted, to be found by name. Two of one name are refused: which of them counts differs between
+ * programs, and what was checked could be another one than what is used. */
 static pk_status read_entries(const archive *a, const directory *d, pk_zip *out) {
     uint64_t at = d->at;
     PK_TRY(PK_TAKE(&out->entry, (size_t)d->n));

@@ -35,6 +35,8 @@ static const pk_option options[] = {
 };
 // clang-format on
 
+/* A drafter whose prefix sees all is fed everything anew in each pass; with a causal prefix only what
+ * is new, at most a block or the user's prefix, and the masks. */
 static pk_strategy_limits limits(const pk_strategy *self, const void *p, const pk_source *src) {
     const state  *s = p;
     const int32_t longest = pk_constraint_max_length(&s->options, src);

@@ -134,6 +134,7 @@ static void ban_lengths(state *s) {
         if (n < shortest || n > s->longest) s->banned[s->n_banned++] = n - 1;
 }
 
+/* step -1 asks for the lengths; from 0 on drafts are filled */
 static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
     state *s = p;
     (void)self;
@@ -160,6 +161,8 @@ static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
     return PK_OK;
 }
 
+/* One block: all positions of this length and the end symbol, which stands behind them from the
+ * beginning. Only masks are asked for anything. */
 static void ask_draft(state *s, pk_pass *pass, int32_t number) {
     draft  *d = &s->drafts[number];
     int32_t parent = 0;
@@ -179,6 +182,7 @@ static void ask_draft(state *s, pk_pass *pass, int32_t number) {
     }
 }
 
+/* lengths that are too long, or too short for the prefix, are banned from the answer */
 static void propose(void *p, pk_pass *pass) {
     state *s = p;
     if (s->step < 0) {
@@ -265,6 +269,8 @@ static void sort(state *s) {
     }
 }
 
+/* Nothing is kept between passes: the next one feeds all tokens again. Masks are chosen anew when all
+ * drafts of this step are filled, and not after the last step. */
 static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
     state  *s = p;
     int32_t open = 0;

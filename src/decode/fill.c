@@ -62,6 +62,7 @@ int32_t pk_fill_take(pk_fill *f, const pk_hypothesis *found, int32_t n) {
     return masks;
 }
 
+/* a candidate is a block of its own: masks see its tokens and each other, no other candidate */
 static void ask_block(const pk_fill *f, pk_pass *pass, int32_t number) {
     pk_filling *c = &f->list[number];
     int32_t     parent = 0;

@@ -36,6 +36,7 @@ int32_t pk_guess_padding(const pk_conventions *model) {
     return model->unk >= 0 ? model->unk : model->eos;
 }
 
+/* a draft comes from the caller: an id out of range would be read behind the table */
 static pk_status check_draft(const pk_source *src) {
     for (int32_t i = 0; i < src->n_draft; i++)
         if (src->draft[i] < 0 || src->draft[i] >= src->model->vocab)

@@ -71,6 +71,7 @@ static int32_t k_of(const state *s, const pk_conventions *model) {
     return k;
 }
 
+/* says which k the model has a first token for: these were trained */
 static pk_status refuse_k(int32_t k, const pk_conventions *model) {
     pk_buffer known = { 0 };
     for (int32_t i = 2; i <= MOST_K; i++)
@@ -132,6 +133,7 @@ static pk_source first_source(const state *s, const pk_source *src, int32_t k) {
     return first;
 }
 
+/* stage two asks for all positions of b_nat candidates at once, which is more than stage one */
 static pk_strategy_limits limits(const pk_strategy *self, const void *p, const pk_source *src) {
     state         s = *(const state *)p;
     const int32_t k = k_of(&s, src->model), wide = s.b_nat * k * steps_of(&s, src, k);
@@ -154,6 +156,8 @@ static void end(void *p) {
     s->given = NULL;
 }
 
+/* The longest output of stage two is a multiple of k. A prefix can make it longer than max_length
+ * asked for, but never longer than the model has positions. */
 static pk_status begin_second(state *s) {
     const int32_t n = s->first_src.max_length * s->k;
     s->fill = (pk_fill){ .src = s->src,
@@ -170,6 +174,8 @@ static pk_status begin_second(state *s) {
     return PK_OK;
 }
 
+/* Stage one is greedy or beam search that does not know of k: it is given every k-th token of the
+ * prefix, and the token <bos:k> as its start. */
 static pk_status begin_first(state *s) {
     PK_TRY(PK_TAKE(&s->given, (size_t)s->first_src.n_prefix));
     for (int32_t i = 0; i < s->first_src.n_prefix; i++)
@@ -195,6 +201,8 @@ static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
     return status;
 }
 
+/* The inner search counts 0, 1, 2 ...: its positions become 0, k, 2k ... here. `ahead`: the
+ * answer is for output position pos + k - 1. */
 static void propose(void *p, pk_pass *pass) {
     state *s = p;
     if (s->filling) {

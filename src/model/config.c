@@ -117,6 +117,8 @@ static pk_status check_conventions(const pk_config *c) {
     return PK_OK;
 }
 
+/* Groups lie behind the text and begin with a panel, so that one can be multiplied by itself. The
+ * rows that a drafter brings along (from first_own on) are inputs alone: no group may lie there. */
 static pk_status check_groups(const pk_config *c) {
     for (int32_t i = 0; i < c->n_groups; i++) {
         const pk_token_group *g = &c->group[i];
@@ -188,6 +190,7 @@ static void write_text(pk_buffer *json, const char *name, const char *text) {
     pk_json_add_string(json, text);
 }
 
+/* left out where a model has none, so that files of plain models stay as they were */
 static void write_tasks(const pk_config *c, pk_buffer *json) {
     if (c->n_groups) pk_buffer_add_text(json, ",\"groups\":[");
     for (int32_t i = 0; i < c->n_groups; i++) {

@@ -122,6 +122,8 @@ static pk_status join_tables(const pk_weight *model, const pk_weight *own, pk_jo
     return PK_OK;
 }
 
+/* The encoder, the source side and the output layer are the model's, the decoder's layers are the
+ * drafter's. Weights are pointed at, not copied; only the target table is made anew. */
 static pk_status join(const pk_model_data *model, const pk_model_data *drafter, pk_joined *j) {
     const pk_network *v = &model->network, *d = &drafter->network;
     PK_TRY(check_fit(model, drafter));

@@ -60,6 +60,7 @@ static pk_status check_kind(const json_t *metadata) {
 
 /* ---- The package ---- */
 
+/* older packages were made with Moses and subword-nmt, which Pronk does not have */
 static pk_status read_spm(const pk_package *p, pk_model_data *m) {
     if (pk_package_has(p, "sentencepiece.model"))
         return pk_ct2_read_spm(p, "sentencepiece.model", m, &m->source_spm);
@@ -71,6 +72,8 @@ static pk_status read_spm(const pk_package *p, pk_model_data *m) {
     PK_FAIL(PK_FORMAT, "a package without sentencepiece.model");
 }
 
+/* What the weights do not say comes last: languages, and the search that Argos Translate itself
+ * uses. */
 static pk_status import(const pk_package *p, const json_t *metadata, int type, pk_model_data *out) {
     pk_config *c = &out->network.config;
     PK_TRY(check_kind(metadata));

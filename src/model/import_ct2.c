@@ -49,6 +49,8 @@ static bool names_language(const char *token) {
     return code && is_upper(token[letters + 1]) && (n == letters + 3 || n == letters + 5);
 }
 
+/* Such models want a language token on each side, in ways that differ by family and that the folder
+ * does not record: translating without them gives text in any language. */
 static pk_status refuse_languages(const pk_package *p, const pk_model_data *m) {
     enum { MANY = 20 };
     const char *at = m->source_tokens.data, *end = at + m->source_tokens.size;

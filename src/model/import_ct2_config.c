@@ -111,6 +111,8 @@ static bool shared(const pk_stored_tensor *a, const pk_stored_tensor *b) {
     return quantised ? a->data == b->data && a->bytes == b->bytes : same_table(a, b);
 }
 
+/* The sizes of the tables give dim and vocabularies. A table that serves twice is stored once with
+ * two names, or twice with the same numbers. */
 static pk_status read_tables(pk_ct2_model *m, pk_config *c) {
     int32_t target_dim, output_vocab, output_dim;
     PK_TRY(find_tables(m));
@@ -150,6 +152,8 @@ typedef struct options { /* of one stack */
     float   scale;
 } options;
 
+/* Options that a stack may leave out have the values that CTranslate2 assumes then. Old versions did
+ * not store the number of heads: it follows from the kind of model. */
 static pk_status read_options(pk_ct2_model *m, pk_stack stack, int32_t dim, options *out) {
     const int32_t heads = strcmp(m->header.spec, "TransformerBig") == 0 ? 16 : 8;
     PK_TRY(get_number(m, stack, "num_heads", heads, INT16_MAX, &out->heads));
@@ -183,6 +187,7 @@ static pk_status read_epsilon(pk_ct2_model *m, float *out) {
     return PK_OK;
 }
 
+/* version 1 names no kind: it had one only */
 static pk_status check_spec(const pk_ct2_header *h) {
     static const char *const known[] = { "TransformerSpec", "TransformerBase", "TransformerBig" };
     bool                     is_known = h->version < 2;

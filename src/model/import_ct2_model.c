@@ -151,6 +151,7 @@ static pk_status check_rest(const pk_ct2_model *m) {
 
 /* ---- The whole ---- */
 
+/* The date is that of the file, since the format has none; in a package it is the package's. */
 static pk_status set_provenance(const pk_ct2_model *m, pk_model_data *out) {
     const pk_file_map *map = m->package->map.data ? &m->package->map : &m->binary.map;
     char               date[16] = "";

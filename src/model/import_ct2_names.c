@@ -22,6 +22,7 @@ static const struct change {
 };
 enum { GROWTH = 64 }; /* more than all changes together add to a name */
 
+/* every rule is tried once, in the order of the table; a name can change by several of them */
 static void change(char *name, const struct change *table, size_t n) {
     for (size_t i = 0; i < n; i++) {
         char *at = strstr(name, table[i].from);

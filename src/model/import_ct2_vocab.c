@@ -113,6 +113,7 @@ static pk_status read_old_start(pk_ct2_model *m, words *w) {
     return PK_OK;
 }
 
+/* words that a folder leaves out are these, as in CTranslate2 */
 static pk_status read_words(pk_ct2_model *m, words *w) {
     PK_TRY(pk_ct2_get_word(m, "unk_token", "<unk>", w->unk));
     PK_TRY(pk_ct2_get_word(m, "bos_token", "<s>", w->bos));
@@ -136,6 +137,8 @@ static pk_status find_both(const pk_model_data *d, const char *word, bool needed
     return PK_OK;
 }
 
+/* Marian's decoder starts from a row of zeros, OpenNMT's from a token. With OpenNMT the source has no
+ * end symbol either, unless the folder says so or both symbols are the same (fairseq). */
 static pk_status read_start(pk_ct2_model *m, const words *w, pk_model_data *d) {
     const pk_stored_tensor *zero = pk_ct2_find(m, "decoder/start_from_zero_embedding");
     pk_config              *c = &d->network.config;
@@ -154,6 +157,7 @@ static pk_status read_start(pk_ct2_model *m, const words *w, pk_model_data *d) {
     return PK_OK;
 }
 
+/* padding is never fed here; its id is kept since files of other models have it */
 static pk_status read_tokens(pk_ct2_model *m, pk_model_data *d) {
     pk_config *c = &d->network.config;
     words      w;

@@ -113,6 +113,7 @@ static void divide(const pk_stored_tensor *t, const pk_stored_tensor *scale, int
 
 /* ---- Checks ---- */
 
+/* vectors are floats always; of a vector a row of one is as good */
 static pk_status check_tensor(const pk_stored_tensor *t, int64_t rows, int64_t cols, bool matrix) {
     const bool is_float =
         t->type == PK_STORED_F32 || t->type == PK_STORED_F16 || t->type == PK_STORED_BF16;
@@ -149,6 +150,8 @@ static pk_status find_matrix(importer *in, const pk_weight_spec *spec,
     return PK_OK;
 }
 
+/* A panel at a time, so that the matrix never exists as floats: integers become floats by their
+ * scales, and then what the model is opened as. */
 static pk_status read_matrix(importer *in, const pk_weight_spec *spec, pk_weight *w) {
     const pk_stored_tensor *t, *scales;
     void                   *data;

@@ -53,6 +53,7 @@ static pk_status read_family(const json_t *config, int32_t *family) {
     return PK_OK;
 }
 
+/* Hugging Face leaves it out where it is the default; null is no activation and is refused */
 static pk_status read_activation(const json_t *config, int32_t *act) {
     const json_t *value = json_object_get(config, "activation_function");
     const char   *name = value ? json_string_value(value) : pk_act_name(PK_GELU);

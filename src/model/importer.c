@@ -11,6 +11,7 @@
 static const pk_importer *const importers[] = { PK_IMPORTER_MAP(ADDRESS) };
 enum { N_IMPORTERS = sizeof importers / sizeof *importers };
 
+/* says what kinds of path there are, from the same list that was asked */
 static pk_status refuse(const char *path) {
     pk_buffer known = { 0 };
     for (size_t i = 0; i < N_IMPORTERS; i++)

@@ -77,6 +77,7 @@ void pk_package_blame(const pk_package *p, const char *name) {
     pk_fail_context("%s/%s", p->path, name);
 }
 
+/* a file of a folder is used where it is mapped; the size is known before a page is read */
 static pk_status map(const pk_package *p, const char *name, size_t most, pk_package_file *out) {
     char *path;
     PK_TRY(pk_path_in(p->path, name, &path));

@@ -45,6 +45,8 @@ static void list_all(pk_session *s, const session_sentence *e, const pk_ask *a,
     q->target = list_tokens(s, a->target, a->n_target);
 }
 
+/* Lists of tokens go into one array of the pass, one behind the other: banned ones, what the model
+ * never outputs, targets. Answers about a group are never among the suppressed. */
 static pk_question question_for(pk_session *s, const session_sentence *e, const pk_ask *a,
                                 int32_t row) {
     const pk_config *c = &s->config;
@@ -174,6 +176,8 @@ static void name_tokens(const pk_session *s, const session_sentence *e, const pk
         if (pk_session_short_find(s, e, a->target[i]) < 0) target[i] = -INFINITY;
 }
 
+/* Logits become log-probabilities by the log sum. The output layers of an ensemble lie side by side,
+ * so their logits and log sums are sums over the members: both are divided by n. */
 static pk_answer answer_to(pk_session *s, const session_sentence *e, const pk_ask *a, int32_t q) {
     assert(q < s->n_questions);
     const float      shift = a->logp ? log_sums(s, q) : 0, n = (float)s->n_members;

@@ -64,6 +64,7 @@ void pk_session_close_edging(pk_session *s) {
 
 /* ---- what is asked ---- */
 
+/* what a strategy asks is checked in every build: lists come from a model's lexicon file */
 static pk_status check_step(const pk_session *s, const pk_edge_step *e) {
     const pk_config *c = &s->config;
     bool             ok = e->pos >= 0 && e->pos < c->max_target && e->n_from > 0 &&
@@ -75,6 +76,7 @@ static pk_status check_step(const pk_session *s, const pk_edge_step *e) {
     return PK_OK;
 }
 
+/* The denominator is a matter of the whole recorded graph, so all passes must want the same. */
 static pk_status check_all(const pk_session *s, const pk_request *request, int32_t n) {
     for (int32_t i = 0; i < n; i++) {
         const pk_pass *p = request[i].pass;
@@ -243,6 +245,7 @@ static bool hand_out(const pk_session *s, const pk_request *request, cursor at, 
     return check == 0;
 }
 
+/* One portion: its lists are sent, the recorded graph runs, its scores come back. */
 static pk_status compute(pk_session *s, const pk_request *request, cursor at, cursor end) {
     session_edging *g = &s->edging;
     scoring         k = { .s = s };

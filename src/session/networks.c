@@ -33,6 +33,7 @@ static pk_status check_lengths(const pk_config *first, const pk_config *c, int32
     return PK_OK;
 }
 
+/* member i reads the encoder states of the model's member i, so they must be as wide */
 static pk_status check_encoder(const pk_ensemble *first, const pk_ensemble *all, int32_t number) {
     bool fits = all->n <= first->n;
     for (int32_t i = 0; fits && i < all->n; i++)

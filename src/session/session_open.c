@@ -32,6 +32,7 @@ static pk_status open_sources(pk_session *s) {
 
 static void at_least(int32_t *most, int32_t n) { *most = n > *most ? n : *most; }
 
+/* the largest op that any network of the session may ask for; scratch memory exists once */
 static pk_status reserve(pk_session *all) {
     pk_limits max = { 0 };
     for (int32_t i = 0; i < all->n_networks; i++) {

@@ -52,6 +52,8 @@ static pk_status add_weight(pk_floats *list, float value) {
     return PK_OK;
 }
 
+/* Questions lie in the order of their inputs, at most one for each, so that answers can be sorted
+ * back by walking once. classes 0: not known, and not checked. */
 static pk_status ask(pk_lesson *l, int32_t at, int32_t slice, int32_t target, float weight) {
     const int32_t row = last(&l->segment) + at, classes = l->classes[slice];
     if (target < 0 || (classes && target >= classes))
@@ -85,6 +87,7 @@ int32_t pk_pair_random(pk_pair *pair, int32_t n) {
 
 /* ---- one batch ---- */
 
+/* lists are emptied and keep their memory; each list of segments begins with a 0 */
 static pk_status begin(pk_lesson *l, const pk_lesson_maker *m) {
     pk_ids *const lists[] = LISTS(l);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) lists[i]->n = 0;

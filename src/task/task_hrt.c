@@ -107,6 +107,8 @@ static double share_of(const options *o, double done) {
     return o->auxiliary ? (double)o->most * pow(done, (double)o->lambda) : 1;
 }
 
+/* Either both stages of a drawn k, or plain translation and masked filling. How often it is the
+ * first grows with the training: the curriculum of the paper. */
 static pk_status teach(pk_lesson *l, pk_pair *pair) {
     const options *o = pair->options;
     const bool     stages = pk_pair_random(pair, SHARES) < share_of(o, pair->share) * SHARES;

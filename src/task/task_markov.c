@@ -25,6 +25,9 @@ static pk_status check(const void *options) {
     return PK_OK;
 }
 
+/* Blocks of gram - 1 inputs; an input sees its block up to itself, so a token depends on at most
+ * gram - 1 before it. The first block is cut by a random offset, so that every position is at times
+ * the first of a block, which sees itself alone. gram 1: no token is seen at all. */
 static pk_status teach(pk_lesson *l, pk_pair *pair) {
     const markov *o = pair->options;
     const int32_t gram = o->least + pk_pair_random(pair, o->most - o->least + 1);

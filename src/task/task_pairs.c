@@ -39,6 +39,8 @@ static pk_status add_pair(pk_lesson *l, const pk_pair *pair, int32_t t, order by
     return PK_OK;
 }
 
+/* A prefix (a language) is fed token by token; its last token takes the place of the start symbol in
+ * the first pair. Pairs are counted with the one that only ends. */
 static pk_status teach_in(pk_lesson *l, const pk_pair *pair, order by) {
     int32_t       token[2] = { pair->start, pair->eos };
     const int32_t n_pairs = (pair->n_target - pair->n_given) / 2 + 1;

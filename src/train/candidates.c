@@ -59,6 +59,7 @@ static pk_status take_side(pk_ids *out, int32_t tag, const int32_t *id, int32_t 
     return PK_OK;
 }
 
+/* tags are part of a sentence as the trainer sees it, and so of the counts */
 static pk_status do_batch(counting *c, const pk_batch *b, pk_status (*each)(counting *c)) {
     const pk_lesson_maker *m = &c->t->maker;
     for (int32_t i = 0; i < b->n; i++) {
@@ -99,6 +100,8 @@ static pk_status gather(counting *c) {
     return pk_align_gather_pair(&c->words);
 }
 
+/* Without a saved alignment the text itself is aligned, in one direction: which target pieces a
+ * source piece becomes is all that is counted. */
 static pk_status learn(counting *c) {
     const pk_align_training forward = { .corpus = &c->corpus,
                                         .iterations = ITERATIONS,
@@ -162,6 +165,7 @@ static pk_status link_pair(counting *c) {
                             (int32_t)c->side[1].n, c->scratch.link);
 }
 
+/* the table becomes part of the model that is trained, and is written with it */
 static pk_status keep(counting *c, const pk_buffer *bytes) {
     pk_model_data *start = &c->t->start;
     PK_TRY(pk_model_data_copy(start, bytes->data, bytes->size, &start->lexicon_bytes));

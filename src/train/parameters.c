@@ -192,6 +192,7 @@ static pk_status take_memory(pk_parameters *p, bool average) {
     return PK_OK;
 }
 
+/* every weight has its own random numbers, by its name: adding one changes no other */
 static pk_status set_first_weights(pk_parameters *p, const pk_parameters_options *o) {
     float *host;
     PK_TRY(PK_TAKE(&host, p->n_all));
@@ -202,6 +203,8 @@ static pk_status set_first_weights(pk_parameters *p, const pk_parameters_options
     return status;
 }
 
+/* Weights are walked twice: first they are counted, which gives each its place in one block; then the
+ * network's pointers are set into that block. */
 static pk_status open_parts(pk_parameters *p, const pk_parameters_options *o) {
     listing l = { .p = p, .o = o };
     if (!p->on->train) PK_FAIL(PK_UNSUPPORTED, "the device \"%s\" cannot train", p->on->name);

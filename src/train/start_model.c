@@ -15,6 +15,7 @@
 
 /* ---- vocabulary ---- */
 
+/* the model's own list of tokens: ids are SentencePiece's */
 static pk_status list_pieces(pk_model_data *m, pk_blob spm, pk_blob *tokens) {
     pk_spm   *s;
     pk_buffer names = { 0 };
@@ -77,6 +78,8 @@ static pk_status copy_language(const char *code, char *out, size_t room) {
     return PK_OK;
 }
 
+/* Choices that a recipe does not offer are those of Vaswani et al. 2017: embeddings times sqrt(dim);
+ * with norms before the blocks there is one behind the last. */
 static pk_status fill_config(const pk_recipe *r, pk_config *c) {
     if (r->tie == PK_TIE_ALL && *r->target_vocab)
         PK_FAIL(PK_ARGUMENT,

@@ -51,6 +51,7 @@ static void fill_panel(growing *g) {
     }
 }
 
+/* from a multiple of PK_PANEL rows on, so that a group can be multiplied by itself */
 static pk_status begin_group(growing *g, const char *name) {
     pk_config *c = g->c;
     if (c->n_groups == PK_MOST_GROUPS || strlen(name) >= sizeof c->group->name)
@@ -63,6 +64,8 @@ static pk_status begin_group(growing *g, const char *name) {
     return PK_OK;
 }
 
+/* A token that the model has is kept. A group must stay in one piece, so it cannot grow once other
+ * tokens follow it, or in a model that was opened with it. */
 static pk_status add_token(growing *g, const pk_task_token *token) {
     const char *group = token->group;
     if (find_token(&g->old, g->text, token->name) >= 0) return PK_OK;

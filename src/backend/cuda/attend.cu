@@ -106,6 +106,7 @@ static __device__ __forceinline__ unsigned narrowed(float x, __nv_bfloat16) {
     return __bfloat16_as_ushort(__float2bfloat16_rn(x));
 }
 
+/* a lane's columns; VECTOR where addresses are multiples of 16 bytes */
 template <bool VECTOR> __device__ __forceinline__ void store(float *to, const float *x) {
 #pragma unroll
     for (int d = 0; d < LANE_COLS; d += 4) {
@@ -374,6 +375,8 @@ __global__ void __launch_bounds__(32 * WEIGHT_WARPS)
 
 /* ---- the op ---- */
 
+/* With few queries each has a block, whose warps share its keys; with many a warp has a query of its
+ * own, which keeps all processors busy with less to merge. The bits are the same. */
 template <typename T, int LANES>
 static void attend_fast(pk_cuda *c, const attend_job<T> &job, int heads, bool vector) {
     const dim3 each(job.queries, heads), some((job.queries + MANY_WARPS - 1) / MANY_WARPS, heads);

@@ -110,6 +110,7 @@ static pk_status adopt(void *self, const pk_weight *host, pk_weight *out) {
     return pk_cuda_adopt((pk_cuda *)self, host, out);
 }
 
+/* work that is under way ends first: it uses what is given back here */
 static void close(void *self) {
     pk_cuda *c = (pk_cuda *)self;
     pk_cuda_use(c);

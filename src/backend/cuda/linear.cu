@@ -77,6 +77,7 @@ static block_shape choose(const pk_cuda *c, const linear_job &j) {
     return { 1, tiles };
 }
 
+/* three kernels with the same order of sums, so that the choice changes speed and no bit */
 static void linear_16_bit(pk_cuda *c, const linear_job &j, pk_dtype weights) {
     const block_shape shape = choose(c, j);
     if (shape.panels == WHOLE_GROUPS)

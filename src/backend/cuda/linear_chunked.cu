@@ -255,6 +255,8 @@ __global__ void __launch_bounds__(CHUNKED_THREADS, PANELS == 1 && TILES <= 2 ? 2
 
 /* ---- launching ---- */
 
+/* Where a norm follows, the blocks of a row form one cluster and exchange the row through shared
+ * memory, so that the norm needs no second kernel. Clusters of more than 8 blocks must be asked for. */
 template <typename T, typename W, int PANELS, int TILES, int DEPTH, bool NORM>
 static void launch_shape(pk_cuda *c, const linear_job &j) {
     typedef chunked_shape<T, PANELS, TILES, DEPTH> shape;
@@ -285,6 +287,7 @@ static void launch_one_panel(pk_cuda *c, const linear_job &j, int tiles) {
         launch_shape<T, W, 1, 4, 16, false>(c, j);
 }
 
+/* the shapes that pay, as measured; each is a kernel of its own */
 template <typename T, typename W>
 static void launch_norm(pk_cuda *c, const linear_job &j, int panels, int tiles) {
     if (panels == 2 && tiles == 1)

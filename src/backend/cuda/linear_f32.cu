@@ -83,6 +83,9 @@ __device__ __forceinline__ void sum_chunk(float (&sum)[R][4], float *buffer, con
     }
 }
 
+/* A block has 16 outputs of some rows; each warp sums one chunk of the columns, and the chunks are
+ * merged in a fixed order at the end. Weights are fetched before the kernel waits for the one before
+ * it, since no kernel writes them. */
 template <int R, int SLICE>
 __global__ void __launch_bounds__(CHUNKED_THREADS) side_kernel(linear_job j) {
     typedef side_shape<R, SLICE> shape;

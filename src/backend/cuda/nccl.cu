@@ -70,6 +70,8 @@ pk_status pk_cuda_link_id(void *self, unsigned char id[PK_LINK_BYTES]) {
     return PK_OK;
 }
 
+/* Sums have a stream of their own, so that they go on beside the way back. Two events order the
+ * streams: `written`, when gradients are there, and `summed`, before they are used. */
 static pk_status open_link(pk_cuda *c, int32_t n, int32_t rank, const nccl_id &id) {
     pk_cuda_link *l = c->link;
     PK_TRY(find_library(&l->call));

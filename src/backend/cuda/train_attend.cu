@@ -12,6 +12,7 @@ struct query_pair {
     float    most[2], sum[2];    /* of scores in units of log 2; of exp, this lane's share */
 };
 
+/* a thread has two queries, eight rows apart: as tensor cores lay out their results */
 static __device__ query_pair queries_of(const attending<half_t> &a, int head, int query, int end) {
     query_pair p;
 #pragma unroll

@@ -118,6 +118,8 @@ template <typename T> __device__ void back_to_query(const attending<T> &a, int h
     write_row(a.d_q + query * a.d_q_stride + head * a.width, sum, 1, a.width);
 }
 
+/* A warp has one key. Each lane finds the numbers of one query, 32 at a time; then all lanes add the
+ * rows of these queries, one by one, each lane its own columns. */
 template <typename T>
 __device__ void back_to_key(const attending<T> &a, const segment_rows &segment, int key) {
     const int lane = (int)threadIdx.x % 32, at = segment.head * a.width;
@@ -140,6 +142,7 @@ __device__ void back_to_key(const attending<T> &a, const segment_rows &segment, 
     if (a.d_v) write_row(a.d_v + key * a.d_v_stride + at, d_v, 1, a.width);
 }
 
+/* first all queries, then all keys of a segment: no two warps write the same row */
 template <typename T>
 __global__ void __launch_bounds__(ANY_THREADS) attend_back_any(attending<T> a) {
     const int warp = (int)threadIdx.x / 32;

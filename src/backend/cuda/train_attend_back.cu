@@ -221,6 +221,8 @@ __global__ void __launch_bounds__(2 * TILE) back_queries(attending<half_t> a) {
                 t.query + 16 * warp * (W + 8), n - 16 * warp, d_q, 1, 1);
 }
 
+/* One kernel by keys; where a sentence is one tile it has seen all queries whole, and gives their
+ * gradients too. Longer sentences need a second kernel by queries. */
 template <int W, int TILE>
 static void launch_back(pk_cuda *c, const attending<half_t> &a, int segments, int longest) {
     const dim3   grid((unsigned)(segments * a.heads), (unsigned)((longest + TILE - 1) / TILE));

@@ -216,6 +216,7 @@ template <typename T> __global__ void __launch_bounds__(LOSS_THREADS) judge_any(
     add_tally(a.sums, room);
 }
 
+/* a row of logits is held in registers where it fits, and read once */
 template <bool BIAS>
 static void launch_held(pk_cuda *c, const asking<__nv_bfloat16> &a, unsigned blocks) {
     using T = __nv_bfloat16;

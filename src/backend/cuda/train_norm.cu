@@ -33,6 +33,8 @@ enum { NORM_WARPS = 8, GAIN_THREADS = 128, GAIN_ROWS = 64 };
 
 /* ---- forwards ---- */
 
+/* A warp has a row, which stays in registers from the sum to the norm. The sum is rounded as it is
+ * stored, so that the way back, which reads it, sees the same numbers. */
 template <typename T, int COLS>
 __global__ void __launch_bounds__(32 * NORM_WARPS) add_norm_rows(add_norm_job<T> j) {
     constexpr int V = lot<T>, P = COLS / (32 * V);
@@ -328,6 +330,7 @@ template <typename T, int V> static void launch_copy(pk_cuda *c, const add_norm_
            0, j);
 }
 
+/* for widths that have no kernel of their own: gains and rows one after the other */
 template <typename T> static void launch_back_any(pk_cuda *c, const add_norm_back_job<T> &j) {
     const dim3 columns((unsigned)((j.cols + GAIN_THREADS - 1) / GAIN_THREADS),
                        (unsigned)((j.rows + GAIN_ROWS - 1) / GAIN_ROWS));

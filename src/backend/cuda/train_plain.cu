@@ -108,6 +108,8 @@ __global__ void __launch_bounds__(SUM_THREADS)
     }
 }
 
+/* Rows are cut into as many strips as keep all processors busy. The strips add to `sums` atomically:
+ * the order of sums is free in training. */
 template <typename T, int V>
 static void launch_sums(pk_cuda *c, pk_tensor x, int wanted, float *sums) {
     const int across = (x.cols + 32 * V - 1) / (32 * V);

@@ -87,6 +87,7 @@ static bool find_calls(pk_cuda_products *p) {
     return all;
 }
 
+/* the newest first; one that lacks a call is not used */
 static pk_status find_library(pk_cuda_products *p) {
     static const char *const names[] = { "libcublasLt.so.13", "libcublasLt.so.12",
                                          "libcublasLt.so" };
@@ -105,6 +106,8 @@ static bool set_op(pk_cuda_products *p, kind k, cublasLtMatmulDescAttributes_t w
     return p->call.MatmulDescSetAttribute(p->op[k], what, &to, sizeof to) == CUBLAS_STATUS_SUCCESS;
 }
 
+/* Our rows are cuBLAS's columns: out = x w^T becomes a product with the first matrix transposed,
+ * d_w = d_out^T x one with the second. */
 static bool make_ops(pk_cuda_products *p) {
     bool good = true;
     for (int k = 0; k < KINDS && good; k++)
@@ -320,6 +323,7 @@ static void back_to_input(pk_cuda *c, pk_tensor d_x, bool add, pk_tensor d_out,
     pk_cuda_multiply_plain(c, plain);
 }
 
+/* added to what is there; by plain kernels where cuBLAS refuses the shape */
 static void back_to_weights(pk_cuda *c, float *d_w, pk_tensor d_out, pk_tensor x) {
     product_job j = { { WEIGHTS, x.rows, d_out.cols, x.cols, x.stride, d_out.stride, x.cols },
                       x.data,
