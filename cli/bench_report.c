@@ -108,6 +108,7 @@ static void add_names(const pk_bench *b, pk_table *t) {
     if (b->c->drafts.n) ROW("draft", "%s", k->draft && *k->draft ? k->draft : "none");
 }
 
+/* Latency of a line alone is that of its call; in a batch, the time since the call began. */
 static void add_speed(const pk_bench *b, pk_table *t) {
     const char *latency = b->c->batch == 1 ? "call of one line" : "since the call";
     char        text[64];

@@ -1,4 +1,7 @@
-/* open.c - from options to an open model and translator; what translate, score and bench share. */
+/* open.c - from options to an open model and translator; what translate, score and bench share.
+ *
+ * Models are kept in the list of inputs while they are open, so that no output can be one of their
+ * files (inputs.h). */
 #include <inttypes.h>
 #include <stdlib.h>
 

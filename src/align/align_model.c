@@ -1,4 +1,7 @@
-/* align_model.c - aligns a pair: one direction, or both and then made one. */
+/* align_model.c - aligns a pair: one direction, or both and then made one.
+ *
+ * The model itself is only read, so many threads can share it; what a thread writes to is its
+ * pk_align_worker. */
 #include "align/align_model.h"
 
 #include "align/align_text.h"

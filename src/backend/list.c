@@ -1,4 +1,7 @@
-/* list.c - the backends of this build: one line each. */
+/* list.c - the backends of this build: one line each.
+ *
+ * cuda is there where it was compiled in; without a GPU, or its driver, opening it fails with a
+ * sentence and nothing else changes. */
 #include "backend/list.h"
 
 #include <stdlib.h>

@@ -1,4 +1,7 @@
-/* buffer.c - growing text. */
+/* buffer.c - growing text.
+ *
+ * A failed allocation sticks: what is added later is dropped, and whoever takes the text gets the
+ * status. So a text can be put together without a check after every piece. */
 #include "base/buffer.h"
 
 #include <assert.h>

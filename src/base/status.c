@@ -1,4 +1,7 @@
-/* status.c - the thread's last error line. */
+/* status.c - the thread's last error line.
+ *
+ * The only global state of the library, one for each thread: a call that fails in one thread does
+ * not change what another one reads. */
 #include "base/status.h"
 
 #include <assert.h>

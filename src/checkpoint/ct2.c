@@ -1,4 +1,7 @@
-/* ct2.c - a walk over model.bin that never goes beyond its end. */
+/* ct2.c - a walk over model.bin that never goes beyond its end.
+ *
+ * Everything is read by take_...(), which first see that so many bytes are left. Names and tensors
+ * are not copied: they are used where the file is mapped. */
 #include "checkpoint/ct2.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
-/* unzip.c - the bytes of one entry of a zip archive, inflated in memory by zlib. */
+/* unzip.c - the bytes of one entry of a zip archive, inflated in memory by zlib.
+ *
+ * Sizes are believed only within limits, and checked against what really comes out, as is the
+ * checksum. Nothing is written to disk. */
 #include <zlib.h>
 
 #include <limits.h>

@@ -1,4 +1,7 @@
-/* viterbi.c - forward over all steps, keeping where each best sum came from; then back. */
+/* viterbi.c - forward over all steps, keeping where each best sum came from; then back.
+ *
+ * A step may lead to the end symbol besides, which is its last token: paths of every length compete
+ * by their sums. Of equal sums the first wins, so that the result has one meaning. */
 #include "decode/viterbi.h"
 
 #include <assert.h>

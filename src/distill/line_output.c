@@ -1,4 +1,7 @@
-/* line_output.c - finds where the whole lines of a file end, and writes behind them. */
+/* line_output.c - finds where the whole lines of a file end, and writes behind them.
+ *
+ * A program that was killed leaves half a line, a machine that lost its power also bytes of zero.
+ * Opening only looks; pk_line_output_begin() cuts off what is not whole. */
 #include "distill/line_output.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* devices.c - reads device names, and chooses what numbers they compute with. */
+/* devices.c - reads device names, and chooses what numbers they compute with.
+ *
+ * Whether a device is there is not known here: opening it says so. */
 #include "engine/devices.h"
 
 #include <stdio.h>

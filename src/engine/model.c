@@ -7,6 +7,8 @@
 /* weights are changed only for f32 and i8; the 16-bit types are a matter of the device */
 static int type_to_open(int asked) { return asked == PK_F16 || asked == PK_BF16 ? -1 : asked; }
 
+/* MarianMT reads a language from a tag before the source; mBART has a token of its own for it, and
+ * OpenNMT nothing. A list that does not fit the weights would name wrong tokens, so it is refused. */
 static pk_status open_vocab(pk_model *m) {
     const pk_model_data *d = &m->data;
     const pk_config     *c = &d->network.config;

@@ -20,6 +20,7 @@ static pk_blob target_tokens(const pk_model *m) {
     return m->data.target_tokens.size ? m->data.target_tokens : m->data.source_tokens;
 }
 
+/* Sizes alone are not enough: the same id must be the same token in all of them, on both sides. */
 static pk_status check(const pk_model *first, const pk_model *other, size_t number) {
     if (!other) PK_FAIL(PK_ARGUMENT, "model %zu of the ensemble is missing", number);
     if (!same(target_tokens(first), target_tokens(other)))

@@ -67,6 +67,7 @@ pk_status pk_model_added(const pk_model *m, pk_added_tokens **out, int32_t *n) {
     return PK_OK;
 }
 
+/* a group can have hundreds of tokens: its first and last name it */
 static void add_special(const pk_model *m, const pk_added_tokens *one, pk_buffer *json) {
     char        text[96];
     const char *first = pk_model_target_token(m, one->first);

@@ -1,4 +1,7 @@
-/* pass_cost.c - least squares over passes, old ones counting ever less. */
+/* pass_cost.c - least squares over passes, old ones counting ever less.
+ *
+ * A pass costs a fixed part and a part for each ask. Both are learned from the passes that are made
+ * anyway, so the numbers fit this machine and its load. They decide speed, never output. */
 #include "engine/pass_cost.h"
 
 /* Until widths have varied, an extra ask is taken to cost this part of a pass of one. */

@@ -1,4 +1,7 @@
-/* ensemble.c - checks that networks fit together, and lays their output layers side by side. */
+/* ensemble.c - checks that networks fit together, and lays their output layers side by side.
+ *
+ * Side by side means that hidden states of all members, one behind the other, times one wide matrix
+ * give the sum of the members' logits: no op has to know of ensembles. */
 #include "model/ensemble.h"
 
 #include <string.h>

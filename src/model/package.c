@@ -1,4 +1,7 @@
-/* package.c - files by name, mapped from a folder or unpacked from an archive. */
+/* package.c - files by name, mapped from a folder or unpacked from an archive.
+ *
+ * Whoever reads a model asks for files by name and does not know which of the two it is. Every file
+ * has a largest size, which is checked before memory is taken. */
 #include "model/package.h"
 
 #include <stdio.h>

@@ -1,4 +1,7 @@
-/* text_change.c - letters one by one, by Unicode's simple mappings; and a sharp s in capitals. */
+/* text_change.c - letters one by one, by Unicode's simple mappings; and a sharp s in capitals.
+ *
+ * Simple mappings keep the number of letters, but for the sharp s, which has become SS in capitals
+ * for as long as there are texts. */
 #include "text/text_change.h"
 
 #include <stdbool.h>
@@ -38,6 +41,7 @@ pk_status pk_text_change_find(const char *word, pk_text_change *out) {
     return status;
 }
 
+/* code point by code point: a byte is no letter */
 static void add_upper(const char *line, size_t size, pk_buffer *out) {
     int32_t c;
     for (size_t at = 0; at < size;) {

@@ -18,6 +18,9 @@ typedef struct edges_job {
     int32_t              n_parts;
 } edges_job;
 
+/* Rows of the output layer that belong to a step's candidates, one panel of 16: they lie anywhere in
+ * the table, and the product wants panels. Lanes past the last candidate have no row and give
+ * numbers that nobody reads. */
 static void gather_panel(void *context, int32_t panel, int32_t worker) {
     const edges_job *job = context;
     const pk_weight *w = job->table;
@@ -69,6 +72,7 @@ static void normalise(void *context, int32_t task, int32_t worker) {
     }
 }
 
+/* memory was reserved when the session opened: larger steps are a mistake of the caller */
 static bool within_limits(pk_cpu *cpu, pk_tensor hidden, const pk_edging *e) {
     for (int32_t i = 0; i < e->n; i++)
         if (e->block[i].n_tokens > cpu->max.edge_tokens || e->block[i].n_rows > cpu->max.rows) {
