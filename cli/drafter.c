@@ -120,8 +120,8 @@ static void write_path(pk_line_writer *out, const char *key, const char *path) {
     pk_writer_print(out, "'\n");
 }
 
-/* What worked for models of several sizes: one layer, blocks as long as are ever drafted, two cuts of
- * each sentence. Everything else is what a recipe has by default. */
+/* What is not here has a recipe's defaults. The file is for the user too, who may change it and go on
+ * with --resume. */
 static void write_keys(const pk_cli *c, pk_line_writer *out) {
     const bool gpu = c->device && strncmp(c->device, "cuda", 4) == 0;
     pk_writer_print(out, "# made by `pronk drafter`: a drafter for -d gad\n"
