@@ -101,3 +101,9 @@ bool pk_text_is_translatable(const char *text, size_t n) {
         if (!is_emoji(pk_text_next(text, n, &at))) return true;
     return false;
 }
+
+uint64_t pk_text_hash(const char *text) {
+    uint64_t h = 0xCBF29CE484222325u;
+    for (; *text; text++) h = (h ^ (unsigned char)*text) * 0x100000001B3u;
+    return h;
+}

@@ -1,4 +1,4 @@
-/* plain_text.h - what happens to texts before they are translated: lines, characters, emoji. */
+/* plain_text.h - what happens to texts before they are translated: lines, characters, emoji; and a hash. */
 #ifndef PK_SERVER_PLAIN_TEXT_H
 #define PK_SERVER_PLAIN_TEXT_H
 #include <stdbool.h>
@@ -15,5 +15,6 @@ char *pk_text_repair(const char *text, size_t n, size_t *size);
 /* every line end, of any kind, becomes one \n and a last one goes; in place; the new size */
 size_t pk_text_unify_lines(char *text, size_t n);
 /* false: nothing but emoji and spaces, which nobody can translate */
-bool pk_text_is_translatable(const char *text, size_t n);
+bool     pk_text_is_translatable(const char *text, size_t n);
+uint64_t pk_text_hash(const char *text); /* FNV-1a; up to a zero */
 #endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plain_text.h"
+
 enum {
     WINDOW = 60,
     FORGIVE = 600,
@@ -48,10 +50,9 @@ void pk_quotas_close(pk_quotas *l) {
     free(l);
 }
 
-/* FNV-1a; the table's size is bounded and chains of a full one are 16 long */
+/* the table's size is bounded, and chains of a full one are 16 long */
 static bucket **slot_of(pk_quotas *l, const char *client) {
-    uint64_t h = 0xCBF29CE484222325u;
-    for (; *client; client++) h = (h ^ (unsigned char)*client) * 0x100000001B3u;
+    const uint64_t h = pk_text_hash(client);
     return &l->slot[(h ^ h >> 32) & (SLOTS - 1)];
 }
 

@@ -6,6 +6,7 @@
 
 #include "log.h"
 #include "metrics.h"
+#include "plain_text.h"
 #include "state.h"
 
 enum { RETRY_BUSY = 1, RETRY_FULL = 5 }; /* seconds */
@@ -98,11 +99,7 @@ static void fail_status(pk_exchange *x, pk_status status) {
 }
 
 /* calls of one client take turns together */
-static uint64_t client_number(const char *client) {
-    uint64_t h = 0xCBF29CE484222325u;
-    for (; *client; client++) h = (h ^ (unsigned char)*client) * 0x100000001B3u;
-    return h | 1;
-}
+static uint64_t client_number(const char *client) { return pk_text_hash(client) | 1; }
 
 /* from a thread of the translator: only passes on */
 static void ended(void *user) {

@@ -6,7 +6,7 @@
 # usage: setup.sh [build|test|lint]
 set -eu
 build="gcc g++ make pkg-config libsentencepiece-dev libicu-dev libjansson-dev libyaml-dev zlib1g-dev liblzma-dev libzstd-dev libmicrohttpd-dev libsqlite3-dev"
-test="$build libcmocka-dev python3 mandoc xz-utils zstd curl"
+test="$build libcmocka-dev python3 mandoc xz-utils zstd openssl"
 lint="$test clang clang-format libclang-rt-14-dev"
 extra=""
 case "${1:-build}" in
