@@ -130,6 +130,7 @@ static void subtract(pk_stats *after, const pk_stats *before) {
     after->passes -= before->passes;
     after->asks -= before->asks;
     after->sentence_passes -= before->sentence_passes;
+    after->sentence_drafts -= before->sentence_drafts;
     after->probe_passes -= before->probe_passes;
     after->draft_passes -= before->draft_passes;
     after->flops -= before->flops;

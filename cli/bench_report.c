@@ -17,6 +17,7 @@ static const char *const network_name[N_NETWORKS] = { "model", "drafter" };
 typedef struct figures {
     double sentences, words, tokens; /* a second */
     double passes, probe, kept;      /* a sentence; tokens in a pass */
+    double accepted;                 /* tokens kept per pass of the model, drafts not counted */
     double fewer, asks;              /* times fewer passes than the first case; asks in a pass */
     double bandwidth;                /* part of the machine's */
     double ratio;
@@ -60,6 +61,7 @@ static figures derive(const pk_bench *b, const pk_bench_case *k) {
     f.passes = over((double)s->sentence_passes, (double)s->sentences);
     f.probe = over((double)s->probe_passes, (double)s->sentences);
     f.kept = over((double)s->target_tokens, (double)s->sentence_passes);
+    f.accepted = over((double)s->target_tokens, (double)(s->sentence_passes - s->sentence_drafts));
     f.fewer = over((double)b->cases[0].stats.sentence_passes, (double)s->sentence_passes);
     f.asks = over((double)s->asks, (double)(s->sentence_passes + s->probe_passes));
     f.bandwidth = over(over(read, k->seconds), b->bandwidth);
@@ -129,6 +131,7 @@ static void add_passes(const pk_bench *b, pk_table *t) {
     ROW("  probe", "%.2f", f.probe);
     ROW("asks per pass", "%.2f", f.asks);
     ROW("tokens kept per pass", "%.3f", f.kept);
+    if (any_drafter(b)) ROW("  per pass of the model", "%.3f", f.accepted);
     ROW("seconds in passes of the model", "%.3f s", f.network[MODEL].seconds);
     if (any_drafter(b)) ROW("  of the drafter", "%.3f s", f.network[DRAFTER].seconds);
     ROW("floating-point operations per sentence", "%.4g", f.flops);
@@ -206,8 +209,9 @@ static json_t *json_case(const pk_bench *b, const pk_bench_case *k, const figure
         "time_share", share);
     json_object_update(line, more);
     json_decref(more);
-    more = json_pack("{s:s?, s:f, s:f, s:o}", "drafter", k->drafter, "flops_per_sentence", f->flops,
-                     "flops_to_first", f->flops_ratio, "networks", json_networks(k, f));
+    more = json_pack("{s:s?, s:f, s:f, s:f, s:o}", "drafter", k->drafter, "tokens_per_model_pass",
+                     f->accepted, "flops_per_sentence", f->flops, "flops_to_first", f->flops_ratio,
+                     "networks", json_networks(k, f));
     json_object_update(line, more);
     json_decref(more);
     return line;

@@ -254,6 +254,7 @@ typedef struct pk_stats {
     double   pass_seconds, draft_seconds;       /* in decoder passes, summed over workers; of those: on a drafter */
     uint64_t waiting;                           /* sentences that wait for a worker now */
     uint64_t cached;                            /* sentences that were found, see cache_bytes; not in `sentences` */
+    uint64_t sentence_drafts;                   /* of sentence_passes: those on a drafter */
 } pk_stats;
 PK_API void        pk_translator_stats(const pk_translator *t, pk_stats *out);
 

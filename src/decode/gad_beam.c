@@ -50,7 +50,7 @@ typedef struct state {
 static const pk_option options[] = {
     { "levels", "steps that are guessed at a time; auto: as many as pay, by measured cost and success",
       PK_OPTION_INT, 1, 0, MOST_LEVELS, NULL, offsetof(state, levels) },
-    { "width", "rows that are guessed for each of them; auto: size and a half",
+    { "width", "rows that are guessed for each of them; auto: size to twice that, by measured cost",
       PK_OPTION_INT, 1, 0, MOST_WIDTH, NULL, offsetof(state, width) },
     { "init", "where guesses come from, beside what the model said before; as in jacobi",
       PK_OPTION_CHOICE, 0, PK_INIT_AUTO, 0, pk_init_choices, offsetof(state, init) },
@@ -65,14 +65,14 @@ static pk_status check(const pk_strategy *self, const void *p, int32_t n_best) {
 
 static int32_t most_levels(const state *s) { return s->levels ? s->levels : LEVELS_AUTO; }
 
-static int32_t width_of(const state *s, int32_t size) {
-    const int32_t width = s->width ? s->width : size + size / 2;
+static int32_t most_width(const state *s, int32_t size) {
+    const int32_t width = s->width ? s->width : 2 * size;
     return width < MOST_WIDTH ? width : MOST_WIDTH;
 }
 
 /* asks that are guesses, at most */
 static int32_t most_guesses(const state *s, int32_t size) {
-    return most_levels(s) * width_of(s, size) + CHAIN;
+    return most_levels(s) * most_width(s, size) + CHAIN;
 }
 
 static pk_strategy_limits limits(const pk_strategy *self, const void *p, const pk_source *src) {
@@ -119,6 +119,7 @@ static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
     const pk_strategy_limits one = pk_beam_limits(&s->beam, src);
     (void)self;
     s->rates = src->ngrams ? &src->ngrams->drafts : &s->own;
+    if (s->rates->judged[0] == 0) s->rates->judged[0] = 20, s->rates->right[0] = 9; /* about half */
     s->most_asks = one.rows + most_guesses(s, one.rows);
     const pk_status status = take(s, src, s->most_asks, one.top_k);
     if (status != PK_OK) end(s);
@@ -204,9 +205,8 @@ static void foresee(state *s, const pk_pass *pass, int32_t i, int32_t width) {
 }
 
 /* Level after level, the best rows that the forecast leads to; returns how many levels there are. */
-static int32_t grow(state *s, pk_pass *pass, int32_t levels) {
-    const int32_t width = width_of(s, s->beam.now.size);
-    int32_t       level[MOST_WIDTH], n = s->beam.n_rows;
+static int32_t grow(state *s, pk_pass *pass, int32_t levels, int32_t width) {
+    int32_t level[MOST_WIDTH], n = s->beam.n_rows;
     for (int32_t i = 0; i < n; i++) {
         level[i] = s->beam.ask[i];
         s->score[level[i] - s->beam.first_ask] = s->beam.rows[i].score;
@@ -256,14 +256,27 @@ static void scout(state *s, pk_pass *pass, int32_t levels) {
         parent = add_guess(s, pass, parent, s->row[n + i], 0);
 }
 
-/* how many steps to guess */
-static int32_t levels_of(state *s, const pk_pass *pass) {
-    const float   more = pk_draft_more(pass), rows = (float)s->beam.n_rows;
-    const int32_t most = most_levels(s), width = width_of(s, s->beam.now.size);
-    if (s->levels || more < 0) return most;
-    const float plain = 1 + (rows - 1) * more; /* what a step costs without */
+/* Rows to guess for each step: more than there are in a beam, where `each` is little, which is what
+ * one costs, a step without guesses costing 1. */
+static int32_t width_of(const state *s, float each) {
+    const int32_t size = s->beam.now.size, most = most_width(s, size);
+    const int32_t width = s->width       ? s->width
+                          : each < 0.01f ? 2 * size
+                          : each < 0.03f ? size + size / 2
+                                         : size;
+    return width < most ? width : most;
+}
+
+/* how many steps to guess, and how many rows for each */
+static int32_t levels_of(state *s, const pk_pass *pass, int32_t *width) {
+    const float more = pk_draft_more(pass), rows = (float)s->beam.n_rows;
+    const float plain = 1 + (rows - 1) * more, each = more / plain;
     const float draft = s->beam.src.drafter ? pass->draft_cost / plain : 0;
-    return pk_draft_rates_block(s->rates, 1 + draft, (float)width * more / plain, most);
+    const float chain = s->beam.src.n_draft ? each : 0; /* each token of a draft is fed once */
+    *width = width_of(s, each);
+    if (s->levels) return s->levels;
+    if (more < 0) return 0; /* what guesses cost is not known yet: the first pass shows it */
+    return pk_draft_rates_block(s->rates, 1 + draft, (float)*width * each + chain, most_levels(s));
 }
 
 /* Asks the drafter, where it has said little about the next steps yet; the next pass is the model's
@@ -279,11 +292,12 @@ static bool drafts(state *s, pk_pass *pass, int32_t levels) {
 
 static void propose(void *p, pk_pass *pass) {
     state        *s = p;
-    const int32_t levels = levels_of(s, pass);
+    int32_t       width;
+    const int32_t levels = levels_of(s, pass, &width);
     s->asked = s->guess.n = 0;
     if (levels && drafts(s, pass, levels)) return;
     if (!pk_beam_propose(&s->beam, pass) || !levels) return;
-    s->asked = grow(s, pass, levels);
+    s->asked = grow(s, pass, levels, width);
     scout(s, pass, levels);
 }
 

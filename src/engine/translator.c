@@ -237,6 +237,7 @@ static void add_work(pk_stats *out, const pk_stats *seen) {
     out->sentence_passes += seen->sentence_passes;
     out->probe_passes += seen->probe_passes;
     out->draft_passes += seen->draft_passes;
+    out->sentence_drafts += seen->sentence_drafts;
     out->device_bytes += seen->device_bytes;
     out->flops += seen->flops;
     out->draft_flops += seen->draft_flops;

@@ -353,7 +353,7 @@ static void propose(pk_worker *w) {
         l->pass.probe = false;
         l->pass.follow = steps_at_once(w, l->job);
         l->pass.cost = w->network[0].cost.cost;
-        l->pass.n_cost = 3;
+        l->pass.n_cost = w->network[0].cost.share > 0 ? 3 : 2; /* a second ask: measured yet? */
         l->pass.draft_cost = draft_cost;
         l->pass.draft_more = draft_cost * (w->network[1].cost.cost[2] - 1);
         plan_of(l->job)->strategy->propose(l->state, &l->pass);
@@ -458,6 +458,7 @@ static pk_status absorb(pk_worker *w, pk_queue *q, int32_t network, int32_t n, i
             w->stats.probe_passes += steps;
         else
             w->stats.sentence_passes += steps;
+        w->stats.sentence_drafts += network ? steps : 0;
         w->stats.asks += tokens_fed(&l->pass);
         l->verdict.n_rows = 0;
         l->verdict.done = false;
