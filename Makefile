@@ -100,6 +100,8 @@ $(BUILD)/with_cuda: FORCE
 	@mkdir -p $(@D)
 	@echo "CUDA=$(CUDA)" | cmp -s - $@ || echo "CUDA=$(CUDA)" > $@
 FORCE:
+# the table of languages is put into the library as it is, which compilers do not see
+$(BUILD)/src/detect/detect_table.o: src/detect/detect.table
 define isa_rule
 $(BUILD)/%.$(1).o: %.c | ready
 	@mkdir -p $$(@D)
@@ -179,7 +181,7 @@ $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libpronk.a
 	@$(CC) -o $@ $^ $(LIBS)
 
 # ---- manual pages and installation ----
-VERBS := translate convert info score eval bench viz serve train vocab drafter average distill align
+VERBS := translate convert info score eval bench viz serve train vocab drafter average distill align detect
 man: $(BUILD)/pronk
 	@mkdir -p $(BUILD)/man
 	@$(BUILD)/pronk help --man > $(BUILD)/man/pronk.1

@@ -55,6 +55,8 @@ typedef struct pk_cli {
     const char           *lexicon; /* what align saved */
     bool                  shortlist;
     const char           *test; /* drafter: text to measure it on */
+    const char           *languages; /* detect */
+    bool                  all;
 } pk_cli;
 
 /* one line on stderr, "pronk VERB: ..."; the value is the exit code to return */
@@ -103,5 +105,6 @@ int pk_cli_serve(pk_cli *c);
 int pk_cli_drafter(pk_cli *c);
 int pk_cli_average(pk_cli *c);
 int pk_cli_align(pk_cli *c);
+int pk_cli_detect(pk_cli *c);
 int pk_cli_help(pk_cli *c);
 #endif

@@ -406,6 +406,26 @@ PK_API pk_status   pk_aligner_open(const char *path, pk_aligner **out);
 PK_API pk_status   pk_aligner_align(pk_aligner *a, pk_text source, pk_text target, const char **links);
 PK_API void        pk_aligner_close(pk_aligner *a);
 
+/* ---- Detection: which language a text is in (see docs/detection.md) ---- */
+#define PK_MOST_DETECTED 256                    /* languages to choose from */
+#define PK_DETECT_BYTES  65536                  /* of a text that are looked at: the first */
+typedef struct pk_detected {
+    const char *language;                       /* as the caller wrote it; without a list: the library's own code */
+    double      confidence;                     /* 0 to 100: of those said with 90, 90 % are right; all of a text
+                                                   together are at most 100 */
+} pk_detected;
+typedef struct pk_detect_options {
+    size_t             size;
+    const char *const *languages;               /* codes to choose from ("de", "pt-BR", "zh_CN"); NULL: all that
+                                                   are known. One that is not known is never found */
+    size_t             n_languages;
+} pk_detect_options;
+/* The languages of a text, best first, those with 0 among them; n: how many were written to `out`, at most
+   `room`. Nothing in a text makes this fail: bytes that are no UTF-8 are passed over, and one without words
+   (empty, digits, emoji) gets 0 for all. Any number of threads may call. */
+PK_API pk_status pk_detect(pk_text text, const pk_detect_options *opt, pk_detected *out, size_t room,
+                           size_t *n);
+
 /* ---- Evaluation: the figures of sacreBLEU, to the last digit ---- */
 typedef struct pk_eval_options {
     size_t      size;

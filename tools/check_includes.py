@@ -11,6 +11,7 @@ MAY = {  # folder: folders it may include besides itself and pronk.h ("include")
     'base': set(),
     'text': {'base'},
     'vocab': {'text', 'base'},
+    'detect': {'text', 'base'},
     'metric': {'text', 'base'},
     'align': {'vocab', 'text', 'base'},
     'lexicon': {'base'},

@@ -22,5 +22,6 @@ VERB_STUB(pk_cli_serve)
 VERB_STUB(pk_cli_drafter)
 VERB_STUB(pk_cli_average)
 VERB_STUB(pk_cli_align)
+VERB_STUB(pk_cli_detect)
 VERB_STUB(pk_cli_help)
 #endif
