@@ -13,22 +13,27 @@
 
 enum { MIB = 1 << 20, CACHE_MIB = 64 };
 
-/* the size of a file, or of the files in a folder */
-static uint64_t size_of(const pk_engine *e) {
+/* bytes of the files in a folder, and of those in folders within it */
+static uint64_t folder_bytes(const char *path, int deeper) {
     uint64_t       bytes = 0;
     struct dirent *d;
-    if (!S_ISDIR(e->file.st_mode)) return (uint64_t)e->file.st_size;
-    DIR *folder = opendir(e->path);
+    DIR           *folder = opendir(path);
     while (folder && (d = readdir(folder))) {
         struct stat file;
-        char       *path = NULL;
-        if (asprintf(&path, "%s/%s", e->path, d->d_name) > 0 && !stat(path, &file) &&
-            S_ISREG(file.st_mode))
-            bytes += (uint64_t)file.st_size;
-        free(path);
+        char       *name = NULL;
+        if (d->d_name[0] != '.' && asprintf(&name, "%s/%s", path, d->d_name) > 0 &&
+            !stat(name, &file)) {
+            if (S_ISREG(file.st_mode)) bytes += (uint64_t)file.st_size;
+            if (S_ISDIR(file.st_mode) && deeper) bytes += folder_bytes(name, deeper - 1);
+        }
+        free(name);
     }
     if (folder) closedir(folder);
     return bytes;
+}
+
+static uint64_t size_of(const pk_engine *e) {
+    return S_ISDIR(e->file.st_mode) ? folder_bytes(e->path, 1) : (uint64_t)e->file.st_size;
 }
 
 /* the open engine that nobody uses and that was last used before this time, longest ago; NULL: none */
@@ -128,6 +133,8 @@ static pk_status open_missing(pk_models *m, pk_engine *e, pk_decoding d) {
     if (!e->model) {
         const pk_model_options o = { .size = sizeof o, .type = m->options->type };
         status = pk_model_open(e->path, &o, &e->model);
+        if (status == PK_OK && !e->chosen)
+            pk_engine_ask_model(e->model, &e->own); /* names may be wrong */
     }
     if (status == PK_OK && !e->translator[d]) {
         pk_translator *made = NULL; /* others may count the stats of translators that are open */

@@ -14,7 +14,8 @@ typedef enum pk_engine_state { PK_ENGINE_SHUT, PK_ENGINE_OPENING, PK_ENGINE_OPEN
 struct pk_engine {
     char            *path;
     pk_language_pair pair;
-    pk_language_pair own; /* as the model itself, its name or the operator writes them */
+    pk_language_pair own;    /* as the model itself, its name or the operator writes them */
+    bool             chosen; /* by the operator */
     struct stat      file;
     /* all below under the lock of pk_models */
     int             held;    /* by exchanges */
@@ -42,6 +43,8 @@ struct pk_models {
 /* the models of the folder, or the one that was named; the caller owns them. `n` 0: `error` */
 pk_engine **pk_models_scan(const pk_server_options *o, size_t *n, char *error);
 void        pk_engine_free(pk_engine *e);
+/* both languages as the model itself writes them; false: it does not say */
+bool pk_engine_ask_model(const pk_model *model, pk_language_pair *own);
 /* closes model and translators; nobody uses them */
 void pk_engine_shut(pk_models *m, pk_engine *e);
 /* opens what is missing of an engine that is marked as opening; READY: with one user more; otherwise

@@ -29,11 +29,12 @@ static bool is_candidate(const char *path, const struct stat *file) {
     if (S_ISREG(file->st_mode)) return ends_with(path, ".pronk") || ends_with(path, ".argosmodel");
     return S_ISDIR(file->st_mode) &&
            (has_file(path, "model.bin") || has_file(path, "config.json") ||
-            has_file(path, "model.pronk"));
+            has_file(path, "model.pronk") || has_file(path, "model/model.bin"));
 }
 
-/* both languages of a description, as the model has them */
-static bool described(const char *text, pk_language_pair *own) {
+bool pk_engine_ask_model(const pk_model *model, pk_language_pair *own) {
+    char *text = NULL;
+    if (pk_model_describe(model, &text) != PK_OK) return false;
     json_t     *json = json_loads(text, 0, NULL), *config = json_object_get(json, "config");
     const char *from = json_string_value(json_object_get(config, "source_language"));
     const char *to = json_string_value(json_object_get(config, "target_language"));
@@ -43,22 +44,19 @@ static bool described(const char *text, pk_language_pair *own) {
         snprintf(own->to, sizeof own->to, "%s", to);
     }
     json_decref(json);
+    pk_free(text);
     return known;
 }
 
-static bool ask_model(const char *path, pk_language_pair *own, char *error) {
-    pk_model *model = NULL;
-    char     *text = NULL;
-    if (pk_model_open(path, NULL, &model) || pk_model_describe(model, &text))
-        pk_problem(error, "%s", pk_last_error());
-    else
-        pk_problem(error,
-                   "%s: it does not say its languages, nor does its name; call it en-de, say",
-                   path);
-    const bool known = text && described(text, own);
-    pk_free(text);
+static bool ask_file(const char *path, pk_language_pair *own, char *error) {
+    pk_model       *model = NULL;
+    const pk_status status = pk_model_open(path, NULL, &model);
+    const bool      known = status == PK_OK && pk_engine_ask_model(model, own);
     pk_model_close(model);
-    return known;
+    if (known) return true;
+    if (status != PK_OK) return pk_problem(error, "%s", pk_last_error());
+    return pk_problem(
+        error, "%s: neither the model nor its name says its languages; call it en-de, say", path);
 }
 
 /* "en_XX" and "en" are one language */
@@ -73,7 +71,7 @@ static bool find_pair(const char *path, pk_engine *e, char *error) {
     const bool  by_name = pk_language_pair_of(name, e->own.from, e->own.to);
     if (!by_name || ends_with(path, ".pronk")) {
         pk_language_pair own;
-        if (ask_model(path, &own, error))
+        if (ask_file(path, &own, error))
             e->own = own;
         else if (!by_name)
             return false;
@@ -111,6 +109,7 @@ static pk_engine **scan_one(const pk_server_options *o, size_t *n, char *error) 
     pk_engine  *e = list ? make(o->model, error) : NULL;
     bool        found = e != NULL;
     if (found && o->from && o->to) {
+        e->chosen = true;
         snprintf(e->own.from, sizeof e->own.from, "%s", o->from);
         snprintf(e->own.to, sizeof e->own.to, "%s", o->to);
         set_code(o->from, e->pair.from);

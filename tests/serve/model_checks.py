@@ -2,6 +2,7 @@
 import os
 import shutil
 import signal
+import zipfile
 
 from serving import TINY, Server, check, folder, holds, pronk, wait_for
 
@@ -15,10 +16,15 @@ def check_models():
     os.mkdir(models + '/en-it')
     open(models + '/en-it/model.bin', 'w').write('nothing')
     open(models + '/notes.txt', 'w').write('nothing')
+    with zipfile.ZipFile(TINY + '/en-de.argosmodel') as package:  # as LibreTranslate keeps it
+        package.extractall(folder)
+    shutil.move(folder + '/translate-en_de-1_0', models + '/en_sv')
     with Server('--models', models, '--idle', '1', '--metrics') as s:
-        check('languages', [('en', ['de', 'en', 'it']), ('fr', ['de', 'en', 'fr', 'it']), ('de', ['de']), ('it', ['it']),
-                            ('es', ['de', 'en', 'es', 'it'])],
-              [(l['code'], l['targets']) for l in s.get('/languages').json])
+        check('languages', {'en': ['de', 'en', 'it', 'sv'], 'fr': ['de', 'en', 'fr', 'it', 'sv'], 'de': ['de'],
+                            'it': ['it'], 'es': ['de', 'en', 'es', 'it', 'sv'], 'sv': ['sv']},
+              {l['code']: l['targets'] for l in s.get('/languages').json})
+        check('English first, then by name', ['en', 'fr', 'de', 'it', 'es', 'sv'],
+              [l['code'] for l in s.get('/languages').json])
         check('nothing is open yet', 0, s.metric('pronk_models_open'))
         text = 'the cat sees every house'
         middle = pronk('translate', '-q', '-m', models + '/ct2-fr-en', text=text).stdout
@@ -28,13 +34,16 @@ def check_models():
         check('a model that is broken', (500, 'Cannot translate text: the model cannot be opened'),
               s.translate('a', 'en', 'it').error)
         check('the others go on', 200, s.translate(text, 'es', 'en').status)
+        check('a package that is unpacked', last, s.translate(middle, 'en', 'sv').json['translatedText'])
         holds('idle ones are closed', wait_for(lambda: s.metric('pronk_models_open') == 0, 10))
         check('and opened again', last, s.translate(text, 'fr', 'de').json['translatedText'])
         shutil.rmtree(models + '/en-it')
+        shutil.copy(TINY + '/en-de.argosmodel', models + '/nl-de.argosmodel')
         shutil.copy(models + '/es-en.pronk', models + '/en-nl.pronk')
         s.process.send_signal(signal.SIGHUP)
         holds('models are found anew', wait_for(lambda: ('es' in [l['code'] for l in s.get('/languages').json]) and
                                                 'it' not in [l['code'] for l in s.get('/languages').json], 5))
+        check('a name that is not quite right', 200, s.translate(text, 'nl', 'de').status)
         check('and the old ones serve', last, s.translate(text, 'fr', 'de').json['translatedText'])
     with Server('--models', models, '--load-only', 'en,fr') as s:
         check('only some', ['en', 'fr'], [l['code'] for l in s.get('/languages').json])

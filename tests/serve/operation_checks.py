@@ -40,7 +40,7 @@ def check_systemd():
         listener.listen()
         line = f'LISTEN_FDS=1 LISTEN_PID=$$ exec {PRONK} serve --access-log {" ".join(SMALL)} 3<&{listener.fileno()}'
         given = {'env': {'NOTIFY_SOCKET': notify}, 'popen': {'pass_fds': [listener.fileno()]}}
-        with Server(command=['sh', '-c', line], **given) as s:
+        with Server(command=['bash', '-c', line], **given) as s:
             check('ready', b'READY=1', told.recv(100))
             check('the socket that was given', listener.getsockname()[1], s.port)
             check('serves', 200, s.translate('a').status)
@@ -49,7 +49,7 @@ def check_systemd():
             check('and ready again', b'READY=1', told.recv(100))
             s.process.send_signal(signal.SIGTERM)
             check('stopping', b'STOPPING=1', told.recv(100))
-        with Server(command=['sh', '-c', line + ' 2>/dev/full'], port=s.port, **given) as s:
+        with Server(command=['bash', '-c', line + ' 2>/dev/full'], port=s.port, **given) as s:
             check('a log on a full disk', b'READY=1', told.recv(100))
             check('hinders nobody', 200, s.translate('a').status)
     listener.close()
