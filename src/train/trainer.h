@@ -9,7 +9,8 @@
 #include "train/train_log.h"
 #include "train/train_pass.h"
 
-#define PK_BEST_MODEL "best.pronk" /* by validation */
+#define PK_BEST_MODEL  "best.pronk"  /* by validation */
+#define PK_VALID_MODEL "valid.pronk" /* while validation translates */
 
 struct pk_trainer {
     pk_recipe          recipe;
@@ -59,6 +60,8 @@ uint64_t pk_trainer_key(const pk_trainer *t, int64_t update, int64_t part, int w
 
 /* validation.c: loss and, if asked for, BLEU and chrF of the present model, to t->state */
 pk_status pk_trainer_validate(pk_trainer *t);
+/* before the first update: whether translations can be made as the recipe asks */
+pk_status pk_trainer_check_validation(pk_trainer *t);
 /* trained_model.c: the model as it is, in a file of the output folder, with its provenance */
 pk_status pk_trainer_write_model(pk_trainer *t, const char *name, pk_dtype type);
 /* trainer_outputs.c: PK_ARGUMENT where a file that will be written is one that is read */

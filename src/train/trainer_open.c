@@ -314,6 +314,10 @@ static pk_status open_parts(pk_trainer *t, const char *recipe) {
     if (*t->recipe.verifier) t->recipe.valid_bleu = false;
     t->schedule = pk_schedule_of(&t->recipe);
     PK_TRY(pk_task_parse(t->recipe.task, &t->task, &t->task_options));
+    if (*t->recipe.alignment && !t->task->lexicon)
+        PK_FAIL(PK_ARGUMENT,
+                "data.alignment is for tasks whose models have candidates, and %s is none",
+                t->task->name);
     PK_TRY(open_start(t));
     PK_TRY(pk_trainer_check_outputs(t, recipe));
     PK_TRY(pk_ranks_open(&t->ranks));
@@ -324,6 +328,7 @@ static pk_status open_parts(pk_trainer *t, const char *recipe) {
     PK_TRY(open_parameters(t));
     PK_TRY(open_pass(t));
     PK_TRY(resume(t));
+    PK_TRY(pk_trainer_check_validation(t));
     if (t->ranks.rank == 0) PK_TRY(pk_train_log_open(t->recipe.output, t->state.update, &t->log));
     describe(t);
     t->tokens_since = t->state.seconds;

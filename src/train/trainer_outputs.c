@@ -32,8 +32,8 @@ static pk_status check(const pk_trainer *t, const pk_file_ids *inputs, const cha
 }
 
 pk_status pk_trainer_check_outputs(const pk_trainer *t, const char *recipe) {
-    static const char *const written[] = { PK_TRAINING_LOG, PK_TRAIN_PLOT, PK_BEST_MODEL,
-                                           PK_TRAINED_MODEL, PK_CANDIDATES };
+    static const char *const written[] = { PK_TRAINING_LOG, PK_TRAIN_PLOT,    PK_BEST_MODEL,
+                                           PK_VALID_MODEL,  PK_TRAINED_MODEL, PK_CANDIDATES };
     pk_file_ids              inputs = { 0 };
     pk_status                status = recipe ? pk_file_ids_add(&inputs, recipe) : PK_OK;
     if (status == PK_OK) status = add_paths(&t->recipe, &inputs);

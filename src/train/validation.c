@@ -9,8 +9,6 @@
 #include "base/text_reader.h"
 #include "train/trainer.h"
 
-#define VALID_MODEL "valid.pronk"
-
 /* ---- loss ---- */
 
 /* Replaces the weights by their average until restore_weights(). Where weights are rounded copies
@@ -133,59 +131,83 @@ static const char *decoding_of(const pk_trainer *t) {
     return t->task->decode ? t->task->decode : "greedy";
 }
 
-/* with the public interface, as any program would */
-static pk_status translate(const pk_trainer *t, const char *path, const lines *source,
-                           pk_result **out) {
-    pk_model      *m;
-    pk_translator *translator = NULL;
-    PK_TRY(pk_model_open(path, NULL, &m));
+typedef struct decoder { /* the model as it is now, by the public interface, as any program would */
+    pk_model      *model;
+    pk_translator *translator;
+} decoder;
+
+static void close_decoder(decoder *d) {
+    pk_translator_close(d->translator);
+    pk_model_close(d->model);
+}
+
+static pk_status open_file(const pk_trainer *t, const char *path, decoder *d) {
     const bool tagged = t->maker.source_tag >= 0, both = t->maker.target_tag >= 0;
-    pk_status  status = pk_translator_open(
-         m,
-         PK_OPTIONS(pk_translator_options, .decode = decoding_of(t),
-                    .from = both ? t->recipe.source_language : NULL,
-                    .to = tagged ? t->recipe.target_language : NULL, .device = t->device,
-                    .threads = t->threads, .one_sentence = 1),
-         &translator);
-    if (status == PK_OK) status = pk_translate(translator, source->text, source->n, NULL, out);
-    pk_translator_close(translator);
-    pk_model_close(m);
+    PK_TRY(pk_model_open(path, NULL, &d->model));
+    return pk_translator_open(d->model,
+                              PK_OPTIONS(pk_translator_options, .decode = decoding_of(t),
+                                         .from = both ? t->recipe.source_language : NULL,
+                                         .to = tagged ? t->recipe.target_language : NULL,
+                                         .device = t->device, .threads = t->threads,
+                                         .one_sentence = 1),
+                              &d->translator);
+}
+
+/* Writes the model to a file and opens that: what is measured is what users will get. A model that
+ * will be saved in I8 is measured in F16. The file is mapped, and its name needed no more. */
+static pk_status open_decoder(pk_trainer *t, decoder *d) {
+    const pk_dtype type = pk_trainer_save_type(t);
+    char          *path;
+    *d = (decoder){ 0 };
+    PK_TRY(pk_trainer_path(t, PK_VALID_MODEL, &path));
+    pk_status status = pk_trainer_write_model(t, PK_VALID_MODEL, type == PK_I8 ? PK_F16 : type);
+    if (status == PK_OK) status = open_file(t, path, d);
+    unlink(path);
+    pk_memory_give(path);
+    if (status != PK_OK) close_decoder(d);
     return status;
 }
 
 /* translates the whole validation text and stores the scores */
-static pk_status score_translations(pk_trainer *t, const char *path, const lines *source,
-                                    const lines *target) {
+static pk_status score_translations(pk_trainer *t, const lines *source, const lines *target) {
+    decoder        d;
     pk_result     *r = NULL;
     pk_eval_scores scores;
     if (source->n != target->n)
         PK_FAIL(PK_FORMAT, "valid.source has %zu line%s and valid.target has %zu", source->n,
                 source->n == 1 ? "" : "s", target->n);
-    PK_TRY(translate(t, path, source, &r));
-    const pk_status status = evaluate(r, target, &scores);
+    PK_TRY(open_decoder(t, &d));
+    pk_status status = pk_translate(d.translator, source->text, source->n, NULL, &r);
+    if (status == PK_OK) status = evaluate(r, target, &scores);
     pk_result_free(r);
+    close_decoder(&d);
     PK_TRY(status);
     t->state.valid_bleu = scores.bleu;
     t->state.valid_chrf = scores.chrf2;
     return PK_OK;
 }
 
-/* Writes the model to a file and opens that: what is measured is what users will get. A model that
- * will be saved in I8 is measured in F16. */
 static pk_status measure_bleu(pk_trainer *t) {
-    lines          source = { 0 }, target = { 0 };
-    const pk_dtype type = pk_trainer_save_type(t);
-    char          *path;
-    PK_TRY(pk_trainer_path(t, VALID_MODEL, &path));
-    pk_status status = pk_trainer_write_model(t, VALID_MODEL, type == PK_I8 ? PK_F16 : type);
-    if (status == PK_OK) status = read_lines(t->recipe.valid_source, &source);
+    lines     source = { 0 }, target = { 0 };
+    pk_status status = read_lines(t->recipe.valid_source, &source);
     if (status == PK_OK) status = read_lines(t->recipe.valid_target, &target);
-    if (status == PK_OK) status = score_translations(t, path, &source, &target);
-    unlink(path);
-    pk_memory_give(path);
+    if (status == PK_OK) status = score_translations(t, &source, &target);
     free_lines(&source);
     free_lines(&target);
     return status;
+}
+
+/* A strategy that does not fit the model, or memory that is short, shows when it is opened. */
+pk_status pk_trainer_check_validation(pk_trainer *t) {
+    decoder d;
+    if (t->ranks.rank != 0 || !t->valid || !t->recipe.valid_bleu) return PK_OK;
+    const pk_status status = open_decoder(t, &d);
+    if (status != PK_OK) {
+        pk_fail_context("valid.decode");
+        return status;
+    }
+    close_decoder(&d);
+    return PK_OK;
 }
 
 /* ---- the whole ---- */

@@ -399,7 +399,7 @@ training() {
     done
     args=(average -q trained/checkpoint-1.safetensors -o v.spm)
     refused "average onto the vocabulary of a checkpoint" "also an input"
-    for name in model.pronk best.pronk; do
+    for name in model.pronk best.pronk valid.pronk; do
         cp "$w/a.pronk" "$w/trained/$name"
         rm -f "$w"/trained/checkpoint-*
         args=(train r.yml --set "init=trained/$name" --set data.max_length=20)

@@ -69,6 +69,16 @@ recipes_are_checked() {
     [ "$("$PRONK" train --help | grep -c '^  [a-z_.]*: ')" -gt 60 ] && ok "help lists the keys" || bad "help lists the keys" ""
 }
 
+# what a validation or the end would need is missed at the beginning, before the first update
+needs_are_checked_first() {
+    local at=(--set "vocab=$dir/v.spm" --set "output=$dir/needs" --set "data.cache=$dir/cache" --set "device=$DEVICE" -q)
+    refused "valid.decode of another task" 1 "hrt needs a model trained with task hrt" train recipes/tiny.yml "${at[@]}" --set valid.decode=hrt
+    refused "valid.decode of no model" 2 "no decoding strategy" train recipes/tiny.yml "${at[@]}" --set valid.decode=nonsense
+    refused "valid.decode with a drafter" 2 "needs a drafter" train recipes/tiny.yml "${at[@]}" --set valid.decode=gad
+    refused "an alignment that nobody reads" 2 "data.alignment is for" train recipes/tiny.yml "${at[@]}" --set "data.alignment=$dir/v.spm"
+    [ -s "$dir/needs/log.jsonl" ] && bad "refused before the first update" "$(head -1 "$dir/needs/log.jsonl")" || ok "refused before the first update"
+}
+
 vocabularies() {
     local size="--size 500"
     refused "vocab: no text" 2 "no text" vocab -o "$dir/v.spm"
@@ -343,6 +353,7 @@ browser() {
 recipes_are_checked
 vocabularies
 if can_train; then
+    needs_are_checked_first
     a_training
     killed_and_resumed
     signals
