@@ -5,7 +5,9 @@
 
 typedef struct pk_bench_case {
     const char *decode, *model;
-    const char *drafter;                /* a model, or NULL */
+    const char *drafter; /* a model, or NULL */
+    const char *lexicon; /* a file, or NULL */
+    bool        shortlist;
     const char *draft;                  /* a file, or NULL or "" for none */
     double      load;                   /* seconds to open models and translator */
     double      seconds;                /* of the median repetition */

@@ -13,6 +13,9 @@ int pk_bench_check_cases(const pk_cli *c) {
     const pk_cli_case *last = &c->cases.item[c->cases.n - 1];
     const char        *model = last->model && last->model != c->model ? c->model : NULL;
     const char        *drafter = last->drafter != c->drafter ? c->drafter : NULL;
+    if (last->lexicon != c->lexicon || last->shortlist != c->shortlist)
+        return pk_cli_usage(c, "no --decode follows --%s: give it before those that it serves",
+                            last->lexicon != c->lexicon ? "lexicon" : "shortlist");
     if (model || (drafter && *drafter))
         return pk_cli_usage(c, "no --decode follows --%s %s: give it before those that it serves",
                             model ? "model" : "drafter", model ? model : drafter);
@@ -27,11 +30,13 @@ static const char *first_model(const pk_cli *c) {
 }
 
 void pk_bench_read_cases(const pk_cli *c, pk_bench_case *out) {
-    const pk_cli_case  normal = { "greedy", c->model, c->drafter };
+    const pk_cli_case  normal = { "greedy", c->model, c->drafter, c->lexicon, c->shortlist };
     const pk_cli_case *given = c->cases.n ? c->cases.item : &normal;
     for (size_t i = 0; i < pk_bench_count_cases(c); i++) {
         out[i].decode = given[i].decode;
         out[i].model = given[i].model ? given[i].model : first_model(c);
+        out[i].lexicon = given[i].lexicon;
+        out[i].shortlist = given[i].shortlist;
         out[i].drafter = given[i].drafter && *given[i].drafter ? given[i].drafter : NULL;
     }
 }
@@ -78,9 +83,12 @@ int pk_bench_open_case(const pk_cli *c, pk_bench_models *all, pk_bench_case *k,
                        pk_translator **out) {
     pk_model     *model;
     pk_cli_models models = { &model, 1, NULL };
+    pk_cli        own = *c; /* with what this case has */
     int           code = open_both(c, all, k, &model, &models.drafter);
     const double  begin = pk_cli_seconds();
-    if (!code) code = pk_cli_open_translator(c, &models, k->decode, out);
+    own.lexicon = k->lexicon;
+    own.shortlist = k->shortlist;
+    if (!code) code = pk_cli_open_translator(&own, &models, k->decode, out);
     k->load += pk_cli_seconds() - begin;
     return code;
 }

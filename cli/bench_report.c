@@ -91,6 +91,12 @@ static const char *same_text(const pk_bench *b, const pk_bench_case *k, char tex
         }                                          \
     } while (0)
 
+static bool any_lexicon(const pk_bench *b) {
+    for (size_t i = 0; i < b->n; i++)
+        if (b->cases[i].lexicon || b->cases[i].shortlist) return true;
+    return false;
+}
+
 static bool any_drafter(const pk_bench *b) {
     for (size_t i = 0; i < b->n; i++)
         if (b->cases[i].drafter) return true;
@@ -107,6 +113,8 @@ static void add_names(const pk_bench *b, pk_table *t) {
     ROW("", "%s", k->decode);
     if (several_models(b)) ROW("model", "%s", k->model);
     if (any_drafter(b)) ROW("drafter", "%s", k->drafter ? k->drafter : "none");
+    if (any_lexicon(b)) ROW("lexicon", "%s", k->lexicon ? k->lexicon : "none");
+    if (any_lexicon(b)) ROW("shortlist", "%s", k->shortlist ? "yes" : "no");
     if (b->c->drafts.n) ROW("draft", "%s", k->draft && *k->draft ? k->draft : "none");
 }
 

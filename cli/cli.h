@@ -18,8 +18,9 @@ typedef struct pk_cli_list { /* an option that may be given several times */
     size_t       n;
 } pk_cli_list;
 
-typedef struct pk_cli_case { /* a --decode, with the last --model and --drafter before it */
-    const char *decode, *model, *drafter; /* NULL: none came before it */
+typedef struct pk_cli_case {                        /* a --decode, with what came before it */
+    const char *decode, *model, *drafter, *lexicon; /* NULL: none came before it */
+    bool        shortlist;
 } pk_cli_case;
 
 typedef struct pk_cli_cases {

@@ -28,7 +28,8 @@ static void list_add(pk_cli_list *list, const char *item) {
 
 static void case_add(pk_cli *c, pk_cli_cases *cases, const char *decode) {
     cases->item = pk_cli_grow(cases->item, cases->n + 1, sizeof *cases->item);
-    cases->item[cases->n++] = (pk_cli_case){ decode, c->model, c->drafter };
+    cases->item[cases->n++] =
+        (pk_cli_case){ decode, c->model, c->drafter, c->lexicon, c->shortlist };
 }
 
 /* Levenshtein distance, for names shorter than the row */

@@ -70,14 +70,15 @@
 #define TYPE_OPTION                                      \
     CHOICE("type", type, "f32|f16|bf16|i8", "as stored", \
            "numbers to compute with; f16 and bf16 need a GPU")
-#define LEXICON_OPTIONS                                                                            \
-    TEXT("lexicon", 0, "FILE", lexicon, NULL,                                                      \
-         "what `pronk align -m MODEL --save FILE` wrote, for --shortlist, for drafts (jacobi and " \
-         "gad, "                                                                                   \
-         "init=lexicon) and for --alignment"),                                                     \
-        FLAG("shortlist", 0, shortlist,                                                            \
-             "choose from likely translations of the source's pieces and from common ones alone: " \
-             "faster on a CPU")
+#define LEXICON_HELP                                                                               \
+    "what `pronk align -m MODEL --save FILE` wrote, for --shortlist, for drafts (jacobi and gad, " \
+    "init=lexicon) and for --alignment"
+#define SHORTLIST_HELP                                                                           \
+    "choose from likely translations of the source's pieces and from common ones alone: faster " \
+    "on a CPU"
+#define LEXICON_OPTIONS                                      \
+    TEXT("lexicon", 0, "FILE", lexicon, NULL, LEXICON_HELP), \
+        FLAG("shortlist", 0, shortlist, SHORTLIST_HELP)
 #define DRAFTER_HELP "a drafter for the model, for strategies that check its guesses (gad)"
 #define DEVICE_OPTION                                                                             \
     TEXT("device", 0, "DEVICE", device, "cpu",                                                    \
@@ -234,7 +235,8 @@ static const pk_cli_option bench_options[] = {
           DECODE_HELP "; give it several times to compare, each against the first, with the last -m before it"),
     TEXT("drafter", 0, "MODEL", drafter, NULL,
          DRAFTER_HELP "; serves every -d behind it, where \"\" is none"),
-    LEXICON_OPTIONS,
+    TEXT("lexicon", 0, "FILE", lexicon, NULL, LEXICON_HELP "; serves every -d behind it"),
+    FLAG("shortlist", 0, shortlist, SHORTLIST_HELP "; serves every -d behind it"),
     LIST("draft", 0, "FILE", drafts, NULL,
          "a line for each line of input: a guess at its translation, for strategies that check guesses; "
          "give it several times for one with each --decode, where \"\" is none"),

@@ -46,6 +46,13 @@ typedef struct pk_viz_token {
     int32_t group, of; /* number of the group of neighbours fixed together, and its size */
 } pk_viz_token;
 
+typedef struct pk_viz_step { /* of a lattice: the edges to one position */
+    int32_t  n_from, n_to;
+    int32_t *from, *to;           /* tokens */
+    float   *score;               /* (n_from, n_to) log-probabilities */
+    int32_t  chosen_from, chosen; /* the path's edge, numbers in from and to; chosen -1: none */
+} pk_viz_step;
+
 typedef struct pk_viz {
     const char *sentence, *translation, *decode;
     const char *(*name)(const void *names, int32_t id); /* the piece of a token */
@@ -59,7 +66,9 @@ typedef struct pk_viz {
     size_t        n;
     pk_viz_cell  *cell; /* (passes, tokens) */
     int32_t (*edge)[2]; /* from, to: positions */
-    size_t n_edges, n_groups;
+    size_t       n_edges, n_groups;
+    pk_viz_step *step; /* of the last lattice; then there is no grid to show */
+    size_t       n_steps;
 } pk_viz;
 
 /* viz_trace.c */
@@ -71,6 +80,15 @@ const pk_viz_cell *pk_viz_at(const pk_viz *v, size_t pass, size_t position); /* 
 bool               pk_viz_drafts(const pk_viz *v, size_t pass); /* it ran on the drafter */
 /* the positions that a pass filled, right or wrong, in order; the caller frees. Returns how many */
 size_t pk_viz_filled(const pk_viz *v, size_t pass, int32_t **out);
+
+/* viz_lattice.c: keeps the lattice of a pass; finds the path by the final tokens; the probability of
+ * an edge; its picture, inline and as a file of its own */
+void   pk_viz_keep_lattice(pk_viz *v, const pk_trace_pass *pass);
+void   pk_viz_free_lattice(pk_viz *v);
+void   pk_viz_choose(pk_viz *v);
+double pk_viz_edge(const pk_viz_step *s, int32_t from, int32_t to);
+void   pk_viz_lattice_body(pk_line_writer *w, const pk_viz *v);
+void   pk_viz_lattice_svg(pk_line_writer *w, const pk_viz *v);
 
 /* viz_put.c: text as it may stand in each format; what is no UTF-8 or a control becomes U+FFFD */
 void  pk_viz_put(pk_line_writer *w, const char *text); /* as it is */
@@ -86,6 +104,13 @@ void pk_viz_svg(pk_line_writer *w, const pk_viz *v);        /* a file of its own
 void pk_viz_svg_style(pk_line_writer *w);                   /* CSS, for both kinds */
 void pk_viz_svg_labels(pk_line_writer *w, const pk_viz *v); /* inline: numbers of passes */
 void pk_viz_svg_body(pk_line_writer *w, const pk_viz *v);   /* inline: graph and grid */
+/* what pictures are made of: a rectangle that the caller closes, text squeezed into its room, a token
+ * in quotation marks, the beginning of a picture */
+void pk_viz_put_rect(pk_line_writer *w, double x, double y, double width, double height);
+void pk_viz_put_text(pk_line_writer *w, double x, double y, const char *class, const char *text,
+                     double room);
+void pk_viz_put_piece(pk_line_writer *w, const pk_viz *v, int32_t id);
+void pk_viz_put_open(pk_line_writer *w, double width, double height, const char *more);
 /* the other formats */
 void pk_viz_html(pk_line_writer *w, const pk_viz *v);
 int  pk_viz_json(const pk_cli *c, pk_line_writer *w, const pk_viz *v); /* 0 or an exit code */

@@ -113,9 +113,26 @@ static void put_head(pk_line_writer *w, const pk_viz *v) {
     pk_viz_put(w, "</p>\n");
 }
 
+/* a lattice is one pass: its candidates and the path are what there is to see */
+static void put_lattice(pk_line_writer *w, const pk_viz *v) {
+    pk_viz_put(
+        w, "<div class=\"card\">\n<h2>Candidates of each position, and the path through "
+           "them</h2>\n<p class=\"hint\">A column is a position of the translation, from the "
+           "most probable candidate of the look-up down. A number is the probability of the "
+           "candidate behind the one chosen before it; thin lines are the best edges to each, the "
+           "green one is the path. Hover over a candidate for its edges.</p>\n"
+           "<div class=\"scroll\" tabindex=\"0\"><span></span>");
+    pk_viz_lattice_body(w, v);
+    pk_viz_put(w, "</div>\n</div>\n</main>\n</body>\n</html>\n");
+}
+
 void pk_viz_html(pk_line_writer *w, const pk_viz *v) {
     put_head(w, v);
     put_facts(w, v);
+    if (v->n_steps) {
+        put_lattice(w, v);
+        return;
+    }
     pk_viz_put(w,
                "<div class=\"card\">\n<h2>What each token waited for, and what each pass "
                "said</h2>\n<p class=\"hint\">An arc leads from a token to one that became right "

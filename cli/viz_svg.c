@@ -43,7 +43,8 @@ static const char style[] =
     ".viz .single{fill:#eef1f4}"
     ".viz .arc{fill:none;stroke:#5d6878;stroke-width:1.3}.viz .far{opacity:.28}"
     ".viz .to:hover .arc{stroke:#c2410c;stroke-width:2.2;opacity:1}"
-    ".viz .tip{fill:#5d6878}"
+    ".viz .tip{fill:#5d6878}.viz .path{fill:none;stroke:#15803d;stroke-width:2.4}"
+    ".viz .arc:hover{stroke:#c2410c;stroke-width:2.2;opacity:1}"
     ".viz .good{fill:#15803d}.viz .late{fill:none;stroke:#15803d;stroke-width:1.5}"
     ".viz .bad{fill:none;stroke:#c4382b;stroke-width:1.4;opacity:.75}"
     ".viz .band0{fill:#cfe0ff}.viz .band1{fill:#ffdcbc}.viz .band2{fill:#e3d5fb}"
@@ -57,6 +58,7 @@ static const char style[] =
     ".viz .accepted{fill:#1d5a37}.viz .certain{fill:#20262e}"
     ".viz .cell:hover{stroke:#e4e8ee}.viz .single{fill:#262d36}"
     ".viz .arc{stroke:#98a3b3}.viz .tip{fill:#98a3b3}.viz .to:hover .arc{stroke:#fb923c}"
+    ".viz .path{stroke:#4ade80}.viz .arc:hover{stroke:#fb923c}"
     ".viz .good{fill:#4ade80}.viz .late{stroke:#4ade80}.viz .bad{stroke:#f87171}"
     ".viz .band0{fill:#1e3a70}.viz .band1{fill:#653a14}.viz .band2{fill:#432a78}"
     ".viz .band3{fill:#114d55}.viz .band4{fill:#65204a}.viz .band5{fill:#434c14}"
@@ -109,13 +111,13 @@ static layout arrange(const pk_viz *v, double left) {
     return l;
 }
 
-static void put_rect(pk_line_writer *w, double x, double y, double width, double height) {
+void pk_viz_put_rect(pk_line_writer *w, double x, double y, double width, double height) {
     pk_writer_print(w, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"5\"", x, y,
                     width, height);
 }
 
 /* text from outside, escaped; what is wider than `room` is squeezed into it */
-static void put_text(pk_line_writer *w, double x, double y, const char *class, const char *text,
+void pk_viz_put_text(pk_line_writer *w, double x, double y, const char *class, const char *text,
                      double room) {
     pk_writer_print(w, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\"", x, y, class);
     if (pk_viz_text_width(text) > room)
@@ -126,7 +128,7 @@ static void put_text(pk_line_writer *w, double x, double y, const char *class, c
 }
 
 /* a token in quotation marks */
-static void put_piece(pk_line_writer *w, const pk_viz *v, int32_t id) {
+void pk_viz_put_piece(pk_line_writer *w, const pk_viz *v, int32_t id) {
     char *piece = pk_viz_piece(v, id);
     pk_viz_put(w, "\xe2\x80\x9c");
     pk_viz_put_xml(w, piece);
@@ -161,7 +163,7 @@ static void put_arcs(pk_line_writer *w, const layout *l, size_t to) {
 static void put_token_title(pk_line_writer *w, const pk_viz *v, size_t i) {
     const pk_viz_token *t = &v->token[i];
     pk_viz_put(w, "<title>");
-    put_piece(w, v, t->id);
+    pk_viz_put_piece(w, v, t->id);
     pk_writer_print(w, ", position %zu: certain in pass %d, probability %.3f", i + 1, (int)t->fixed,
                     t->probability);
     if (t->right < t->fixed) pk_writer_print(w, ", right from pass %d on", (int)t->right);
@@ -175,7 +177,7 @@ static void put_bands(pk_line_writer *w, const layout *l, double y) {
     for (size_t i = 0; i < v->n; i += (size_t)v->token[i].of) {
         const pk_viz_token *t = &v->token[i];
         const double        end = l->x[i + (size_t)t->of];
-        put_rect(w, l->x[i] + 1.5, y, end - l->x[i] - 3, TOKENS - 8);
+        pk_viz_put_rect(w, l->x[i] + 1.5, y, end - l->x[i] - 3, TOKENS - 8);
         if (t->of > 1)
             pk_writer_print(w, " class=\"band%d\"/>", band(t));
         else
@@ -192,10 +194,10 @@ static void put_tokens(pk_line_writer *w, const layout *l, double y, bool arcs) 
         pk_viz_put(w, "<g class=\"to\">");
         put_token_title(w, v, i);
         if (arcs) put_arcs(w, l, i);
-        put_rect(w, l->x[i], y, l->x[i + 1] - l->x[i], TOKENS - 8);
+        pk_viz_put_rect(w, l->x[i], y, l->x[i + 1] - l->x[i], TOKENS - 8);
         pk_viz_put(w, " class=\"hit\"/>");
-        put_text(w, middle(l, i), y + 17, v->token[i].of > 1 ? "strong" : "plain", piece,
-                 l->x[i + 1] - l->x[i] - 8);
+        pk_viz_put_text(w, middle(l, i), y + 17, v->token[i].of > 1 ? "strong" : "plain", piece,
+                        l->x[i + 1] - l->x[i] - 8);
         pk_viz_put(w, "</g>\n");
         free(piece);
     }
@@ -216,13 +218,13 @@ static void put_cell_title(pk_line_writer *w, const pk_viz *v, size_t pass, size
     const bool         final = cell->state == PK_VIZ_ACCEPTED || cell->best < 0;
     pk_writer_print(w, "<title>Pass %zu%s, position %zu: ", pass,
                     pk_viz_drafts(v, pass) ? " (drafter)" : "", i + 1);
-    put_piece(w, v, final ? v->token[i].id : cell->best);
+    pk_viz_put_piece(w, v, final ? v->token[i].id : cell->best);
     if (cell->probability >= 0) pk_writer_print(w, ", probability %.3f", cell->probability);
     pk_writer_print(w, ": %s", state_text[cell->state]);
     if (cell->guess == PK_VIZ_GUESS_PADDING) pk_viz_put(w, "&#10;Fed here: nothing (padding)");
     if (cell->guess > PK_VIZ_GUESS_PADDING) {
         pk_viz_put(w, "&#10;Fed here: ");
-        put_piece(w, v, cell->guessed);
+        pk_viz_put_piece(w, v, cell->guessed);
         pk_writer_print(w, ", %s", guess_text[cell->guess]);
     }
     pk_viz_put(w, "</title>");
@@ -250,12 +252,12 @@ static void put_cell(pk_line_writer *w, const layout *l, size_t pass, size_t i) 
     snprintf(number, sizeof number, "%.2f", cell->probability);
     pk_viz_put(w, "<g>");
     put_cell_title(w, l->v, pass, i);
-    put_rect(w, l->x[i] + 1.5, y + 1.5, width - 3, ROW - 3);
+    pk_viz_put_rect(w, l->x[i] + 1.5, y + 1.5, width - 3, ROW - 3);
     pk_writer_print(w, " class=\"cell %s\"/>", state_class[cell->state]);
-    put_text(w, middle(l, i), y + 15, choice[cell->state], piece, (width - 22) / 0.88);
+    pk_viz_put_text(w, middle(l, i), y + 15, choice[cell->state], piece, (width - 22) / 0.88);
     if (cell->probability >= 0)
-        put_text(w, middle(l, i), y + 28.5,
-                 cell->state == PK_VIZ_ACCEPTED ? "strong" : "small muted", number, width);
+        pk_viz_put_text(w, middle(l, i), y + 28.5,
+                        cell->state == PK_VIZ_ACCEPTED ? "strong" : "small muted", number, width);
     put_symbol(w, cell->guess, l->x[i + 1] - 7.5, y + 7.5);
     pk_viz_put(w, "</g>\n");
     free(piece);
@@ -268,7 +270,7 @@ static void put_certain(pk_line_writer *w, const layout *l, size_t i) {
     if (!t->fixed || (size_t)t->fixed >= l->v->n_passes) return;
     pk_viz_put(w, "<g>");
     put_token_title(w, l->v, i);
-    put_rect(w, l->x[i] + 1.5, y + 1.5, l->x[i + 1] - l->x[i] - 3, l->bottom - y - 3);
+    pk_viz_put_rect(w, l->x[i] + 1.5, y + 1.5, l->x[i + 1] - l->x[i] - 3, l->bottom - y - 3);
     pk_viz_put(w, " class=\"cell certain\"/></g>\n");
 }
 
@@ -278,8 +280,8 @@ static void put_rings(pk_line_writer *w, const layout *l) {
     for (size_t i = 0; i < v->n; i += (size_t)v->token[i].of) {
         const pk_viz_token *t = &v->token[i];
         if (t->of < 2 || !t->fixed) continue;
-        put_rect(w, l->x[i] + 1.5, l->top + ROW * (double)(t->fixed - 1) + 1.5,
-                 l->x[i + (size_t)t->of] - l->x[i] - 3, ROW - 3);
+        pk_viz_put_rect(w, l->x[i] + 1.5, l->top + ROW * (double)(t->fixed - 1) + 1.5,
+                        l->x[i + (size_t)t->of] - l->x[i] - 3, ROW - 3);
         pk_writer_print(w, " class=\"ring ring%d\"/>\n", band(t));
     }
 }
@@ -342,11 +344,11 @@ static void put_label(pk_line_writer *w, const layout *l, size_t pass) {
 }
 
 static void put_labels(pk_line_writer *w, const layout *l) {
-    put_text(w, 8, l->graph + 17, "left muted", "pass", LABELS);
+    pk_viz_put_text(w, 8, l->graph + 17, "left muted", "pass", LABELS);
     for (size_t pass = 1; pass <= l->v->n_passes; pass++) put_label(w, l, pass);
 }
 
-static void put_open(pk_line_writer *w, double width, double height, const char *more) {
+void pk_viz_put_open(pk_line_writer *w, double width, double height, const char *more) {
     pk_writer_print(w, "<svg class=\"viz\" width=\"%.0f\" height=\"%.0f\" ", width, height);
     pk_writer_print(w, "viewBox=\"0 0 %.0f %.0f\"", width, height);
     pk_viz_put(w, more);
@@ -355,7 +357,7 @@ static void put_open(pk_line_writer *w, double width, double height, const char 
 
 void pk_viz_svg_labels(pk_line_writer *w, const pk_viz *v) {
     layout l = arrange(v, 0);
-    put_open(w, LABELS, l.height, " aria-hidden=\"true\"");
+    pk_viz_put_open(w, LABELS, l.height, " aria-hidden=\"true\"");
     put_labels(w, &l);
     pk_viz_put(w, "</svg>");
     free(l.x);
@@ -363,7 +365,7 @@ void pk_viz_svg_labels(pk_line_writer *w, const pk_viz *v) {
 
 void pk_viz_svg_body(pk_line_writer *w, const pk_viz *v) {
     layout l = arrange(v, 0);
-    put_open(w, l.width, l.height, " role=\"img\" aria-label=\"graph and grid\"");
+    pk_viz_put_open(w, l.width, l.height, " role=\"img\" aria-label=\"graph and grid\"");
     put_body(w, &l);
     pk_viz_put(w, "</svg>");
     free(l.x);
@@ -372,24 +374,28 @@ void pk_viz_svg_body(pk_line_writer *w, const pk_viz *v) {
 static void put_legend(pk_line_writer *w, double y) {
     static const char *const text[] = { "wrong", "right, not certain", "accepted", "certain" };
     for (int i = 0; i < 4; i++) {
-        put_rect(w, 8 + 165 * i, y, 14, 14);
+        pk_viz_put_rect(w, 8 + 165 * i, y, 14, 14);
         pk_writer_print(w, " class=\"%s\"/>", state_class[i + 1]);
-        put_text(w, 28 + 165 * i, y + 11, "left", text[i], 160);
+        pk_viz_put_text(w, 28 + 165 * i, y + 11, "left", text[i], 160);
     }
     static const char *const guess[] = { "guess wrong", "guess right, too late", "guess accepted" };
     for (int i = 0; i < 3; i++) {
         put_symbol(w, (pk_viz_guess)(PK_VIZ_GUESS_WRONG + i), 15 + 165 * i, y + 31);
-        put_text(w, 28 + 165 * i, y + 35, "left", guess[i], 160);
+        pk_viz_put_text(w, 28 + 165 * i, y + 35, "left", guess[i], 160);
     }
     pk_viz_put(w, "<rect x=\"504\" y=\"");
     pk_writer_print(w, "%.1f\" width=\"12\" height=\"12\" rx=\"4\" class=\"ring ring0\"/>", y + 25);
-    put_text(w, 523, y + 35, "left", "certain together", 160);
+    pk_viz_put_text(w, 523, y + 35, "left", "certain together", 160);
 }
 
 void pk_viz_svg(pk_line_writer *w, const pk_viz *v) {
+    if (v->n_steps) {
+        pk_viz_lattice_svg(w, v);
+        return;
+    }
     layout       l = arrange(v, LABELS);
     const double width = l.width < 660 ? 660 : l.width;
-    put_open(w, width, l.height + LEGEND, " xmlns=\"http://www.w3.org/2000/svg\"");
+    pk_viz_put_open(w, width, l.height + LEGEND, " xmlns=\"http://www.w3.org/2000/svg\"");
     pk_viz_put(w, "<title>");
     pk_viz_put_xml(w, v->translation);
     pk_viz_put(w, "</title><style>");

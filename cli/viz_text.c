@@ -93,12 +93,28 @@ static json_t *edges_json(const pk_viz *v) {
     return list;
 }
 
+/* of every position its candidates, with their probabilities behind the token chosen before */
+static json_t *lattice_json(const pk_viz *v) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < v->n_steps && i < v->n; i++) {
+        const pk_viz_step *s = &v->step[i];
+        json_t            *candidates = json_array();
+        for (int32_t k = 0; k < s->n_to && s->chosen_from < s->n_from; k++)
+            json_array_append_new(
+                candidates, json_pack("{so sf sb}", "piece", piece_json(v, s->to[k]), "probability",
+                                      pk_viz_edge(s, s->chosen_from, k), "chosen", k == s->chosen));
+        json_array_append_new(list, candidates);
+    }
+    return list;
+}
+
 /* json_pack fails as a whole where memory runs out: one check is enough */
 int pk_viz_json(const pk_cli *c, pk_line_writer *w, const pk_viz *v) {
     json_t *whole =
         json_pack("{so so so so so so}", "sentence", clean_json(v->sentence), "translation",
                   clean_json(v->translation), "decode", clean_json(v->decode), "tokens",
                   tokens_json(v), "passes", passes_json(v), "edges", edges_json(v));
+    if (whole && v->n_steps) json_object_set_new(whole, "lattice", lattice_json(v));
     char *text = whole ? json_dumps(whole, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) : NULL;
     json_decref(whole);
     if (!text) return pk_cli_fail(c, "out of memory");

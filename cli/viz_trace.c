@@ -47,6 +47,7 @@ void pk_viz_trace(void *user, const pk_trace_pass *pass) {
     pk_viz *v = user;
     if (pass->sentence + 1 > v->sentences) v->sentences = pass->sentence + 1;
     if (!pass->probe && pass->sentence == 0) add_pass(v, pass);
+    if (pass->n_steps && pass->sentence == 0) pk_viz_keep_lattice(v, pass);
 }
 
 const pk_viz_cell *pk_viz_at(const pk_viz *v, size_t pass, size_t position) {
@@ -255,6 +256,7 @@ void pk_viz_finish(pk_viz *v, const int32_t *token, const float *log_prob, size_
     for (size_t i = 0; i < cells; i++) v->cell[i] = (pk_viz_cell){ .best = -1, .guessed = -1 };
     for (size_t pass = 1; pass <= v->n_passes; pass++) read_pass(v, pass, shown);
     fix_filled(v);
+    pk_viz_choose(v);
     find_right(v);
     find_groups(v);
     find_edges(v);
@@ -268,5 +270,6 @@ void pk_viz_free(pk_viz *v) {
     free(v->token);
     free(v->cell);
     free(v->edge);
+    pk_viz_free_lattice(v);
     *v = (pk_viz){ 0 };
 }

@@ -158,6 +158,12 @@ typedef struct pk_trace_ask {                   /* one position sent through the
     int32_t scored;                             /* 1: log_prob is one; so it is where scores are on, but for a
                                                    drafter's */
 } pk_trace_ask;
+typedef struct pk_trace_step {                  /* of a lattice: edges to the candidates of one position */
+    int32_t        position;
+    int32_t        n_from, n_to;                /* candidates of the position before, and of this one */
+    const int32_t *from, *to;                   /* tokens; the end symbol is one where it may come */
+    const float   *score;                       /* (n_from, n_to) log-probabilities */
+} pk_trace_step;
 typedef struct pk_trace_pass {                  /* one pass over one sentence */
     size_t              text, sentence;         /* which text of the call, which sentence of it */
     int32_t             probe;                  /* 1: only finds a length (see docs/decoding.md, pj) */
@@ -165,6 +171,8 @@ typedef struct pk_trace_pass {                  /* one pass over one sentence */
     int32_t             n;
     const pk_trace_ask *ask;                    /* valid during the callback */
     int32_t             model;                  /* the network that it ran on: 0 the model, 1 its drafter */
+    int32_t              n_steps;               /* of a lattice, from the first position on; n is 0 then */
+    const pk_trace_step *step;                  /* valid during the callback */
 } pk_trace_pass;
 
 typedef struct pk_call_options {

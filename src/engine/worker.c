@@ -40,6 +40,8 @@ static pk_status take_live(pk_worker *w, pk_strategy_limits worst, size_t state_
     PK_TRY(PK_TAKE(&w->answers, batch * room));
     PK_TRY(PK_TAKE(&w->tips, batch * (size_t)worst.rows));
     PK_TRY(PK_TAKE(&w->traced, room));
+    w->step_room = worst.edges ? w->config.max_target + 1 : 0;
+    PK_TRY(PK_TAKE(&w->traced_steps, (size_t)w->step_room));
     for (size_t i = 0; i < batch; i++) {
         w->live[i].state = w->states + i * state;
         w->live[i].pass = (pk_pass){ .room = worst.asks,
@@ -92,8 +94,9 @@ pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_o
 }
 
 void pk_worker_close(pk_worker *w) {
-    void *const blocks[] = { w->live,    w->waiting, w->request, w->found,  w->states,   w->asks,
-                             w->answers, w->tips,    w->traced,  w->listed, w->shortlist };
+    void *const blocks[] = { w->live,   w->waiting, w->request,   w->found,
+                             w->states, w->asks,    w->answers,   w->tips,
+                             w->traced, w->listed,  w->shortlist, w->traced_steps };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
     pk_ngrams_close(w->ngrams);
     pk_session_close(w->session);
@@ -404,6 +407,21 @@ static void put_back_youngest(pk_worker *w) {
     remove_live(w, w->n_live - 1);
 }
 
+/* the steps of a lattice, as the caller's trace gets them; returns how many */
+static int32_t trace_steps(pk_worker *w, const pk_pass *p) {
+    const int32_t n = p->n_edges < w->step_room ? p->n_edges : w->step_room;
+    for (int32_t i = 0; i < n; i++) {
+        const pk_edge_step *e = &p->edges[i];
+        w->traced_steps[i] = (pk_trace_step){ .position = e->pos,
+                                              .n_from = e->n_from,
+                                              .n_to = e->n_to,
+                                              .from = e->from,
+                                              .to = e->to,
+                                              .score = e->score };
+    }
+    return n;
+}
+
 /* gives a pass of one sentence to the caller's trace */
 static void trace(pk_worker *w, const pk_live *l) {
     pk_queued *call = l->job->call;
@@ -428,7 +446,9 @@ static void trace(pk_worker *w, const pk_live *l) {
                                  .done = l->verdict.done,
                                  .n = l->pass.n,
                                  .ask = w->traced,
-                                 .model = l->pass.model };
+                                 .model = l->pass.model,
+                                 .n_steps = trace_steps(w, &l->pass),
+                                 .step = w->traced_steps };
     pthread_mutex_lock(&call->tracing);
     call->trace(call->user, &pass);
     pthread_mutex_unlock(&call->tracing);

@@ -64,7 +64,9 @@ typedef struct pk_worker {
     uint8_t          *listed;    /* [tokens] zeros; where there are shortlists */
     int32_t          *shortlist; /* of one sentence */
     pk_trace_ask     *traced;    /* asks of one pass, as the caller's trace gets them */
-    pk_stats          stats;     /* its own counts */
+    pk_trace_step    *traced_steps; /* the same of a lattice */
+    int32_t           step_room;
+    pk_stats          stats;   /* its own counts */
     pk_stats          seen;    /* all of its work up to its last finished sentence; queue's lock */
     int32_t           number;  /* among the workers of a queue, from 0 */
     int32_t           threads; /* that it uses now */

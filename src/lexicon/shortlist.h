@@ -7,10 +7,10 @@
 #include "lexicon/lexicon.h"
 
 enum {
-    PK_SHORTLIST_EACH = 64,    /* translations of a source token that are listed */
-    PK_SHORTLIST_COMMON = 256, /* tokens that most source tokens may become: always listed */
+    PK_SHORTLIST_EACH = 128,    /* translations of a source token that are listed */
+    PK_SHORTLIST_COMMON = 2500, /* the most common tokens: always listed */
     PK_SHORTLIST_LONGEST =
-        3072 /* tokens of a list; a sentence that needs more gets fewer of each */
+        6144 /* tokens of a list: a sentence that needs more gets fewer of each */
 };
 
 typedef struct pk_shortlist {

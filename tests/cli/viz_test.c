@@ -8,6 +8,7 @@
 #include "../../cli/lines.c"
 #include "../../cli/viz.c"
 #include "../../cli/viz_html.c"
+#include "../../cli/viz_lattice.c"
 #include "../../cli/viz_put.c"
 #include "../../cli/viz_svg.c"
 #include "../../cli/viz_text.c"
@@ -286,8 +287,62 @@ static void nothing_to_translate_is_refused(void **state) {
     }
 }
 
+/* two positions and the end: the path is B D, which the look-up ranked second and first */
+static pk_viz lattice(void) {
+    static const int32_t start = START, first[] = { A, B }, second[] = { D, C, HOSTILE, END },
+                         last[] = { C, END };
+    static const float one[] = { -1, half }, two[] = { -3, -3, -3, -9, half, -2, NAN, -8 },
+                       three[] = { -5, -0.1f, -5, -0.2f, -5, -0.3f };
+    const pk_trace_step  step[] = { { 0, 1, 2, &start, first, one },
+                                    { 1, 2, 4, first, second, two },
+                                    { 2, 3, 2, second, last, three } };
+    static const int32_t token[] = { B, D, END };
+    static const float   log_prob[] = { half, half, -0.1f };
+    pk_viz               v = begin();
+    pk_viz_trace(&v, &(pk_trace_pass){ .n_steps = 3, .step = step });
+    pk_viz_finish(&v, token, log_prob, 3);
+    return v;
+}
+
+static void a_lattice_shows_its_path(void **state) {
+    pk_viz v = lattice();
+    (void)state;
+    assert_int_equal(v.n_steps, 3);
+    assert_int_equal(v.step[0].chosen, 1);
+    assert_int_equal(v.step[1].chosen, 0);
+    assert_int_equal(v.step[1].chosen_from, 1);
+    assert_int_equal(v.step[2].chosen, 1);
+    assert_true(fabs(pk_viz_edge(&v.step[1], 1, 0) - 0.5) < 1e-6);
+    assert_true(pk_viz_edge(&v.step[1], 1, 2) == 0); /* no number */
+    for (size_t i = 0; i < 3; i++) assert_int_equal(v.token[i].fixed, 1);
+    char *page = drawn(pk_viz_html, &v), *file = drawn(pk_viz_svg, &v);
+    for (int i = 0; i < 2; i++) {
+        const char *text = i ? file : page;
+        assert_non_null(strstr(text, "class=\"path\""));
+        assert_non_null(strstr(text, "position 2, candidate 1 of 4"));
+        assert_non_null(strstr(text, "0.5000 (chosen)"));
+        assert_null(strstr(text, "<script"));
+        assert_null(strstr(text, "nan"));
+    }
+    free(page), free(file);
+    pk_line_writer w = { .file = -1 };
+    pk_cli         c = { 0 };
+    assert_int_equal(pk_viz_json(&c, &w, &v), 0);
+    pk_writer_add(&w, "", 1);
+    json_t *whole = json_loads(w.data, 0, NULL);
+    json_t *second = json_array_get(json_object_get(whole, "lattice"), 1);
+    assert_int_equal(json_array_size(second), 4);
+    assert_true(json_is_true(json_object_get(json_array_get(second, 0), "chosen")));
+    assert_true(fabs(json_real_value(json_object_get(json_array_get(second, 0), "probability")) -
+                     0.5) < 1e-6);
+    json_decref(whole);
+    free(w.data);
+    pk_viz_free(&v);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lattice_shows_its_path),
         cmocka_unit_test(text_is_escaped),
         cmocka_unit_test(bad_bytes_are_replaced),
         cmocka_unit_test(words_begin_with_a_dot),

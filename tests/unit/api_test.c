@@ -17,7 +17,7 @@
 #define FUNCTIONS(X) \
     X(pk_version) X(pk_status_text) X(pk_last_error) X(pk_free) X(pk_model_open) \
     X(pk_model_close) X(pk_model_describe) X(pk_model_target_token) \
-    X(pk_model_source_token) X(pk_model_convert) X(pk_file_write) X(pk_model_reads) \
+    X(pk_model_source_token) X(pk_model_sentencepiece) X(pk_model_convert) X(pk_file_write) X(pk_model_reads) \
     X(pk_translator_open) X(pk_translator_close) X(pk_translate) X(pk_score) \
     X(pk_submit) X(pk_call_cancel) X(pk_call_end) \
     X(pk_result_free) X(pk_result_count) X(pk_result_text) X(pk_result_score) \
@@ -136,6 +136,18 @@ static void try_pk_file_write(fixture *f) {
     ASSERT_STATUS(PK_ARGUMENT, pk_file_write(NULL, "", 0));
     ASSERT_STATUS(PK_ARGUMENT, pk_file_write("", "", 0));
     ASSERT_STATUS(PK_ARGUMENT, pk_file_write("nowhere", NULL, 1));
+}
+
+static void try_pk_model_sentencepiece(fixture *f) {
+    const void *data = f;
+    size_t      size = 7;
+    REFUSED(pk_model_sentencepiece(NULL, 0, &data, &size));
+    REFUSED(pk_model_sentencepiece(f->model, 0, NULL, &size));
+    REFUSED(pk_model_sentencepiece(f->model, 0, &data, NULL));
+    for (int32_t target = 0; target < 2; target++) {
+        ASSERT_OK(pk_model_sentencepiece(f->model, target, &data, &size));
+        assert_true(data && size > 100);
+    }
 }
 
 static void try_pk_model_reads(fixture *f) {

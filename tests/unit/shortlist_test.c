@@ -6,7 +6,7 @@
 
 #include "lexicon/shortlist.h"
 
-enum { SOURCE = 3000, TARGET = 6000, EACH = 70, EOS = 0 };
+enum { SOURCE = 9000, TARGET = 12000, EACH = PK_SHORTLIST_EACH + 6, EOS = 0 };
 
 typedef struct table {
     uint32_t             row_first[SOURCE + 2], entry_first[SOURCE + 2];
@@ -35,7 +35,7 @@ static const pk_lexicon *make_table(void) {
     return &t.lexicon;
 }
 
-static const uint8_t always[TARGET] = { [5990] = 1 };
+static const uint8_t always[TARGET] = { [11990] = 1 };
 
 static pk_status open_list(void *out) {
     const pk_shortlist_needs needs = {
@@ -54,7 +54,7 @@ static void by_hand(void **state) {
     static uint8_t mark[TARGET], zeros[TARGET];
     static int32_t list[TARGET], again[TARGET];
     pk_shortlist   s;
-    const int32_t  source[] = { 2000, 2500 }, prefix[] = { 4321 };
+    const int32_t  source[] = { 6000, 7500 }, prefix[] = { 9321 };
     (void)state;
     ASSERT_OK(open_list(&s));
     const pk_shortlist_request q = { source, prefix, 2, 1 };
@@ -62,12 +62,12 @@ static void by_hand(void **state) {
     assert_memory_equal(mark, zeros, sizeof mark);
     for (int32_t i = 1; i < n; i++) assert_true(list[i] > list[i - 1]);
     for (int32_t i = 0; i < PK_SHORTLIST_EACH; i++)
-        assert_true(i == 1 || lists(list, n, 3000 + i)); /* the translations */
-    assert_true(lists(list, n, 7) && lists(list, n, EOS) && lists(list, n, 5990));
-    assert_true(lists(list, n, 2000) && lists(list, n, 2500)); /* copies */
-    assert_true(lists(list, n, 4321));                         /* the prefix */
-    assert_false(lists(list, n, 3000 + PK_SHORTLIST_EACH));
-    assert_false(lists(list, n, 5500));
+        assert_true(i == 1 || lists(list, n, 7000 + i)); /* the translations */
+    assert_true(lists(list, n, 7) && lists(list, n, EOS) && lists(list, n, 11990));
+    assert_true(lists(list, n, 6000) && lists(list, n, 7500)); /* copies */
+    assert_true(lists(list, n, 9321));                         /* the prefix */
+    assert_false(lists(list, n, 7000 + PK_SHORTLIST_EACH));
+    assert_false(lists(list, n, 11500));
     const int32_t              other[] = { 1, 2, 3 };
     const pk_shortlist_request between = { other, NULL, 3, 0 };
     pk_shortlist_find(&s, &between, mark, again);
@@ -83,8 +83,8 @@ static void long_sentences(void **state) {
     pk_shortlist   s;
     (void)state;
     ASSERT_OK(open_list(&s));
-    for (int32_t i = 0; i < 500; i++) source[i] = 6 * i;
-    for (int32_t i = 0; i < 100; i++) prefix[i] = 5999 - i;
+    for (int32_t i = 0; i < 500; i++) source[i] = 17 * i;
+    for (int32_t i = 0; i < 100; i++) prefix[i] = 11999 - i;
     const pk_shortlist_request q = { source, prefix, 500, 100 };
     const int32_t              n = pk_shortlist_find(&s, &q, mark, list);
     assert_true(n <= s.longest && s.longest <= PK_SHORTLIST_LONGEST);
