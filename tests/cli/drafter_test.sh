@@ -118,8 +118,36 @@ refused "no drafter" "needs a drafter" translate -m "$dir/model" -d gad "${text[
 refused "a model as a drafter" "trained with task gad" translate -m "$dir/model" --drafter "$dir/model" -d gad "${text[@]}"
 refused "a drafter of another model" "another model" \
     translate -m tests/data/models/marian-relu --drafter "$dir/drafter" -d gad "${text[@]}"
-head -c 5000 "$dir/drafter.f32" >"$dir/short"
-refused "a drafter cut short" "short" translate -m "$dir/model" --drafter "$dir/short" -d gad "${text[@]}"
+
+# cut short anywhere: refused. Weights that are no numbers: refused, or greedy's output, never another one.
+"$PRONK" translate -m "$dir/model" "${text[@]}" >"$dir/greedy"
+whole=$(size drafter.f32) cut=0
+for part in 0 1 7 8 100 5000 $((whole / 3)) $((whole / 2)) $((whole * 9 / 10)) $((whole - 65)) $((whole - 1)); do
+    head -c $part "$dir/drafter.f32" >"$dir/short"
+    run translate -m "$dir/model" --drafter "$dir/short" -d gad "${text[@]}"
+    [ $code != 0 ] && [ "$(wc -l <"$dir/err")" = 1 ] && [ ! -s "$dir/out" ] && cut=$((cut + 1)) || echo "$part bytes: $code"
+done
+[ $cut = 11 ] && ok "a drafter cut short" || bad "a drafter cut short" "refused at $cut of 11 places"
+useless=0 other=0
+for part in 30 45 60 75 90 97; do
+    python3 - "$dir/drafter.f32" "$dir/nan" $((whole * part / 100 / 4 * 4)) <<'END'
+import sys
+data, at = bytearray(open(sys.argv[1], 'rb').read()), int(sys.argv[3])
+data[at:at + 256] = b'\x00\x00\xc0\x7f' * 64
+open(sys.argv[2], 'wb').write(data)
+END
+    for decode in gad:block=6 gad-beam:size=1,levels=4; do
+        run translate -m "$dir/model" --drafter "$dir/nan" -d $decode "${text[@]}"
+        if [ $code = 0 ]; then cmp -s "$dir/out" "$dir/greedy" && useless=$((useless + 1)) || other=$((other + 1))
+        else [ "$(wc -l <"$dir/err")" = 1 ] && [ ! -s "$dir/out" ] || other=$((other + 1)); fi
+    done
+done
+[ $other = 0 ] && ok "a drafter of no numbers: $useless of 12 harmless, the others refused" ||
+    bad "a drafter of no numbers" "$other of 12 with other output"
+for decode in gad:beta=5,tau=0 gad:block=3,beta=5,tau=0; do
+    same "f32: $decode" -m "$dir/model" --drafter "$dir/drafter" -d $decode
+    same "f32: $decode, batch 1" -m "$dir/model" --drafter "$dir/drafter" -d $decode --batch 1
+done
 
 echo "drafter tests: $passed passed, $failed failed"
 [ $failed = 0 ]

@@ -83,6 +83,41 @@ grep -q '^tasks .* hrt:.* at cmlm$' "$dir/out" && ok "info: what it can do" || b
 for model in "$dir/tiny-hrt" "$dir/i8.pronk"; do
     for decode in hrt:k=2 hrt:k=2,b_at=3,b_nat=2 cmlm:iterations=3; do alike "$model" $decode; done
 done
+
+# passes of hrt: ceil((n + 1) / k) + 1 for n tokens, as bench says of single lines
+wrong=0
+for line in 1 2 3 4 5 6; do
+    sed -n "${line}p" "$dir/valid.source" >"$dir/line"
+    "$PRONK" bench --json -m "$dir/tiny-hrt" -d hrt:k=2 --batch 1 --warm-up 0 -i "$dir/line" 2>"$dir/err" | python3 -c '
+import json, sys
+b = json.loads(sys.stdin.readline())
+sys.exit(b["passes_per_sentence"] != -(-b["target_tokens"] // 2) + 1)' || wrong=$((wrong + 1))
+done
+[ $wrong = 0 ] && ok "passes, by bench --json" || bad "passes, by bench --json" "$wrong of 6 lines have others"
+
+# weights FILE: its tensors as one number, without what the header says of paths and times
+weights() { python3 -c 'import struct, sys, zlib; d = open(sys.argv[1], "rb").read(); print(zlib.crc32(d[8 + struct.unpack("<Q", d[:8])[0]:]))' "$1"; }
+
+# killed in the middle and resumed, each ends with the same bits
+stopped() {
+    local arguments=(train "recipes/$1.yml" -q --set "vocab=$dir/v.spm" --set "data.source=$dir/train.source"
+        --set "data.target=$dir/train.target" --set "data.cache=$dir/cache" --set valid.every=0 --set save.every=20
+        --set save.keep=9 --set data.batch_tokens=256 --set threads=1 --set train.updates=80)
+    "$PRONK" "${arguments[@]}" --set "output=$dir/$1.whole" >"$dir/out" 2>&1 || bad "$1: a training" "$(tail -1 "$dir/out")"
+    "$PRONK" "${arguments[@]}" --set "output=$dir/$1.half" >"$dir/out" 2>&1 &
+    local pid=$! tries=0
+    while [ ! -e "$dir/$1.half/checkpoint-40.safetensors" ] && [ $((tries += 1)) -lt 3000 ]; do sleep 0.02; done
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    local code=$?
+    [ $code = 137 ] && [ ! -e "$dir/$1.half/model.pronk" ] && ok "$1: killed" || bad "$1: killed" "exit code $code: it had ended"
+    "$PRONK" "${arguments[@]}" --set "output=$dir/$1.half" --resume >"$dir/out" 2>&1
+    [ "$(weights "$dir/$1.whole/model.pronk")" = "$(weights "$dir/$1.half/model.pronk")" ] && ok "$1: resumed with the same bits" ||
+        bad "$1: resumed with the same bits" "$(tail -1 "$dir/out")"
+}
+stopped tiny-hrt
+stopped tiny-cmlm
+
 refused "a k that was not learned" "not trained for k=3; it has: 2" tiny-hrt hrt:k=3
 refused "another task" "greedy needs a model trained with task at" tiny-cmlm greedy
 refused "another task: hrt" "hrt needs a model trained with task hrt" tiny-cmlm hrt
