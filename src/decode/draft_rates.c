@@ -3,19 +3,26 @@
  * A block of k keeps 1 + r1 + r1 r2 + ... + r1..rk tokens on average. */
 #include "decode/draft_rates.h"
 
-#define FADE        0.99f /* a judgement is forgotten after about a hundred others */
-#define FIRST_RATE  0.8f  /* expected of a first token before anything is judged */
-#define NEIGHBOUR   4.0f  /* judgements that the rate of the position before is worth */
-#define MARGIN      1.01f /* a block must promise this much more tokens per cost */
-#define PROBE_AFTER 128   /* passes without a draft, then a short one is tried */
-#define PROBE       4     /* tokens of it, ... */
-#define PROBE_COST  2.0f  /* ... fewer where they would cost more than so many tokens without */
+#define FADE         0.99f /* a judgement is forgotten after about a hundred others */
+#define FIRST_RATE   0.8f  /* expected of a first token before anything is judged */
+#define NEIGHBOUR    4.0f  /* judgements that the rate of the position before is worth */
+#define MARGIN       1.01f /* a block must promise this much more tokens per cost */
+#define ACCOUNT_FADE 0.95f /* of what drafts cost and brought: about twenty passes count */
+#define ENOUGH       4.0f  /* spent before the account is believed */
+#define PROBE_AFTER  128   /* passes without a draft, then a short one is tried */
+#define PROBE        4     /* tokens of it, ... */
+#define PROBE_COST   2.0f  /* ... fewer where they would cost more than so many tokens without */
 
 void pk_draft_rates_judge(pk_draft_rates *r, int32_t n, int32_t accepted) {
     for (int32_t i = 0; i < n && i <= accepted; i++) {
         r->judged[i] = r->judged[i] * FADE + 1;
         r->right[i] = r->right[i] * FADE + (i < accepted ? 1.0f : 0.0f);
     }
+}
+
+void pk_draft_rates_account(pk_draft_rates *r, float cost, float tokens) {
+    r->spent = r->spent * ACCOUNT_FADE + cost;
+    r->gained = r->gained * ACCOUNT_FADE + tokens;
 }
 
 float pk_draft_more(const pk_pass *pass) {
@@ -42,5 +49,6 @@ int32_t pk_draft_rates_block(pk_draft_rates *r, float fixed, float each, int32_t
         const float worth = kept / (fixed + each * (float)(i + 1));
         if (worth > best_worth) best_worth = worth, best = i + 1;
     }
+    if (r->spent > ENOUGH && r->gained < MARGIN * r->spent) best = 0;
     return probe(r, best, each, most);
 }

@@ -14,10 +14,14 @@ typedef struct pk_draft_rates {
     float right[PK_DRAFT_MOST],
         judged[PK_DRAFT_MOST]; /* counts that fade; right when asked about */
     int32_t quiet;             /* passes without a draft */
+    float   spent, gained;     /* by drafts that were accounted for, fading */
 } pk_draft_rates;
 
 /* of a block of n tokens that were asked about, the first `accepted` were right */
 void pk_draft_rates_judge(pk_draft_rates *r, int32_t n, int32_t accepted);
+/* A pass with drafts cost so much, one token at a time costing 1, and brought so many tokens. Where
+ * this is told, drafts that cost more than they bring are not made, whatever was expected of them. */
+void pk_draft_rates_account(pk_draft_rates *r, float cost, float tokens);
 /* How many tokens to draft, `most` at most, where drafting and verifying k of them costs fixed + k
  * times each, one token at a time costing 1: as many as bring most tokens for that. 0: none, one at
  * a time is cheaper. */

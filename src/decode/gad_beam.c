@@ -42,8 +42,9 @@ typedef struct state {
     float          *score;      /* (asks of a pass) of the row that an ask is for, as foreseen */
     int32_t        *row;        /* (max_length + 1) the best row, start symbol first */
     int32_t         asked;      /* levels of the pass in flight */
-    guessed         best[MOST_WIDTH];
-    int32_t         n_best;
+    float   spent, drafting;    /* what it costs, and drafts for it, a pass without costing 1 */
+    guessed best[MOST_WIDTH];
+    int32_t n_best;
 } state;
 
 // clang-format off
@@ -279,6 +280,14 @@ static int32_t levels_of(state *s, const pk_pass *pass, int32_t *width) {
     return pk_draft_rates_block(s->rates, 1 + draft, (float)*width * each + chain, most_levels(s));
 }
 
+/* of the asks of the pass, of either network, the rows alone costing 1; 0: not known */
+static float cost_of(const pk_pass *pass, int32_t rows) {
+    const float more = pk_draft_more(pass), others = (float)(pass->n - 1);
+    const float asks =
+        pass->model ? pass->draft_cost + others * pass->draft_more : 1 + others * more;
+    return more < 0 ? 0 : asks / (1 + (float)(rows - 1) * more);
+}
+
 /* Asks the drafter, where it has said little about the next steps yet; the next pass is the model's
  * then. */
 static bool drafts(state *s, pk_pass *pass, int32_t levels) {
@@ -287,6 +296,7 @@ static bool drafts(state *s, pk_pass *pass, int32_t levels) {
     if (!b->src.drafter || s->fresh || left <= 0 || s->drafted > n + levels / 2) return false;
     write_row(s, n);
     pk_draft_propose(&s->draft, pass, s->row, n, left < BLOCK ? left : BLOCK, s->forecast.top_k);
+    s->drafting += cost_of(pass, b->n_rows);
     return true;
 }
 
@@ -295,10 +305,13 @@ static void propose(void *p, pk_pass *pass) {
     int32_t       width;
     const int32_t levels = levels_of(s, pass, &width);
     s->asked = s->guess.n = 0;
+    s->spent = 0;
     if (levels && drafts(s, pass, levels)) return;
     if (!pk_beam_propose(&s->beam, pass) || !levels) return;
     s->asked = grow(s, pass, levels, width);
     scout(s, pass, levels);
+    s->spent = s->drafting + cost_of(pass, s->beam.n_rows);
+    s->drafting = 0;
 }
 
 /* ---- reading the answers ---- */
@@ -365,6 +378,7 @@ static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
         steps++;
     } while (!over && find_rows(s, pass));
     if (s->asked) pk_draft_rates_judge(s->rates, s->asked, steps - 1);
+    if (s->spent > 0) pk_draft_rates_account(s->rates, s->spent, (float)steps);
     pk_beam_conclude(b, over, verdict);
     judge_guesses(s, before, over);
 }
