@@ -55,7 +55,8 @@ CXXSRC  := $(shell find src -name '*.cc' | sort)
 OBJ     := $(CSRC:%.c=$(BUILD)/%.o) $(CXXSRC:%.cc=$(BUILD)/%.o) $(CUSRC:%.cu=$(BUILD)/%.cu.o) \
            $(foreach isa,$(ISAS),$(KERNELS:%.c=$(BUILD)/%.$(isa).o))
 CLIOBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c))
-SERVEROBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard server/*.c))
+PAGE    := $(wildcard server/page/*)
+SERVEROBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard server/*.c)) $(PAGE:%=$(BUILD)/%.o)
 TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/*/$(or $(T),*)_test.c))
 SCRIPTS := $(wildcard tests/*/$(or $(T),*)_test.sh)
 TESTLIB := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
@@ -94,6 +95,14 @@ $(BUILD)/%.cu.o: %.cu
 	@mkdir -p $(@D)
 	@echo "  nvcc $<"
 	@$(NVCC) $(NVFLAGS_) -c -o $@ $<
+# a file of the page becomes an array of bytes: page.css is pk_page_css, of pk_page_css_size bytes
+$(BUILD)/server/page/%.c: server/page/%
+	@mkdir -p $(@D)
+	@name=$$(echo "$*" | tr . _) && { echo "extern const unsigned char pk_$$name[]; extern const unsigned long pk_$${name}_size;" && \
+	  echo "const unsigned char pk_$$name[] = {" && od -An -v -tx1 $< | sed 's/\([0-9a-f][0-9a-f]\)/0x\1,/g' && \
+	  echo "}; const unsigned long pk_$${name}_size = sizeof pk_$$name;"; } > $@
+$(BUILD)/server/page/%.o: $(BUILD)/server/page/%.c
+	@$(CC) $(CFLAGS_) -c -o $@ $<
 # whether there is CUDA is known to one file; it is compiled anew when that changes
 $(BUILD)/src/backend/list.o: $(BUILD)/with_cuda
 $(BUILD)/with_cuda: FORCE

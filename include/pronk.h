@@ -266,6 +266,14 @@ typedef struct pk_stats {
 } pk_stats;
 PK_API void        pk_translator_stats(const pk_translator *t, pk_stats *out);
 
+/* ---- Sentences: where a text is cut before it is translated ---- */
+typedef struct pk_span {                        /* bytes of a text; spans cover it in order, without a gap */
+    size_t  begin, size;
+    int32_t sentence;                           /* 1: it is translated; 0: white space, which is copied */
+} pk_span;
+/* language: a code such as "en"; NULL: not known. The text must be UTF-8; caller frees *out with pk_free */
+PK_API pk_status   pk_text_split(pk_text text, const char *language, pk_span **out, size_t *n);
+
 /* ---- Lists, for --help and documentation ---- */
 /* writes the list of decoding strategies and their options as text; caller frees */
 PK_API pk_status   pk_strategies_describe(char **text);

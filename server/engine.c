@@ -11,7 +11,7 @@
 #include "problem.h"
 #include "seconds.h"
 
-enum { MIB = 1 << 20, CACHE_MIB = 64 };
+enum { MIB = 1 << 20, CACHE_MIB = 64, LIVE_CACHE_MIB = 16 };
 
 /* bytes of the files in a folder, and of those in folders within it */
 static uint64_t folder_bytes(const char *path, int deeper) {
@@ -111,8 +111,22 @@ static int64_t cache_bytes(const char *text) {
     return (*end || mib < 0 || mib > INT64_MAX / MIB ? CACHE_MIB : mib) * MIB;
 }
 
+/* Greedy search is jacobi with drafts: the same output in fewer passes. Sentences that a request does not
+ * change come from the cache. */
+static void make_live(pk_translator_options *o, char *decode, size_t room) {
+    static const char greedy[] = "greedy";
+    const size_t      n = sizeof greedy - 1;
+    if (!o->decode) o->decode = "jacobi";
+    if (!strncmp(o->decode, greedy, n) && (!o->decode[n] || o->decode[n] == ':')) {
+        snprintf(decode, room, "jacobi%s", o->decode + n);
+        o->decode = decode;
+    }
+    o->alignment = 1;
+    if (o->cache_bytes < LIVE_CACHE_MIB * MIB) o->cache_bytes = LIVE_CACHE_MIB * MIB;
+}
+
 static pk_status open_translator(pk_models *m, pk_engine *e, pk_decoding d, pk_translator **out) {
-    char                  beam[32];
+    char                  decode[256];
     const pk_settings    *s = m->options->settings;
     pk_translator_options o = m->options->translator;
     o.size = sizeof o;
@@ -120,10 +134,11 @@ static pk_status open_translator(pk_models *m, pk_engine *e, pk_decoding d, pk_t
     o.to = e->own.to;
     o.max_waiting = s->queue;
     o.cache_bytes = cache_bytes(s->translation_cache);
-    if (d != PK_DECODING_PLAIN) {
+    if (d == PK_DECODING_LIVE) make_live(&o, decode, sizeof decode);
+    if (d == PK_DECODING_BEAM || d == PK_DECODING_WIDE) {
         o.n_best = d == PK_DECODING_BEAM ? PK_BEAM : PK_WIDE_BEAM;
-        snprintf(beam, sizeof beam, "beam:size=%d", (int)o.n_best);
-        o.decode = beam;
+        snprintf(decode, sizeof decode, "beam:size=%d", (int)o.n_best);
+        o.decode = decode;
     }
     return pk_translator_open(e->model, &o, out);
 }

@@ -24,8 +24,9 @@ void pk_exchange_free(pk_exchange *x) {
     pk_http_request *r = &x->request;
     pk_translation_free(x);
     pk_fields_free(&r->fields);
-    char *const text[] = { r->query, r->content_type, r->origin, r->authorization,  r->forwarded,
-                           r->body,  x->answer.body,  x->client, r->accept_language };
+    char *const text[] = { r->if_none_match, r->query,          r->content_type, r->origin,
+                           r->authorization, r->forwarded,      r->body,         x->answer.body,
+                           x->client,        r->accept_language };
     for (size_t i = 0; i < sizeof text / sizeof *text; i++) free(text[i]);
     pthread_mutex_destroy(&x->lock);
     free(x);

@@ -17,6 +17,7 @@ typedef struct pk_exchange pk_exchange;
 
 typedef struct pk_http_request { /* what came; NULL: not there */
     char     *query, *content_type, *origin, *authorization, *accept_language, *forwarded;
+    char     *if_none_match;
     char     *body;
     size_t    body_size, body_room;
     pk_fields fields;
@@ -29,6 +30,7 @@ typedef struct pk_http_answer {
     size_t      size;
     int         retry_after; /* seconds; 0: no such header */
     const char *location;    /* where to go instead; not owned; NULL: no such header */
+    char        tag[20];     /* of a file of the page (page.c), quoted; "": it is none */
 } pk_http_answer;
 
 struct pk_exchange {

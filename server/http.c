@@ -12,6 +12,7 @@
 
 #include "access.h"
 #include "log.h"
+#include "page.h"
 #include "problem.h"
 #include "routes.h"
 #include "seconds.h"
@@ -75,6 +76,7 @@ static void read_headers(pk_exchange *x, struct MHD_Connection *c) {
     r->origin = copy_header(c, "Origin");
     r->authorization = copy_header(c, "Authorization");
     r->accept_language = copy_header(c, "Accept-Language");
+    r->if_none_match = copy_header(c, "If-None-Match");
     MHD_get_connection_values(c, MHD_HEADER_KIND, add_forwarded, &r->forwarded);
     pk_address_of(info ? info->client_addr : NULL, r->forwarded, &x->server->proxies, x->address);
 }
@@ -230,11 +232,12 @@ static void add_headers(const pk_exchange *x, struct MHD_Response *r) {
         snprintf(seconds, sizeof seconds, "%d", a->retry_after);
         MHD_add_response_header(r, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
     }
-    if (x->route && (a->status == 405 || !a->size)) {
+    if (x->route && (a->status == 405 || (!a->size && a->status != 304))) {
         const bool get = !strcmp(x->route->method, "GET");
         snprintf(allow, sizeof allow, "%s, OPTIONS", get ? "GET, HEAD" : x->route->method);
         MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, allow);
     }
+    if (a->tag[0]) pk_page_headers(r, a->tag);
     if (a->location) MHD_add_response_header(r, MHD_HTTP_HEADER_LOCATION, a->location);
     if (a->status == 401) MHD_add_response_header(r, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
     if (x->server->draining) MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");

@@ -136,15 +136,3 @@ void              pk_libre_no_download(pk_exchange *x) { pk_exchange_fail(x, 400
 void pk_libre_no_suggestions(pk_exchange *x) {
     pk_exchange_fail(x, 403, "Suggestions are disabled on this server.");
 }
-
-void pk_page_index(pk_exchange *x) {
-    if (x->server->settings->disable_web_ui) return pk_exchange_fail(x, 404, "Not Found");
-    pk_exchange_answer_text(
-        x, "text/html; charset=utf-8",
-        "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Pronk</title>\n"
-        "<p>This is a translation server, Pronk " PK_VERSION_TEXT
-        ". It speaks LibreTranslate's API "
-        "and DeepL's: <a href=\"languages\">languages</a>, <a href=\"spec\">description of the "
-        "API</a>."
-        "</p></html>\n");
-}

@@ -4,6 +4,7 @@
 
 #include "access.h"
 #include "detection.h"
+#include "live.h"
 #include "plain_text.h"
 #include "routes.h"
 #include "state.h"
@@ -183,8 +184,9 @@ static json_t *text_of(const pk_translation *t, size_t i) {
 static json_t *one_or_all(const pk_translation *t,
                           json_t *(*make)(const pk_translation *, size_t)) {
     if (!t->batch) return make(t, 0);
-    json_t *list = json_array();
-    for (size_t i = 0; i < t->n; i++) json_array_append_new(list, make(t, i));
+    json_t      *list = json_array();
+    const size_t n = t->live ? t->live->n : t->n;
+    for (size_t i = 0; i < n; i++) json_array_append_new(list, make(t, i));
     return list;
 }
 
@@ -197,7 +199,8 @@ static json_t *language_of(const pk_translation *t, size_t i) {
 static void render(pk_exchange *x) {
     const pk_translation *t = x->translation;
     json_t               *answer = json_object();
-    bool right = !json_object_set_new(answer, "translatedText", one_or_all(t, text_of));
+    bool                  right = t->live ? pk_live_add(t, answer)
+                                          : !json_object_set_new(answer, "translatedText", one_or_all(t, text_of));
     if (right && t->detected)
         right = !json_object_set_new(answer, "detectedLanguage", one_or_all(t, language_of));
     if (right && t->alternatives)
@@ -215,7 +218,7 @@ void pk_libre_translate(pk_exchange *x) {
     json_t         *q = pk_fields_get(&x->request.fields, "q");
     pk_translation *t = pk_translation_new(x);
     bool            right = t && check_given(x) && read_alternatives(x, &t->alternatives) &&
-                 unify_lines(x, q) && read_texts(x, q, t) && check_sizes(x, t);
+                 unify_lines(x, q) && read_texts(x, q, t) && check_sizes(x, t) && pk_live_read(x);
     if (right && !pk_models_languages(x->server->models, &l))
         right = (pk_exchange_fail(x, 503, "out of memory"), false);
     right = right && choose_languages(x, t, &l) && check_format(x) && check_way(x, t);
@@ -223,4 +226,5 @@ void pk_libre_translate(pk_exchange *x) {
     if (!right) return;
     t->render = render;
     pk_translation_begin(x);
+    pk_live_cut(x);
 }

@@ -195,6 +195,8 @@ pk_use pk_models_use(pk_models *m, pk_engine *e, pk_decoding d, pk_exchange *x,
     return use;
 }
 
+const pk_model *pk_models_model(const pk_engine *e) { return e->model; }
+
 void pk_models_leave(pk_models *m, pk_engine *e) {
     pthread_mutex_lock(&m->lock);
     e->users--;

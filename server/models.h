@@ -15,6 +15,7 @@ typedef struct pk_engine pk_engine;
 
 typedef enum pk_decoding {                    /* the translators of an engine */
                            PK_DECODING_PLAIN, /* as the operator chose */
+                           PK_DECODING_LIVE,  /* the same output, from a draft, with alignment */
                            PK_DECODING_BEAM,  /* for alternatives: up to 3 */
                            PK_DECODING_WIDE,  /* up to 15 */
                            PK_N_DECODINGS
@@ -39,9 +40,10 @@ typedef enum pk_use {
     PK_USE_FAILED, /* it cannot be opened */
 } pk_use;
 /* a translator of the engine, opened if need be, which takes its time; READY: until it is left */
-pk_use pk_models_use(pk_models *m, pk_engine *e, pk_decoding d, pk_exchange *x,
-                     pk_translator **out);
-void   pk_models_leave(pk_models *m, pk_engine *e);
+pk_use          pk_models_use(pk_models *m, pk_engine *e, pk_decoding d, pk_exchange *x,
+                              pk_translator **out);
+void            pk_models_leave(pk_models *m, pk_engine *e);
+const pk_model *pk_models_model(const pk_engine *e); /* of one that is in use */
 /* closes what has been idle for too long */
 void pk_models_tick(pk_models *m);
 

@@ -6,6 +6,7 @@
 #define TEXT_SCHEMA "{\"type\":\"string\"}"
 #define TEXTS_SCHEMA \
     "{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"array\",\"items\":{\"type\":\"string\"}}]}"
+#define FLAG_SCHEMA "{\"type\":\"boolean\",\"default\":false}"
 #define KEY_FIELD \
     { "api_key", TEXT_SCHEMA, false, "API key" }
 #define MESSAGE "message" /* where DeepL's clients look for errors */
@@ -17,6 +18,9 @@ static const pk_route_field translate_fields[] = {
     { "target", TEXT_SCHEMA, true, "Target language code" },
     { "format", "{\"type\":\"string\",\"enum\":[\"text\"],\"default\":\"text\"}", false, "Format of the text" },
     { "alternatives", "{\"type\":\"integer\",\"default\":0}", false, "How many other translations are wanted" },
+    { "draft", TEXTS_SCHEMA, false, "A guess at the translation, as q is: done sooner where much of it is right" },
+    { "alignment", FLAG_SCHEMA, false, "Sentences with their word links are wanted" },
+    { "trace", FLAG_SCHEMA, false, "How the sentences were decoded, pass by pass, is wanted" },
     KEY_FIELD,
     { .name = NULL }
 };
@@ -72,7 +76,14 @@ const pk_route pk_routes[] = {
       "{\"type\":\"integer\"}}}" },
     { "GET", "/spec", pk_spec_answer, false, NULL, "This description", no_fields, "{\"type\":\"object\"}" },
     { "GET", "/metrics", pk_metrics_answer, false, NULL, NULL, NULL, NULL },
-    { "GET", "/", pk_page_index, false, NULL, NULL, NULL, NULL },
+    { "GET", "/", pk_page_answer, false, NULL, NULL, NULL, NULL },
+    { "GET", "/page.css", pk_page_answer, false, NULL, NULL, NULL, NULL },
+    { "GET", "/page.js", pk_page_answer, false, NULL, NULL, NULL, NULL },
+    { "GET", "/live.js", pk_page_answer, false, NULL, NULL, NULL, NULL },
+    { "GET", "/words.js", pk_page_answer, false, NULL, NULL, NULL, NULL },
+    { "GET", "/server.js", pk_page_answer, false, NULL, NULL, NULL, NULL },
+    { "GET", "/passes.js", pk_page_answer, false, NULL, NULL, NULL, NULL },
+    { "GET", "/icon.svg", pk_page_answer, false, NULL, NULL, NULL, NULL },
     { .path = NULL }
 };
 // clang-format on

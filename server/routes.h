@@ -38,7 +38,7 @@ void pk_libre_no_suggestions(pk_exchange *x);
 void pk_deepl_translate(pk_exchange *x);
 void pk_deepl_languages(pk_exchange *x);
 void pk_deepl_usage(pk_exchange *x);
-void pk_page_index(pk_exchange *x);
+void pk_page_answer(pk_exchange *x);
 void pk_spec_answer(pk_exchange *x);
 void pk_metrics_answer(pk_exchange *x);
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live.h"
 #include "log.h"
 #include "metrics.h"
 #include "plain_text.h"
@@ -29,6 +30,7 @@ void pk_translation_free(pk_exchange *x) {
     leave(x);
     pk_result_free(t->result);
     for (size_t i = 0; i < t->n_legs; i++) pk_models_drop(x->server->models, t->leg[i]);
+    pk_live_free(t->live);
     free(t->text);
     free(t);
     x->translation = NULL;
@@ -114,30 +116,41 @@ static pk_text *input(const pk_translation *t) {
     return text;
 }
 
+static void record(void *user, const pk_trace_pass *pass) {
+    const pk_exchange *x = user;
+    pk_live_record(x->translation->live, pass);
+}
+
 /* After a call was taken the exchange may be in another thread's hands at once: nothing of it is
  * touched then, but for the lock, which that thread takes before it does anything. */
 static void submit(pk_exchange *x, pk_translator *translator) {
     pk_translation       *t = x->translation;
-    pk_text              *text = input(t);
+    const bool            live = t->live && t->at + 1 == t->n_legs;
+    pk_text              *text = input(t), *draft = live ? pk_live_drafts(t->live, t->n) : NULL;
     const pk_call_options options = { .size = sizeof options,
                                       .client = client_number(x->client),
                                       .deadline = (double)x->server->settings->timeout,
+                                      .draft = draft,
+                                      .trace = live && t->live->trace ? record : NULL,
                                       .done = ended,
                                       .user = x };
-    pk_status             status = text ? PK_OK : PK_NO_MEMORY;
+    pk_status             status = text && (draft || !live) ? PK_OK : PK_NO_MEMORY;
     pthread_mutex_lock(&x->lock);
     if (x->gone) status = PK_CANCELLED;
     if (status == PK_OK) status = pk_submit(translator, text, t->n, &options, &x->call);
     if (status != PK_OK) x->call = NULL;
     pthread_mutex_unlock(&x->lock);
     free(text);
+    free(draft);
     if (status == PK_OK) return;
     fail_status(x, status);
     finish(x);
 }
 
 static pk_decoding decoding(const pk_translation *t) {
-    if (!t->alternatives || t->at + 1 < t->n_legs) return PK_DECODING_PLAIN;
+    if (t->at + 1 < t->n_legs) return PK_DECODING_PLAIN;
+    if (t->live) return PK_DECODING_LIVE;
+    if (!t->alternatives) return PK_DECODING_PLAIN;
     return t->alternatives < PK_BEAM ? PK_DECODING_BEAM : PK_DECODING_WIDE;
 }
 
@@ -160,16 +173,20 @@ static void begin_leg(pk_exchange *x) {
 
 /* takes the result of the call that has ended; its texts are needed until the next leg has read them */
 static pk_status end_call(pk_exchange *x) {
-    pk_result *result = NULL;
+    pk_result      *result = NULL;
+    pk_translation *t = x->translation;
     pthread_mutex_lock(&x->lock);
     pk_call *call = x->call;
     x->call = NULL;
     pthread_mutex_unlock(&x->lock);
-    const pk_status status = pk_call_end(call, &result);
+    pk_status status = pk_call_end(call, &result);
+    if (status == PK_OK && t->live && t->at + 1 == t->n_legs &&
+        !pk_live_keep(t->live, result, pk_models_model(t->leg[t->at])))
+        status = PK_NO_MEMORY;
     leave(x);
-    pk_result_free(x->translation->result);
-    x->translation->result = status == PK_OK ? result : NULL;
-    x->translation->at++;
+    pk_result_free(t->result);
+    t->result = result;
+    t->at++;
     return status;
 }
 

@@ -7,15 +7,16 @@
 #include "models.h"
 
 typedef struct pk_translation {
-    pk_text *text; /* owned, what they point to is not: the fields of the request */
-    size_t   n;
-    bool     batch;              /* an array was asked for, of whatever size */
-    char     from[PK_CODE_ROOM]; /* of models */
-    char     to[PK_CODE_ROOM];
-    bool     detected; /* the source language is a guess, of this confidence (0 to 100) */
-    double   confidence;
-    bool     untranslatable; /* texts come back as they are */
-    int32_t  alternatives;
+    pk_text        *text; /* owned, what they point to is not: the fields of the request */
+    size_t          n;
+    bool            batch;              /* an array was asked for, of whatever size */
+    char            from[PK_CODE_ROOM]; /* of models */
+    char            to[PK_CODE_ROOM];
+    bool            detected; /* the source language is a guess, of this confidence (0 to 100) */
+    double          confidence;
+    bool            untranslatable; /* texts come back as they are */
+    int32_t         alternatives;
+    struct pk_live *live; /* sentence by sentence; NULL: as texts */
     void (*render)(pk_exchange *x);
     /* its own */
     pk_engine  *leg[2];
