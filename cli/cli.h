@@ -58,7 +58,13 @@ typedef struct pk_cli {
     const char           *test; /* drafter: text to measure it on */
     const char           *languages; /* detect */
     bool                  all;
+    const char           *text_format, *glossary; /* translate */
+    pk_cli_list           protect;
+    bool                  protect_usual, retry_loops;
 } pk_cli;
+
+/* whether an option asks for more than plain text in and out */
+bool pk_cli_wants_markup(const pk_cli *c);
 
 /* one line on stderr, "pronk VERB: ..."; the value is the exit code to return */
 int  pk_cli_fail(const pk_cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));

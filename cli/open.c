@@ -4,6 +4,7 @@
  * files (inputs.h). */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "inputs.h"
 
@@ -33,6 +34,11 @@ void pk_cli_close_models(pk_cli_models *models) {
     *models = (pk_cli_models){ 0 };
 }
 
+bool pk_cli_wants_markup(const pk_cli *c) {
+    return (c->text_format && strcmp(c->text_format, "text") != 0) || c->glossary || c->protect.n ||
+           c->protect_usual || c->retry_loops;
+}
+
 pk_translator_options pk_cli_translator_options(const pk_cli *c, const pk_cli_models *models,
                                                 const char *decode) {
     pk_translator_options options = {
@@ -47,7 +53,7 @@ pk_translator_options pk_cli_translator_options(const pk_cli *c, const pk_cli_mo
         .batch_tokens = (int32_t)c->batch_tokens,
         .one_sentence = c->no_split,
         .n_best = (int32_t)c->n_best,
-        .alignment = c->alignment,
+        .alignment = c->alignment || pk_cli_wants_markup(c),
         .replace_unknowns = c->replace_unknowns,
         .scores = c->scores || c->word_scores || c->n_best,
         .max_input = (int32_t)c->max_input,
@@ -83,4 +89,10 @@ void pk_cli_warn_stats(const pk_cli *c, const pk_translator *translator) {
                     "parts",
                     stats.wrapped, stats.wrapped == 1 ? "" : "s",
                     stats.wrapped == 1 ? "was" : "were");
+    if (stats.looped)
+        pk_cli_warn(c,
+                    "warning: the translation%s of %" PRIu64 " sentence%s repeated %s or did not "
+                    "end; decoded again",
+                    stats.looped == 1 ? "" : "s", stats.looped, stats.looped == 1 ? "" : "s",
+                    stats.looped == 1 ? "itself" : "themselves");
 }

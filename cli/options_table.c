@@ -143,6 +143,19 @@ static const pk_cli_option translate_options[] = {
          "also print `||| WordScores=` and the log-probability of each token, end included"),
     FLAG("replace-unknowns", 0, replace_unknowns, REPLACE_UNKNOWNS_HELP),
     FLAG("alignment", 0, alignment, "also print `|||` and word alignments, source-target: 0-0 1-2"),
+    CHOICE("format", text_format, "text|html|srt|vtt", "text",
+           "what the input is; HTML and subtitles (SubRip, WebVTT) are read whole, and tags, times and the like "
+           "stay as they are"),
+    TEXT("glossary", 0, "FILE", glossary, NULL,
+         "terms to use: lines of a source term, a tab and a target term"),
+    LIST("protect", 0, "REGEX", protect, NULL,
+         "what matches comes out as it is (ICU's regular expressions); may be given several times"),
+    FLAG("protect-usual", 0, protect_usual,
+         "web and e-mail addresses, @names, #tags, %s, {name}, <x/>, `code` and the like come out as they are; so "
+         "they do with any of the three options above, but for --format text"),
+    FLAG("retry-loops", 0, retry_loops,
+         "decode a sentence again, with beam search and without repeating four tokens, where the output repeats "
+         "itself or does not end"),
     TYPE_OPTION,
     SPEED_OPTIONS,
     DEVICE_OPTION,

@@ -1,18 +1,22 @@
 /* translate.c - `pronk translate`: a line in, a line out.
  *
  * Reads a chunk of lines, translates it, writes it, and so on: memory is that of one chunk. Each
- * output line ends as its input line did, so the output has as many newlines as the input. */
+ * output line ends as its input line did, so the output has as many newlines as the input. HTML and
+ * subtitles are one text: read whole, translated, written. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "lines.h"
 #include "progress.h"
 
+#define AGAIN "beam:size=4,no_repeat_ngram=4" /* how a sentence that loops is decoded again */
+
 /* what is open while lines are translated */
 typedef struct job {
     pk_cli        *c;
     pk_cli_models  models;
-    pk_translator *translator;
+    pk_translator *translator, *again; /* again: with --retry-loops */
+    pk_glossary   *glossary;
     pk_line_reader input, prefix, draft;
     pk_line_writer output;
     pk_progress    progress;
@@ -31,15 +35,45 @@ static int check_counts(job *j) {
     return 0;
 }
 
+/* what gives more than a text for a line, or takes more than a line for a text */
+static int check_markup(const pk_cli *c) {
+    const bool whole = c->text_format && strcmp(c->text_format, "text") != 0;
+    if (!pk_cli_wants_markup(c)) return 0;
+    if (c->prefix || c->draft || c->alignment)
+        return pk_cli_usage(c, "--prefix, --draft and --alignment go only with plain text, without "
+                               "--glossary, --protect and --retry-loops");
+    if (whole && (c->n_best || c->scores || c->word_scores))
+        return pk_cli_usage(c, "--n-best and scores are for lines, not for --format %s",
+                            c->text_format);
+    return 0;
+}
+
+static pk_text whole_input(const pk_line_reader *r) { return (pk_text){ r->data, r->start }; }
+
+static int open_glossary(job *j) {
+    pk_line_reader lines = { .file = -1 };
+    int            code = pk_lines_open(j->c, j->c->glossary, &lines);
+    if (!code) code = pk_lines_take(j->c, &lines, SIZE_MAX);
+    if (!code) {
+        pk_status status = pk_glossary_open(whole_input(&lines), &j->glossary);
+        if (status != PK_OK) code = pk_cli_fail_status(j->c, status);
+    }
+    pk_lines_close(&lines);
+    return code;
+}
+
 /* the output comes last: it is not touched unless all else is in order */
 static int open_all(job *j) {
     pk_cli *c = j->c;
-    int     code = pk_lines_open(c, c->input, &j->input);
+    int     code = check_markup(c);
+    if (!code) code = pk_lines_open(c, c->input, &j->input);
+    if (!code && c->glossary) code = open_glossary(j);
     if (!code && c->prefix) code = pk_lines_open(c, c->prefix, &j->prefix);
     if (!code && c->draft) code = pk_lines_open(c, c->draft, &j->draft);
     if (!code) code = check_counts(j);
     if (!code) code = pk_cli_open_models(c, &j->models);
     if (!code) code = pk_cli_open_translator(c, &j->models, c->decode, &j->translator);
+    if (!code && c->retry_loops) code = pk_cli_open_translator(c, &j->models, AGAIN, &j->again);
     if (!code) code = pk_writer_open(c, c->output, &j->output);
     return code;
 }
@@ -47,6 +81,8 @@ static int open_all(job *j) {
 static int close_all(job *j, int code) {
     code = pk_writer_close(j->c, &j->output, code);
     pk_translator_close(j->translator);
+    pk_translator_close(j->again);
+    pk_glossary_close(j->glossary);
     pk_cli_close_models(&j->models);
     pk_lines_close(&j->draft);
     pk_lines_close(&j->prefix);
@@ -116,16 +152,27 @@ static int read_beside(job *j, const char *path, pk_line_reader *beside) {
     return code;
 }
 
+static pk_call_options call_options(job *j) {
+    const pk_cli *c = j->c;
+    return (pk_call_options){ .size = sizeof(pk_call_options),
+                              .progress = pk_progress_report,
+                              .user = &j->progress,
+                              .tokens = c->tokens,
+                              .format = c->text_format,
+                              .glossary = j->glossary,
+                              .protect = c->protect.item,
+                              .n_protect = c->protect.n,
+                              .protect_usual = c->protect_usual,
+                              .again = j->again };
+}
+
 /* one call of the library; number: of the chunk's first line, for messages */
 static int translate_chunk(job *j) {
     pk_result      *result = NULL;
-    pk_call_options options = { .size = sizeof options,
-                                .prefix = j->c->prefix ? j->prefix.line : NULL,
-                                .draft = j->c->draft ? j->draft.line : NULL,
-                                .progress = pk_progress_report,
-                                .user = &j->progress,
-                                .number = (size_t)(j->input.lines - j->input.n) + 1,
-                                .tokens = j->c->tokens };
+    pk_call_options options = call_options(j);
+    options.prefix = j->c->prefix ? j->prefix.line : NULL;
+    options.draft = j->c->draft ? j->draft.line : NULL;
+    options.number = (size_t)(j->input.lines - j->input.n) + 1;
     pk_status status = pk_translate(j->translator, j->input.line, j->input.n, &options, &result);
     int       code = status == PK_OK ? write_chunk(j, result) : pk_cli_fail_status(j->c, status);
     pk_result_free(result);
@@ -148,10 +195,31 @@ static int translate_all(job *j) {
     return code;
 }
 
+/* all of the input is one text */
+static int translate_document(job *j) {
+    pk_result      *result = NULL;
+    pk_call_options options = call_options(j);
+    int             code = pk_lines_take(j->c, &j->input, SIZE_MAX);
+    if (code) return code;
+    const pk_text text = whole_input(&j->input);
+    pk_progress_begin(&j->progress, j->c, &j->input);
+    pk_status          status = pk_translate(j->translator, &text, 1, &options, &result);
+    pk_hypothesis_view h = { .text = "" };
+    if (status == PK_OK) status = pk_result_hypothesis(result, 0, 0, &h);
+    pk_progress_end(&j->progress);
+    if (status == PK_OK)
+        pk_writer_add(&j->output, h.text, h.text_size);
+    else
+        code = pk_cli_fail_status(j->c, status);
+    pk_result_free(result);
+    return code;
+}
+
 int pk_cli_translate(pk_cli *c) {
+    const bool whole = c->text_format && strcmp(c->text_format, "text") != 0;
     job j = { .c = c, .input.file = -1, .prefix.file = -1, .draft.file = -1, .output.file = -1 };
     int code = open_all(&j);
-    if (!code) code = translate_all(&j);
+    if (!code) code = whole ? translate_document(&j) : translate_all(&j);
     if (j.translator) pk_cli_warn_stats(c, j.translator);
     return close_all(&j, code);
 }

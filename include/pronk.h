@@ -143,6 +143,13 @@ PK_API pk_status pk_translator_open(const pk_model *m, const pk_translator_optio
                                     pk_translator **out);
 PK_API void      pk_translator_close(pk_translator *t);
 
+/* ---- Glossary: terms and their translations; read-only, shareable ---- */
+typedef struct pk_glossary pk_glossary;
+/* tsv: lines of `source term TAB target term`, UTF-8; a wrong line is PK_ARGUMENT with its number */
+PK_API pk_status pk_glossary_open(pk_text tsv, pk_glossary **out);
+PK_API void      pk_glossary_close(pk_glossary *g);
+PK_API size_t    pk_glossary_count(const pk_glossary *g);       /* terms */
+
 /* ---- One call: many texts in, as many results out, in order ---- */
 typedef struct pk_result pk_result;
 
@@ -200,6 +207,16 @@ typedef struct pk_call_options {
     /* for pk_submit: called once when the call has ended, from any thread that had to do with it; it must not
        wait. pk_call_end can be called from then on without waiting */
     void         (*done)(void *user);
+    /* Text as people send it, for pk_translate: docs/text.md. Any of these needs a translator with alignment = 1,
+       goes without prefix, draft and trace, and gives results without alignments. Usual spans (addresses, placeholders of
+       programs, code) then come out as they are */
+    const char        *format;                  /* "text" (default), "html", "srt" or "vtt" */
+    const pk_glossary *glossary;                /* terms to use */
+    const char *const *protect;                 /* patterns, ICU's regular expressions: what they match comes out */
+    size_t             n_protect;               /*   as it is */
+    int32_t            protect_usual;           /* 1: usual spans also where none of the above is given */
+    pk_translator     *again;                   /* decodes again what repeats itself or does not end; best beam
+                                                   search with no_repeat_ngram. NULL: nothing is */
 } pk_call_options;
 PK_API pk_status   pk_translate(pk_translator *t, const pk_text *text, size_t n,
                                 const pk_call_options *opt, pk_result **out);
@@ -224,6 +241,10 @@ PK_API const char *pk_result_text(const pk_result *r, size_t i);          /* bes
 PK_API float       pk_result_score(const pk_result *r, size_t i);         /* its score; see docs/decoding.md */
 PK_API int32_t     pk_result_hypotheses(const pk_result *r, size_t i);    /* how many there are, best first */
 
+typedef struct pk_link {                        /* a piece of the output and what it looked at most, in bytes */
+    size_t source_begin, source_size;           /* of the text */
+    size_t target_begin, target_size;           /* of the hypothesis */
+} pk_link;
 typedef struct pk_hypothesis_view {             /* one hypothesis; pointers are owned by the result */
     const char    *text;
     size_t         text_size;
@@ -233,6 +254,8 @@ typedef struct pk_hypothesis_view {             /* one hypothesis; pointers are 
     const int32_t *token;                       /* ids */
     const float   *token_log_prob;
     const char    *alignment;                   /* "0-0 1-2 ...", words source-target; or NULL */
+    const pk_link *link;                        /* with alignment: one for each piece, in order */
+    size_t         n_links;
 } pk_hypothesis_view;
 PK_API pk_status   pk_result_hypothesis(const pk_result *r, size_t i, int32_t rank,
                                         pk_hypothesis_view *out);
@@ -263,6 +286,8 @@ typedef struct pk_stats {
     uint64_t waiting;                           /* sentences that wait for a worker now */
     uint64_t cached;                            /* sentences that were found, see cache_bytes; not in `sentences` */
     uint64_t sentence_drafts;                   /* of sentence_passes: those on a drafter */
+    uint64_t looped;                            /* sentences decoded again, see `again` */
+    uint64_t spans, spans_lost;                 /* protected; of those: lost by the model and put in by alignment */
 } pk_stats;
 PK_API void        pk_translator_stats(const pk_translator *t, pk_stats *out);
 

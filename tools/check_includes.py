@@ -26,6 +26,7 @@ MAY = {  # folder: folders it may include besides itself and pronk.h ("include")
     'decode': {'lexicon', 'base'},
     'session': {'decode', 'model', 'tensor', 'base'},
     'engine': {'session', 'decode', 'model', 'align', 'lexicon', 'vocab', 'text', 'backend', 'tensor', 'base'},
+    'markup': {'engine', 'vocab', 'text', 'base'},
     'data': {'vocab', 'text', 'base'},
     'recipe': {'text', 'tensor', 'base'},
     'task': {'data', 'tensor', 'base'},

@@ -7,11 +7,12 @@
  *
  * Reading and rendering happen in the caller's threads: in pk_submit and in pk_call_end. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/option_struct.h"
 #include "engine/result.h"
-#include "engine/translator.h"
+#include "engine/translator_parts.h"
 
 struct pk_call {
     pk_translator  *t;
@@ -226,12 +227,24 @@ static pk_status end_call(pk_call *k, pk_result **out) {
 
 /* ---- the public calls ---- */
 
+/* what may need several calls, one behind the other, cannot be submitted */
+static pk_status check_plain(const pk_call_options *opt) {
+    pk_call_options o;
+    PK_READ_OPTIONS(pk_call_options, opt, &o);
+    if ((o.format && strcmp(o.format, "text") != 0) || o.glossary || o.n_protect ||
+        o.protect_usual || o.again)
+        PK_FAIL(PK_UNSUPPORTED, "formats, glossaries, spans to protect and loops are for "
+                                "pk_translate, which waits");
+    return PK_OK;
+}
+
 pk_status pk_submit(pk_translator *t, const pk_text *text, size_t n, const pk_call_options *opt,
                     pk_call **out) {
     PK_NEED(out);
     *out = NULL;
     PK_NEED(t);
     if (n) PK_NEED(text);
+    PK_TRY(check_plain(opt));
     return submit(t, text, NULL, n, opt, out);
 }
 
@@ -261,13 +274,20 @@ static pk_status serve(pk_translator *t, const pk_text *text, const pk_text *tar
     return pk_call_end(k, out);
 }
 
-pk_status pk_translate(pk_translator *t, const pk_text *text, size_t n, const pk_call_options *opt,
-                       pk_result **out) {
-    PK_NEED(out);
+pk_status pk_translator_serve(pk_translator *t, const pk_text *text, size_t n,
+                              const pk_call_options *opt, pk_result **out) {
     *out = NULL;
-    PK_NEED(t);
-    if (n) PK_NEED(text);
     return serve(t, text, NULL, n, opt, out);
+}
+
+const pk_reader *pk_translator_reader(const pk_translator *t) { return &t->reader; }
+bool             pk_translator_aligns(const pk_translator *t) { return t->plan.alignment; }
+
+void pk_translator_count(pk_translator *t, const pk_markup_counts *more) {
+    atomic_fetch_add(&t->counts.repaired, more->repaired);
+    atomic_fetch_add(&t->counts.looped, more->looped);
+    atomic_fetch_add(&t->counts.kept, more->kept);
+    atomic_fetch_add(&t->counts.lost, more->lost);
 }
 
 pk_status pk_score(pk_translator *t, const pk_text *source, const pk_text *target, size_t n,

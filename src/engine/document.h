@@ -50,6 +50,8 @@ typedef struct pk_rendering {
     float    *logp; /* [token.n] */
     float     score, log_prob;
     int32_t   n_unknown; /* tokens that are the unknown one */
+    pk_link  *link;      /* with alignment: what each piece of the text looked at */
+    size_t    n_links, link_room;
 } pk_rendering;
 /* linker: makes the alignment; NULL: what the model looked at is the alignment */
 struct pk_linker;

@@ -4,6 +4,7 @@
 
 #include "engine/document.h"
 #include "engine/linker.h"
+#include "engine/links.h"
 #include "engine/unknowns.h"
 
 #define WORD_SYMBOL "\xE2\x96\x81" /* U+2581 begins a word in SentencePiece's pieces */
@@ -23,23 +24,32 @@ static const pk_job_hypothesis *at_rank(const pk_job *job, int32_t rank) {
     return &job->hypothesis[rank < job->n_hypotheses ? rank : job->n_hypotheses - 1];
 }
 
+typedef struct plain { /* the tokens of a hypothesis that are text */
+    pk_ids  id, at;    /* at: where each stands in the hypothesis */
+    size_t *end;       /* [id.n] behind its text in the rendering */
+} plain;
+
+/* unknowns: replaced from their sentence, where that has data */
+static pk_status collect(const pk_model *m, const pk_job *job, const pk_job_hypothesis *h,
+                         pk_unknowns *unknowns, plain *out) {
+    for (int32_t i = job->n_free_prefix; i < h->n; i++) {
+        if (is_special(&m->data.network.config, h->token[i])) continue;
+        PK_TRY(pk_ids_add(&out->id, h->token[i]));
+        PK_TRY(pk_ids_add(&out->at, i));
+        if (unknowns->sentence.data) PK_TRY(pk_unknowns_add(unknowns, h, i));
+    }
+    return PK_TAKE(&out->end, out->id.n);
+}
+
 /* sentence: what was translated, where unknown tokens are to be replaced from it; or no data */
 static pk_status add_text(const pk_model *m, const pk_job *job, const pk_job_hypothesis *h,
-                          pk_text sentence, pk_buffer *out) {
-    const pk_config *c = &m->data.network.config;
-    pk_ids           plain = { 0 };
-    pk_unknowns      unknowns = { .model = m, .job = job, .sentence = sentence };
-    pk_status        status = PK_OK;
-    for (int32_t i = job->n_free_prefix; i < h->n && status == PK_OK; i++) {
-        if (is_special(c, h->token[i])) continue;
-        status = pk_ids_add(&plain, h->token[i]);
-        if (status == PK_OK && sentence.data) status = pk_unknowns_add(&unknowns, h, i);
-    }
+                          pk_text sentence, plain *tokens, pk_buffer *out) {
+    pk_unknowns unknowns = { .model = m, .job = job, .sentence = sentence };
+    pk_status   status = collect(m, job, h, &unknowns, tokens);
     if (status == PK_OK)
-        status = pk_vocab_decode_with(m->vocab, plain.id, plain.n, unknowns.instead.id,
-                                      unknowns.names.data, out);
+        status = pk_vocab_decode_with(m->vocab, tokens->id.id, tokens->id.n, unknowns.instead.id,
+                                      unknowns.names.data, out, tokens->end);
     pk_unknowns_free(&unknowns);
-    pk_ids_free(&plain);
     return status;
 }
 
@@ -195,12 +205,43 @@ static pk_status add_alignment(const pk_model *m, const pk_job *job, const pk_jo
 
 /* ---- the whole ---- */
 
+typedef struct how { /* what is asked for besides the text */
+    int32_t    rank;
+    bool       alignment, replace_unknowns;
+    pk_linker *linker; /* finds links instead of attention; or NULL */
+} how;
+
+/* one sentence: its text, tokens, and where asked for its links */
+static pk_status add_sentence(const pk_document *d, const pk_model *m, const pk_piece *p,
+                              const pk_job *job, const how *asked, words *at, pk_rendering *out) {
+    const pk_job_hypothesis *h = at_rank(job, asked->rank);
+    const pk_text sentence = { asked->replace_unknowns ? d->text + p->begin : NULL, p->size };
+    plain         tokens = { 0 };
+    pk_linked     l = { m, job, h, d->text, *p, .begin = out->text.size };
+    pk_status     status;
+    if (d->as_tokens)
+        add_names(m, job, h, &out->text);
+    else
+        PK_GOTO(add_text(m, job, h, sentence, &tokens, &out->text));
+    PK_GOTO(add_tokens(h, m->data.network.config.unk, out));
+    if (!asked->alignment) goto done;
+    l.token = tokens.at.id, l.n = tokens.at.n, l.end = tokens.end;
+    PK_GOTO(add_alignment(m, job, h, asked->linker, at, &out->alignment));
+    PK_GOTO(pk_links_add(&l, out));
+done:
+    pk_ids_free(&tokens.id);
+    pk_ids_free(&tokens.at);
+    pk_memory_give(tokens.end);
+    return status;
+}
+
 pk_status pk_document_render(const pk_document *d, const pk_model *m, int32_t rank, bool alignment,
                              pk_linker *linker, bool replace_unknowns, pk_rendering *out) {
     size_t  job = 0;
     double  weighted = 0;
     int64_t tokens = 0;
     words   at = { 0 };
+    how     asked = { rank, alignment, replace_unknowns, linker };
     *out = (pk_rendering){ 0 };
     pk_buffer_add(&out->text, "", 0);
     for (size_t i = 0; i < d->pieces.n; i++) {
@@ -213,13 +254,7 @@ pk_status pk_document_render(const pk_document *d, const pk_model *m, int32_t ra
         const pk_job            *j = &d->job[job++];
         const pk_job_hypothesis *h = at_rank(j, rank);
         if (!h) continue;
-        const pk_text sentence = { replace_unknowns ? d->text + p->begin : NULL, p->size };
-        if (d->as_tokens)
-            add_names(m, j, h, &out->text);
-        else
-            PK_TRY(add_text(m, j, h, sentence, &out->text));
-        PK_TRY(add_tokens(h, m->data.network.config.unk, out));
-        if (alignment) PK_TRY(add_alignment(m, j, h, linker, &at, &out->alignment));
+        PK_TRY(add_sentence(d, m, p, j, &asked, &at, out));
         out->log_prob += h->log_prob;
         weighted += (double)h->score * h->n;
         tokens += h->n;
@@ -236,5 +271,6 @@ void pk_rendering_free(pk_rendering *r) {
     pk_buffer_free(&r->alignment);
     pk_ids_free(&r->token);
     pk_memory_give(r->logp);
+    pk_memory_give(r->link);
     *r = (pk_rendering){ 0 };
 }

@@ -48,6 +48,17 @@ pk_status pk_result_set(pk_result *r, size_t i, const pk_document *d, const pk_m
     return PK_OK;
 }
 
+pk_status pk_result_add(pk_result *r, size_t i, pk_rendering *h) {
+    entry          *e = &r->entry[i];
+    const pk_status status = PK_GROW(&e->hypothesis, (size_t)e->n + 1);
+    if (status == PK_OK)
+        e->hypothesis[e->n++] = *h;
+    else
+        pk_rendering_free(h);
+    *h = (pk_rendering){ 0 };
+    return status;
+}
+
 void pk_result_free(pk_result *r) {
     if (!r) return;
     for (size_t i = 0; i < r->n; i++) {
@@ -76,7 +87,9 @@ pk_status pk_result_hypothesis(const pk_result *r, size_t i, int32_t rank,
                                  .n_tokens = (int32_t)h->token.n,
                                  .token = h->token.id,
                                  .token_log_prob = h->logp,
-                                 .alignment = h->alignment.data };
+                                 .alignment = h->alignment.data,
+                                 .link = h->link,
+                                 .n_links = h->n_links };
     return PK_OK;
 }
 

@@ -8,4 +8,6 @@ pk_status pk_result_open(size_t n, pk_result **out);
 /* fills entry i from a finished document */
 pk_status pk_result_set(pk_result *r, size_t i, const pk_document *d, const pk_model *m,
                         const pk_plan *plan);
+/* adds a hypothesis to entry i, whose memory the result takes over, also where this fails */
+pk_status pk_result_add(pk_result *r, size_t i, pk_rendering *h);
 #endif

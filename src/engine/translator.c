@@ -1,6 +1,6 @@
 /* translator.c - opening and closing: models, strategy, workers and their queue. What a call does is
  * in call.c. */
-#include "engine/translator.h"
+#include "engine/translator_parts.h"
 
 #include <unistd.h>
 
@@ -252,6 +252,9 @@ void pk_translator_stats(const pk_translator *given, pk_stats *out) {
     pk_translator *t = (pk_translator *)given; /* its lock is taken */
     *out = (pk_stats){ .texts = t->counts.texts,
                        .repaired = t->counts.repaired,
+                       .looped = t->counts.looped,
+                       .spans = t->counts.kept,
+                       .spans_lost = t->counts.lost,
                        .wrapped = t->counts.wrapped,
                        .skipped = t->counts.skipped,
                        .cached = t->counts.cached,

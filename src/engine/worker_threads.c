@@ -1,5 +1,5 @@
 /* worker_threads.c - a thread for each worker, from a translator's first call to its end. */
-#include "engine/translator.h"
+#include "engine/translator_parts.h"
 
 static void *serve(void *arg) {
     const pk_worker_thread *self = arg;

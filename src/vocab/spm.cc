@@ -154,17 +154,27 @@ pk_status pk_spm_pieces(pk_spm *s, pk_buffer *out) {
     });
 }
 
-pk_status pk_spm_decode(pk_spm *s, pk_spm_name piece, const void *user, size_t n, pk_buffer *out) {
+/* behind which byte each piece ends; where the library says less, the end of the text */
+static void set_ends(const ImmutableSentencePieceText &found, size_t begin, size_t n, size_t *end) {
+    for (size_t i = 0; i < n; i++)
+        end[i] = begin + (i < found.pieces_size() ? found.pieces(static_cast<int>(i)).end()
+                                                  : found.text().size());
+}
+
+pk_status pk_spm_decode(pk_spm *s, pk_spm_name piece, const void *user, size_t n, pk_buffer *out,
+                        size_t *end) {
     return guarded([&]() -> pk_status {
         PK_TRY(load(s));
         std::vector<std::string_view> names;
-        std::string                   text;
+        ImmutableSentencePieceText    found;
         size_t                        bytes = 0;
         names.reserve(n);
         for (size_t i = 0; i < n; i++) bytes += names.emplace_back(piece(user, i)).size();
         need_room(ROOM_AT_LEAST + ROOM_PER_PIECE * n + 16 * bytes);
-        PK_TRY(status_of(s->processor->Decode(names, &text), "put pieces together"));
-        pk_buffer_add(out, text.data(), text.size());
+        PK_TRY(
+            status_of(s->processor->Decode(names, found.mutable_proto()), "put pieces together"));
+        if (end) set_ends(found, out->size, n, end);
+        pk_buffer_add(out, found.text().data(), found.text().size());
         return pk_buffer_status(out);
     });
 }

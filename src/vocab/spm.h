@@ -30,9 +30,11 @@ pk_status pk_spm_sample(pk_spm *s, const char *text, size_t size, float alpha, u
 pk_status pk_spm_pieces(pk_spm *s, pk_buffer *out);
 
 /* Appends the text of n pieces; piece(user, i) names the i-th. A piece that the model does not know
- * stands for itself; control pieces stand for nothing. */
+ * stands for itself; control pieces stand for nothing. end[i], unless end is NULL: the byte of the
+ * buffer behind piece i. */
 typedef const char *(*pk_spm_name)(const void *user, size_t i);
-pk_status pk_spm_decode(pk_spm *s, pk_spm_name piece, const void *user, size_t n, pk_buffer *out);
+pk_status pk_spm_decode(pk_spm *s, pk_spm_name piece, const void *user, size_t n, pk_buffer *out,
+                        size_t *end);
 
 #ifdef __cplusplus
 }

@@ -225,12 +225,14 @@ static const char *piece_name(const void *user, size_t i) {
 
 /* Cleans up the buffer from `begin` on: each U+2581 becomes a space, white space at both ends goes,
  * control characters go too (a model can write them as bytes). These are the rules of
- * characters.h. */
-static void tidy(pk_buffer *b, size_t begin) {
+ * characters.h. The n places in `ends`, which ascend, move with the text. */
+static void tidy(pk_buffer *b, size_t begin, size_t *ends, size_t n_ends) {
     static const char symbol[3] = "\xE2\x96\x81"; /* U+2581 */
     size_t            to = begin, end = begin;    /* end: behind the last visible character */
+    size_t            moved = 0;
     for (size_t at = begin, n; at < b->size; at += n) {
         int32_t c;
+        while (moved < n_ends && ends[moved] <= at) ends[moved++] = to;
         n = pk_utf8_next(b->data + at, b->size - at, &c);
         const bool is_symbol = n == sizeof symbol && memcmp(b->data + at, symbol, n) == 0;
         const bool space = is_symbol || pk_utf8_is_space(c), control = pk_characters_is_control(c);
@@ -241,16 +243,19 @@ static void tidy(pk_buffer *b, size_t begin) {
             memmove(b->data + to, b->data + at, n), to += n;
         if (!space) end = to;
     }
+    while (moved < n_ends) ends[moved++] = to;
+    for (size_t i = n_ends; i > 0 && ends[i - 1] > end; i--) ends[i - 1] = end;
     b->size = end;
     if (b->data) b->data[end] = '\0';
 }
 
 pk_status pk_vocab_decode(const pk_vocab *v, const int32_t *id, size_t n, pk_buffer *out) {
-    return pk_vocab_decode_with(v, id, n, NULL, NULL, out);
+    return pk_vocab_decode_with(v, id, n, NULL, NULL, out, NULL);
 }
 
 pk_status pk_vocab_decode_with(const pk_vocab *v, const int32_t *id, size_t n,
-                               const int32_t *instead, const char *names, pk_buffer *out) {
+                               const int32_t *instead, const char *names, pk_buffer *out,
+                               size_t *ends) {
     const size_t     begin = out->size;
     const source_ids ids = { v, id, instead, names };
     /* all ids are looked at before anything is written: a failure leaves the buffer as it was */
@@ -258,7 +263,7 @@ pk_status pk_vocab_decode_with(const pk_vocab *v, const int32_t *id, size_t n,
         if (id[i] < 0 || id[i] >= v->target.tokens->n)
             PK_FAIL(PK_ARGUMENT, "token %d is not among the %d of the vocabulary", id[i],
                     v->target.tokens->n);
-    PK_TRY(pk_spm_decode(v->target.spm, piece_name, &ids, n, out));
-    tidy(out, begin);
+    PK_TRY(pk_spm_decode(v->target.spm, piece_name, &ids, n, out, ends));
+    tidy(out, begin, ends, ends ? n : 0);
     return PK_OK;
 }

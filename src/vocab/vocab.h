@@ -53,7 +53,9 @@ uint64_t pk_vocab_fingerprint(const pk_vocab *v);
  * (eos, pad, languages) must have been left out by the caller. */
 pk_status pk_vocab_decode(const pk_vocab *v, const int32_t *id, size_t n, pk_buffer *out);
 /* The same, where token i stands for the text at names + instead[i], unless that is negative; a
- * space is U+2581 there. instead may be NULL. */
+ * space is U+2581 there. instead may be NULL. end[i], unless end is NULL: the byte of the buffer
+ * behind the text of token i. */
 pk_status pk_vocab_decode_with(const pk_vocab *v, const int32_t *id, size_t n,
-                               const int32_t *instead, const char *names, pk_buffer *out);
+                               const int32_t *instead, const char *names, pk_buffer *out,
+                               size_t *end);
 #endif

@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (status == PK_OK)
             status = pk_spm_sample(s, text, sizeof text - 1, 0.1f, 1, count, &drawn);
         if (status == PK_OK) status = pk_spm_pieces(s, &out);
-        if (status == PK_OK) status = pk_spm_decode(s, name, NULL, 4, &out);
+        if (status == PK_OK) status = pk_spm_decode(s, name, NULL, 4, &out, NULL);
         pk_spm_close(s);
     }
     pk_buffer_free(&out);

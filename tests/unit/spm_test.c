@@ -102,7 +102,7 @@ static pk_status use(const void *data, size_t size, pieces *p, pk_buffer *out) {
     pk_status status;
     PK_GOTO(pk_spm_open(data, size, &s));
     PK_GOTO(pk_spm_encode(s, text, sizeof text - 1, collect, p));
-    PK_GOTO(pk_spm_decode(s, name_of, p, p->n, out));
+    PK_GOTO(pk_spm_decode(s, name_of, p, p->n, out, NULL));
 done:
     pk_spm_close(s);
     return status;
@@ -141,10 +141,10 @@ static void control_and_unknown_pieces_decode_as_they_should(void **state) {
     static const char *const given[] = { "</s>", "\xE2\x96\x81The", "", "NotKnown", "<unk>", "e" };
     for (size_t i = 0; i < 6; i++)
         assert_int_equal(collect(&p, given[i], strlen(given[i]), 0), PK_OK);
-    assert_int_equal(pk_spm_decode(s, name_of, &p, p.n, &out), PK_OK);
+    assert_int_equal(pk_spm_decode(s, name_of, &p, p.n, &out, NULL), PK_OK);
     assert_string_equal(out.data, "TheNotKnown \xE2\x81\x87 e");
     pk_buffer_clear(&out);
-    assert_int_equal(pk_spm_decode(s, name_of, &p, 0, &out), PK_OK);
+    assert_int_equal(pk_spm_decode(s, name_of, &p, 0, &out, NULL), PK_OK);
     assert_int_equal(out.size, 0);
     pk_spm_close(s);
     pk_spm_close(NULL);
