@@ -45,7 +45,7 @@ static pk_status add(spans *s, const pk_passage *p, size_t begin, size_t end) {
 }
 
 /* the ranges that do not meet what is kept already */
-static pk_status take_free(const pk_passage *p, const pk_ranges *r, spans *out) {
+static pk_status take_free(const pk_passage *p, const pk_byte_ranges *r, spans *out) {
     size_t k = 0;
     for (size_t i = 0; i < r->n; i++) {
         while (k < p->n_kept && p->kept[k].begin + p->kept[k].size <= r->range[i].begin) k++;
@@ -130,7 +130,7 @@ static int by_place(const void *a, const void *b) {
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-pk_status pk_passage_keep(pk_passage *p, const pk_ranges *ranges) {
+pk_status pk_passage_keep(pk_passage *p, const pk_byte_ranges *ranges) {
     spans     s = { 0 };
     pk_status status = take_free(p, ranges, &s);
     if (status == PK_OK && s.n) {

@@ -6,5 +6,5 @@
 
 /* Adds the ranges, which are tidy. Tags inside one belong to its bytes; one that a tag only partly
  * covers is cut at the tags. What overlaps a span that is kept already is left out. */
-pk_status pk_passage_keep(pk_passage *p, const pk_ranges *ranges);
+pk_status pk_passage_keep(pk_passage *p, const pk_byte_ranges *ranges);
 #endif

@@ -51,12 +51,12 @@ static pk_status read_format(pk_format format, pk_text text, pk_markup *out) {
 }
 
 static pk_status protect(const pk_markup_call *k, pk_passage *p) {
-    pk_ranges ranges = { 0 };
-    pk_status status = pk_patterns_find(k->patterns, p->text.data, p->text.size, &ranges);
+    pk_byte_ranges ranges = { 0 };
+    pk_status      status = pk_patterns_find(k->patterns, p->text.data, p->text.size, &ranges);
     if (status == PK_OK) status = pk_protect_usual(p->text.data, p->text.size, &ranges);
-    pk_ranges_tidy(&ranges);
+    pk_byte_ranges_tidy(&ranges);
     if (status == PK_OK) status = pk_passage_keep(p, &ranges);
-    pk_ranges_free(&ranges);
+    pk_byte_ranges_free(&ranges);
     return status;
 }
 

@@ -45,12 +45,13 @@ pk_status pk_patterns_open(const char *const *pattern, size_t n, pk_patterns **o
     return status;
 }
 
-static pk_status find(URegularExpression *re, UText *text, pk_ranges *out) {
+static pk_status find(URegularExpression *re, UText *text, pk_byte_ranges *out) {
     UErrorCode code = U_ZERO_ERROR;
     uregex_setUText(re, text, &code);
     while (U_SUCCESS(code) && uregex_findNext(re, &code)) {
         const int64_t begin = uregex_start64(re, 0, &code), end = uregex_end64(re, 0, &code);
-        if (U_SUCCESS(code) && end > begin) PK_TRY(pk_ranges_add(out, (size_t)begin, (size_t)end));
+        if (U_SUCCESS(code) && end > begin)
+            PK_TRY(pk_byte_ranges_add(out, (size_t)begin, (size_t)end));
     }
     if (code == U_MEMORY_ALLOCATION_ERROR) PK_FAIL(PK_NO_MEMORY, "out of memory in ICU");
     if (U_FAILURE(code))
@@ -58,7 +59,7 @@ static pk_status find(URegularExpression *re, UText *text, pk_ranges *out) {
     return PK_OK;
 }
 
-pk_status pk_patterns_find(pk_patterns *p, const char *text, size_t size, pk_ranges *out) {
+pk_status pk_patterns_find(pk_patterns *p, const char *text, size_t size, pk_byte_ranges *out) {
     UText      view = UTEXT_INITIALIZER;
     UErrorCode code = U_ZERO_ERROR;
     pk_status  status = PK_OK;

@@ -210,11 +210,11 @@ static size_t span_size(const char *t, size_t n, char before) {
 }
 
 /* A word that is no address is passed over in one step, so that it is looked at once. */
-pk_status pk_protect_usual(const char *text, size_t size, pk_ranges *out) {
+pk_status pk_protect_usual(const char *text, size_t size, pk_byte_ranges *out) {
     char before = ' ';
     for (size_t at = 0; at < size;) {
         const size_t n = span_size(text + at, size - at, before);
-        if (n) PK_TRY(pk_ranges_add(out, at, at + n));
+        if (n) PK_TRY(pk_byte_ranges_add(out, at, at + n));
         size_t step = n;
         if (!n && alnum(text[at])) {
             step = 1;
