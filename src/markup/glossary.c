@@ -49,9 +49,10 @@ static bool begins_with(pk_text text, pk_text word, size_t *rest) {
     return true;
 }
 
+/* the first N_SHORT also go with words of three letters */
 static const char *const endings[] = { "s",  "es", "'s", "\xE2\x80\x99s", "e",   "en",
                                        "er", "em", "n",  "ern",           "ens", NULL };
-enum { LEAST_LETTERS = 4 };
+enum { N_SHORT = 4, LEAST_LETTERS = 4 };
 
 /* "companies" of "company": what is before the ending */
 static bool has_ies(pk_text text, pk_text word) {
@@ -67,9 +68,9 @@ bool pk_glossary_inflects(pk_text text, pk_text word) {
     size_t rest;
     if (begins_with(text, word, &rest)) {
         if (rest == 0) return true;
-        if (pk_utf8_length(word.data, word.size) < LEAST_LETTERS) return false;
+        const size_t letters = pk_utf8_length(word.data, word.size);
         for (int i = 0; endings[i]; i++)
-            if (strlen(endings[i]) == rest &&
+            if (letters >= (size_t)LEAST_LETTERS - (i < N_SHORT) && strlen(endings[i]) == rest &&
                 memcmp(text.data + text.size - rest, endings[i], rest) == 0)
                 return true;
         return false;

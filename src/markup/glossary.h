@@ -15,7 +15,8 @@ typedef struct pk_term_matches {
 
 /* Adds the terms in a text, the longest first where several begin with one word. A small letter of
  * a term matches a capital too, a capital only a capital; the last word may have an ending (-s,
- * -es, -'s, -en ..., -ies for -y) where the term's has four letters or more. */
+ * -es, -'s where the term's has three letters or more; -e, -en, -er, -n ..., -ies for -y where it has
+ * four). */
 pk_status pk_glossary_match(const pk_glossary *g, const pk_word_list *text, pk_term_matches *out);
 /* whether the word is the other, or has an ending that inflects it */
 bool pk_glossary_inflects(pk_text word, pk_text of);

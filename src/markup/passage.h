@@ -22,6 +22,7 @@ typedef struct pk_tag {
     size_t  begin, end;  /* what it holds, in bytes of the passage's text */
     int32_t parent;      /* index of the element around it; -1: none */
     bool    mark;
+    bool    stray;       /* a mark that is one of two tags: they keep their order */
     bool    inside;      /* a kept span: its bytes have the tag too */
     bool    cue;         /* of subtitles: it gets its share of the words, in order */
     size_t  first, last; /* words of the target that it holds: set by place.c */

@@ -274,10 +274,14 @@ pk_status pk_place_tags(pk_passage *p, const pk_word_list *source, const pk_word
         fill_tables(&s);
         for (size_t i = 0; i < p->n_tags; i++)
             if (!p->tag[i].mark && !p->tag[i].inside) place_element(&s, i);
-        for (size_t i = 0; i < p->n_tags; i++) {
-            if (p->tag[i].inside) continue;
-            if (!p->tag[i].mark) place_by_neighbours(&s, i);
-            if (p->tag[i].mark || !s.of[i].placed) place_mark(&s, i);
+        for (size_t i = 0, stray = 0; i < p->n_tags; i++) {
+            pk_tag *t = &p->tag[i];
+            if (t->inside) continue;
+            if (!t->mark) place_by_neighbours(&s, i);
+            if (t->mark || !s.of[i].placed) place_mark(&s, i);
+            if (!t->stray) continue;
+            if (t->first < stray) t->first = t->last = inside_parent(&s, t, stray);
+            stray = t->first;
         }
     }
     free_memory(&s);

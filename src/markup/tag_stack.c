@@ -14,10 +14,13 @@ static size_t bucket(pk_text name) {
 
 static int32_t parent(const pk_tag_stack *s) { return s->n ? s->open[s->n - 1].tag : -1; }
 
-static pk_status add_mark(const pk_tag_stack *s, pk_passage *p, pk_text bytes) {
-    const pk_tag tag = {
-        .open = bytes, .begin = p->text.size, .end = p->text.size, .parent = parent(s), .mark = true
-    };
+static pk_status add_mark(const pk_tag_stack *s, pk_passage *p, pk_text bytes, bool stray) {
+    const pk_tag tag = { .open = bytes,
+                         .begin = p->text.size,
+                         .end = p->text.size,
+                         .parent = parent(s),
+                         .mark = true,
+                         .stray = stray };
     return pk_passage_add_tag(p, tag, NULL);
 }
 
@@ -25,7 +28,7 @@ static pk_status add_mark(const pk_tag_stack *s, pk_passage *p, pk_text bytes) {
 static void drop(pk_tag_stack *s, pk_passage *p) {
     const pk_open_tag last = s->open[--s->n];
     s->count[bucket(last.name)]--;
-    p->tag[last.tag].mark = true;
+    p->tag[last.tag].mark = p->tag[last.tag].stray = true;
     p->tag[last.tag].end = p->tag[last.tag].begin;
 }
 
@@ -39,7 +42,7 @@ static pk_status close_tag(pk_tag_stack *s, pk_passage *p, const pk_html_token *
                !pk_html_same_name(s->open[at - 1].name, t->name))
             at--;
     if (!s->count[bucket(t->name)] || at == 0 || !pk_html_same_name(s->open[at - 1].name, t->name))
-        return add_mark(s, p, t->bytes);
+        return add_mark(s, p, t->bytes, true);
     while (s->n > at) drop(s, p);
     pk_tag *tag = &p->tag[s->open[--s->n].tag];
     s->count[bucket(t->name)]--;
@@ -50,7 +53,7 @@ static pk_status close_tag(pk_tag_stack *s, pk_passage *p, const pk_html_token *
 
 pk_status pk_tag_stack_add(pk_tag_stack *s, pk_passage *p, const pk_html_token *t) {
     if (t->kind == PK_HTML_CLOSE) return close_tag(s, p, t);
-    if (t->kind != PK_HTML_OPEN) return add_mark(s, p, t->bytes);
+    if (t->kind != PK_HTML_OPEN) return add_mark(s, p, t->bytes, false);
     pk_open_tag  open = { .name = t->name };
     const pk_tag tag = { .open = t->bytes, .begin = p->text.size, .parent = parent(s) };
     PK_TRY(PK_RESERVE(&s->open, s->n + 1, &s->room));
