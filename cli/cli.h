@@ -55,7 +55,7 @@ typedef struct pk_cli {
     const char           *drafter; /* a model */
     const char           *lexicon; /* what align saved */
     bool                  shortlist;
-    const char           *test; /* drafter: text to measure it on */
+    const char           *test;      /* drafter: text to measure it on */
     const char           *languages; /* detect */
     bool                  all;
     const char           *text_format, *glossary; /* translate */

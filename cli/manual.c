@@ -9,17 +9,31 @@
 
 #define MANUAL_DATE "November 15, 2026" /* of the last change to what the pages say */
 
-/* one character of running text; what roff would act upon is escaped */
+/* what roff would act upon is escaped; NULL: the letter stands for itself */
+static const char *escape_of(char before, char letter) {
+    if (letter == '\\') return "\\e";
+    if (letter == '-' && !isalnum((unsigned char)before)) return "\\-";
+    return letter == '`' ? "\\(ga" : NULL;
+}
+
+/* one character of running text */
 static void put_escaped(FILE *out, char before, char letter, bool line_begins) {
+    const char *escape = escape_of(before, letter);
     if (line_begins && (letter == '.' || letter == '\'')) fputs("\\&", out);
-    if (letter == '\\')
-        fputs("\\e", out);
-    else if (letter == '-' && !isalnum((unsigned char)before))
-        fputs("\\-", out);
-    else if (letter == '`')
-        fputs("\\(ga", out);
+    if (escape)
+        fputs(escape, out);
     else
         fputc(letter, out);
+}
+
+/* columns that a word takes in the page's source */
+static size_t columns_of(const char *word, size_t n) {
+    size_t columns = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *escape = escape_of(i ? word[i - 1] : ' ', word[i]);
+        columns += escape ? strlen(escape) : 1;
+    }
+    return columns;
 }
 
 /* brackets and quotes behind the full stop do not count */
@@ -32,12 +46,12 @@ static bool ends_sentence(const char *word, size_t n) {
 static void print_text(FILE *out, const char *text) {
     size_t column = 0;
     while (*text) {
-        size_t n = strcspn(text, " \n");
-        if (column && column + 1 + n > 78) fputc('\n', out), column = 0;
+        const size_t n = strcspn(text, " \n"), width = columns_of(text, n);
+        if (column && column + 1 + width > 78) fputc('\n', out), column = 0;
         if (column) fputc(' ', out), column++;
         for (size_t i = 0; i < n; i++)
             put_escaped(out, i ? text[i - 1] : ' ', text[i], column == 0 && i == 0);
-        column += n;
+        column += width;
         if (text[n] == '\n')
             fputs("\n.Pp\n", out), column = 0;
         else if (text[n] && ends_sentence(text, n))

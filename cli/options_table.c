@@ -70,9 +70,9 @@
 #define TYPE_OPTION                                      \
     CHOICE("type", type, "f32|f16|bf16|i8", "as stored", \
            "numbers to compute with; f16 and bf16 need a GPU")
-#define LEXICON_HELP                                                                               \
-    "what `pronk align -m MODEL --save FILE` wrote, for --shortlist, for drafts (jacobi and gad, " \
-    "init=lexicon) and for --alignment"
+#define LEXICON_HELP                                                                              \
+    "what `pronk align -m MODEL --save FILE` wrote: for shortlists, for drafts (jacobi and gad, " \
+    "init=lexicon) and for alignments"
 #define SHORTLIST_HELP                                                                           \
     "choose from likely translations of the source's pieces and from common ones alone: faster " \
     "on a CPU"

@@ -191,7 +191,8 @@ static void put_columns(pk_line_writer *w, const picture *p) {
         const double middle = (p->x[i] + p->x[i + 1] - GAP) / 2;
         snprintf(number, sizeof number, "%zu", i + 1);
         pk_viz_put_text(w, middle, HEAD - 9, "small muted", number, 40);
-        for (int32_t line = 0; line < lines_of(&p->v->step[i]); line++) put_candidate(w, p, i, line);
+        for (int32_t line = 0; line < lines_of(&p->v->step[i]); line++)
+            put_candidate(w, p, i, line);
     }
 }
 

@@ -61,9 +61,9 @@ typedef struct pk_worker {
     pk_ask           *asks;
     pk_answer        *answers;
     int32_t          *tips;
-    uint8_t          *listed;    /* [tokens] zeros; where there are shortlists */
-    int32_t          *shortlist; /* of one sentence */
-    pk_trace_ask     *traced;    /* asks of one pass, as the caller's trace gets them */
+    uint8_t          *listed;       /* [tokens] zeros; where there are shortlists */
+    int32_t          *shortlist;    /* of one sentence */
+    pk_trace_ask     *traced;       /* asks of one pass, as the caller's trace gets them */
     pk_trace_step    *traced_steps; /* the same of a lattice */
     int32_t           step_room;
     pk_stats          stats;   /* its own counts */

@@ -77,7 +77,11 @@ static void judge(pk_markup_call *k, const batch *b, size_t i, const pk_result *
 static pk_status attempt(pk_markup_call *k, pk_translator *by, int32_t scheme, bool loops) {
     batch           b = { 0 };
     pk_result      *result = NULL;
-    pk_call_options o = { .size = sizeof o, .progress = report, .user = k };
+    pk_call_options o = { .size = sizeof o,
+                          .progress = report,
+                          .user = k,
+                          .client = k->o.client,
+                          .deadline = k->o.deadline };
     pk_status       status;
     PK_GOTO(make_batch(k, scheme, loops, &b));
     if (!b.n) goto done;
