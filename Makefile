@@ -62,6 +62,8 @@ SCRIPTS := $(wildcard tests/*/$(or $(T),*)_test.sh)
 TESTLIB := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 # peak.c is no part: it is compiled for the machine at hand, see its beginning
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(filter-out bench/peak.c,$(wildcard bench/*.c)))
+# programs that make what the repository holds
+MAKERS  := $(patsubst %.c,$(BUILD)/%,$(wildcard tools/*.c))
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/*_fuzz.c))
 
 # MPI is a plugin, built where mpicc is and loaded when mpirun starts the program.
@@ -125,7 +127,7 @@ $(BUILD)/tests/server/%_test: $(BUILD)/tests/server/%_test.o $(TESTLIB) $(SERVER
 	@$(CC) -o $@ $^ $(SERVER_LIBS) $(LIBS) -lcmocka
 
 tests: $(TESTS)
-benches: $(BENCHES)
+benches: $(BENCHES) $(MAKERS)
 
 # ---- for people ----
 help:
@@ -187,6 +189,8 @@ fuzz-seeds: all
 	@python3 tools/make_fuzz_seeds.py $(BUILD)/pronk
 
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libpronk.a
+	@$(CC) -o $@ $^ $(LIBS)
+$(BUILD)/tools/%: $(BUILD)/tools/%.o $(BUILD)/libpronk.a
 	@$(CC) -o $@ $^ $(LIBS)
 
 # ---- manual pages and installation ----

@@ -75,6 +75,10 @@ def main():
     seed('recipe', 'set', b'model.dim=64')
     for choice in (0, 5, 0x4A, 0xF3):  # language, vocabulary and way of splitting: see text_fuzz.c
         seed('text', 'choice_%02x' % choice, bytes([choice]) + TEXT)
+    for name, codes, text in (('all', '', TEXT), ('two', 'ende', 'das Haus \u0414\u043e\u043c'.encode()),
+                              ('three', 'zhztja', '\u5929\u6c23 \ud55c\uad6d'.encode() + b'\xff\xc3'),
+                              ('marks', '', 'fu\u0308r http://a/b_c@d \u30fc\u30ab\u30fc'.encode())):
+        seed('detect', name, bytes([len(codes) // 2]) + codes.encode() + text)
     for kind in ('f16', 'i8'):
         seed('model', kind, convert('marian-gelu-legacy', kind))
     # a file that has a list of tokens for the target side alone

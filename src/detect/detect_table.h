@@ -1,47 +1,48 @@
 /* detect_table.h - what was learned about languages: a table that is part of the library.
  *
- * A class is a language in one of its scripts. An n-gram that is known has a row of PK_DETECT_WIDTH
- * small numbers; the sum of the rows of a text, times the numbers of a class, says how much the text
- * looks like that class. All is integers, so that results are the same everywhere. The file,
- * detect.table, is made by tools/train_detect.c, and docs/detection.md says what it holds. */
+ * It has a group for each script, with the languages that are written so. An n-gram that a group
+ * knows has a row with a small number for each of these languages; the sums of the rows of a text
+ * say how much it looks like each. All is integers, so that results are the same everywhere. The
+ * file, detect.table, is made by tools/train_detect.c, and docs/detection.md says what it holds. */
 #ifndef PK_DETECT_TABLE_H
 #define PK_DETECT_TABLE_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    PK_DETECT_WIDTH = 16,
-    PK_DETECT_WAYS = 4, /* an n-gram is in one of so many places */
-    PK_DETECT_MOST_CLASSES = 192,
-    PK_DETECT_CODE = 8,          /* bytes of a language's code, with zeros behind it */
-    PK_DETECT_CLASS_SCALE = 1024 /* numbers of a class are stored times this */
+    PK_DETECT_WAYS = 4,      /* an n-gram is in one of so many places */
+    PK_DETECT_LANGUAGES = 48 /* of a group, at most */
 };
 
-typedef struct pk_detect_class {
-    const char *code; /* "en" */
-    int32_t     script;
-    int32_t     bias;
-    int32_t     weight[PK_DETECT_WIDTH];
-} pk_detect_class;
-
-typedef struct pk_detect_table {
-    int32_t        n_classes;
+typedef struct pk_detect_group {
+    int32_t        script; /* ICU's UScriptCode */
+    int32_t        n;      /* languages */
     uint32_t       n_sets; /* of PK_DETECT_WAYS places each */
-    double         scale;  /* of the rows' numbers */
-    double         power;  /* sums of n rows are divided by n to this */
-    const uint8_t *classes;
-    const uint8_t *fingerprint; /* two bytes a place, 0: free */
-    const int8_t  *row;         /* PK_DETECT_WIDTH a place */
-} pk_detect_table;
+    const uint8_t *language;
+    const uint8_t *place; /* two bytes each: fingerprint and, lowest, factor; 0: free */
+    const uint8_t *row;   /* half a byte for each language */
+    const uint8_t *next;  /* where the next group begins */
+} pk_detect_group;
 
-/* the library's own */
-void pk_detect_table_get(pk_detect_table *out);
-void pk_detect_table_class(const pk_detect_table *t, int32_t i, pk_detect_class *out);
-/* what is stored of an n-gram to know it by; never 0 */
+/* numbers in rows and biases are logarithms of odds times this */
+#define PK_DETECT_SCALE 1024.0
+/* Sums of n rows are divided by the square root of n: n-grams overlap, so that twice as many do not
+ * say twice as much. */
+#define PK_DETECT_POWER 0.5
+
+/* the groups of the library's own table, one by one; false at the end. Begin with all zeros */
+bool        pk_detect_group_next(pk_detect_group *group);
+const char *pk_detect_group_code(const pk_detect_group *group, int32_t language); /* "en" */
+int32_t     pk_detect_group_bias(const pk_detect_group *group, int32_t language);
+
+/* what is stored of an n-gram to know it by: 12 bits, never 0 */
 static inline uint32_t pk_detect_fingerprint(uint64_t hash) {
-    const uint32_t top = (uint32_t)(hash >> 48);
+    const uint32_t top = (uint32_t)(hash >> 52);
     return top ? top : 1;
 }
-/* the row of an n-gram, or NULL where it is not known */
-const int8_t *pk_detect_table_find(const pk_detect_table *t, uint64_t hash);
+/* a row's numbers are -7 to 7 times one of 16 factors, half an octave apart */
+int32_t pk_detect_factor(uint32_t which);
+/* adds the row of an n-gram to sums of all the group's languages; false where it is not known */
+bool pk_detect_group_add(const pk_detect_group *group, uint64_t hash, int32_t *sum);
 #endif

@@ -21,6 +21,7 @@ typedef struct reader {
 
 static void end_word(reader *r) {
     if (r->word.n > 0) {
+        r->word.longest = r->word.script == USCRIPT_HAN ? 2 : 5;
         r->word.letter[0] = r->word.letter[r->word.n + 1] = ' ';
         r->take(r->user, &r->word);
     }

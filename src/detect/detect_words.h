@@ -11,14 +11,12 @@
 
 #include "base/hash.h"
 
-enum {
-    PK_WORD_LETTERS = 32, /* longer words, and runs of Chinese, are cut there */
-    PK_NGRAM_LONGEST = 5
-};
+enum { PK_WORD_LETTERS = 32 }; /* longer words, and runs of Chinese, are cut there */
 
 typedef struct pk_word {
-    int32_t script; /* ICU's UScriptCode; Han for all of Chinese and Japanese */
-    int32_t n;      /* letters, the spaces at both ends not counted */
+    int32_t script;  /* ICU's UScriptCode; Han for all of Chinese and Japanese */
+    int32_t longest; /* n-gram: 5 letters, or 2 characters of Chinese or Japanese */
+    int32_t n;       /* letters, the spaces at both ends not counted */
     int32_t letter[PK_WORD_LETTERS + 2]; /* small, composed; a space first and last */
 } pk_word;
 
@@ -33,7 +31,7 @@ static inline void pk_word_ngrams(const pk_word *word, void (*use)(void *user, u
     const int32_t end = word->n + 2;
     for (int32_t i = 0; i < end; i++) {
         uint64_t sum = 0;
-        for (int32_t k = i; k < end && k < i + PK_NGRAM_LONGEST; k++) {
+        for (int32_t k = i; k < end && k < i + word->longest; k++) {
             sum = (sum + (uint64_t)(uint32_t)word->letter[k] + 1) * PK_GOLDEN;
             if (k > i || word->letter[i] != ' ') use(user, pk_mix(sum));
         }

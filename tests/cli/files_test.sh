@@ -75,11 +75,12 @@ arguments() {
         vocab) args=(vocab -q -i train.en train.de --size 200 --no-byte-fallback -o "$2") ;;
         align) args=(align -q --load links.model -i en de -o "$2") ;;
         align-links) args=(align -q --pharaoh --symmetrise union -i forward reverse -o "$2") ;;
+        detect) args=(detect -i en -o "$2") ;;
         align-save) args=(align -q --vocab v.spm -i en de --save "$2" -o links) ;;
         align-table) args=(align -q -i en de --table "$2" -o links) ;;
     esac
 }
-LINES_OUT="translate translate-ct2 score distill align align-links"
+LINES_OUT="translate translate-ct2 score distill align align-links detect"
 WHOLE="viz convert convert-folder convert-ct2 convert-package average vocab align-save align-table"
 
 inputs_of() {
@@ -99,6 +100,7 @@ inputs_of() {
         vocab) echo "train.en train.de" ;;
         align) echo "en de links.model" ;;
         align-links) echo "forward reverse" ;;
+        detect) echo "en" ;;
         align-save) echo "en de v.spm" ;;
         align-table) echo "en de" ;;
     esac
