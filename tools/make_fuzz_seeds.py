@@ -23,6 +23,14 @@ MODELS = 'tests/data/models'
 CT2 = 'tests/data/ct2'
 TEXT = 'Good morning!\r\nDr. Smith paid 3.50 at 5 p.m.\n\n\u00bbWirklich?\u00ab  Ja. \u4f60\u597d\u3002\nlast'.encode()
 
+HTML = ('<!DOCTYPE html><p class="a">The <b>old <i>house</i></b> &amp; <a href="/x">#<span>cats</span></a>.<br>Next '
+        '<img src=a> line<br>goes on: <code>x &lt; y</code>, https://a.org/?b=1&amp;c {name} %1$s.</p><!-- c -->'
+        '<script>if (a < b) {}</script><div translate="no">Foo</div><pre>a\n  b</pre></b>&zzz;<ul><li>x<li>y').encode()
+SRT = (b'\xef\xbb\xbf1\r\n00:00:01,000 --> 00:00:02,000\r\nI have <i>never</i>\r\nseen\r\n\r\n2\r\n'
+       b'00:00:02,500 --> 00:00:03,000\r\n{\\an8}it.\r\n\r\n3\r\n00:00:04,000 --> 00:00:05,000\r\n- A!\r\n- B!\r\n')
+VTT = (b'WEBVTT\n\nNOTE x\n\nid\n00:01.000 --> 00:02.000 line:0\n<v Bob>Fish &amp; <00:01.500><c.x>chips</c>\n\n'
+       b'00:03.000 --> 00:04.000\nfor me.\n')
+
 
 def read(path):
     with open(path, 'rb') as f:
@@ -105,6 +113,12 @@ def main():
                         ('pieces', ['--vocab', 'tests/data/vocab/source.spm'])):
         seed('align', name, align(extra))
     seed('lexicon', 'small', lexicon())
+    for choice in (0, 4, 8):  # words as they are, turned, lost: see markup_fuzz.c
+        seed('markup', 'html_%d' % choice, bytes([choice]) + HTML)
+        seed('markup', 'srt_%d' % choice, bytes([choice + 1]) + SRT)
+        seed('markup', 'vtt_%d' % choice, bytes([choice + 3]) + VTT)
+    seed('glossary', 'terms', b'house\tHaus\nneural machine translation\tNMT\n\nUS\tUSA\n\0'
+         b'The Houses of neural machine translations in the US.')
     for i, spec in enumerate(('greedy', 'beam:size=4,rules=hf', 'beam:size=2,length_penalty=0.6', 'jacobi:window=8')):
         seed('options', str(i), spec.encode())
     for name, data in http_bodies():

@@ -45,8 +45,7 @@ static pk_status add_tokens(writer *w, const pk_unit *u) {
 /* the words of a passage, and which unit each belongs to */
 static pk_status cut_source(const pk_passage *p, const pk_unit *unit, pk_word_list *out) {
     size_t u = 0;
-    PK_TRY(pk_word_list_cut(out, p->text.data ? p->text.data : "", p->text.size, 0, p->kept,
-                            p->n_kept, 0));
+    PK_TRY(pk_word_list_cut(out, p->text.data, p->text.size, 0, p->kept, p->n_kept, 0));
     for (size_t i = 0; i < out->n; i++) {
         while (u + 1 < p->n_units && out->word[i].begin >= unit[u + 1].begin) u++;
         out->word[i].unit = (int32_t)u;

@@ -55,8 +55,8 @@ static pk_status take_free(const pk_passage *p, const pk_byte_ranges *r, spans *
     return PK_OK;
 }
 
-/* the span with the byte inside it, not at its ends; NULL: none */
-static span *around(const spans *s, size_t byte) {
+/* the first span that ends behind the byte */
+static size_t ending_behind(const spans *s, size_t byte) {
     size_t low = 0, high = s->n;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
@@ -65,6 +65,12 @@ static span *around(const spans *s, size_t byte) {
         else
             high = middle;
     }
+    return low;
+}
+
+/* the span with the byte inside it, not at its ends; NULL: none */
+static span *around(const spans *s, size_t byte) {
+    const size_t low = ending_behind(s, byte);
     return low < s->n && s->span[low].begin < byte ? &s->span[low] : NULL;
 }
 
@@ -125,6 +131,22 @@ static void take_tags_in(pk_passage *p, const spans *s) {
     }
 }
 
+static bool has_bytes(const span *s, pk_text bytes) {
+    return bytes.data >= s->from && bytes.data < s->to;
+}
+
+/* Marks at the ends of a span can be among its bytes now that these were extended. What is inside
+ * has no children: they belong to what is around it. */
+static void take_marks_in(pk_passage *p, const spans *s) {
+    for (size_t i = 0; i < p->n_tags; i++) {
+        pk_tag      *t = &p->tag[i];
+        const size_t k = ending_behind(s, t->begin);
+        if (t->mark && k < s->n && has_bytes(&s->span[k], t->open)) t->inside = true;
+        if (t->mark && k > 0 && has_bytes(&s->span[k - 1], t->open)) t->inside = true;
+        if (t->parent >= 0 && p->tag[t->parent].inside) t->parent = p->tag[t->parent].parent;
+    }
+}
+
 static int by_place(const void *a, const void *b) {
     const pk_kept *x = a, *y = b;
     return x->begin < y->begin ? -1 : x->begin > y->begin;
@@ -138,6 +160,7 @@ pk_status pk_passage_keep(pk_passage *p, const pk_byte_ranges *ranges) {
         status = cut_broken(p, &s);
     }
     if (status == PK_OK) take_tags_in(p, &s);
+    if (status == PK_OK) take_marks_in(p, &s);
     for (size_t i = 0; i < s.n && status == PK_OK; i++) {
         const span *at = &s.span[i];
         status = pk_passage_add_kept(

@@ -37,8 +37,7 @@ static pk_status read_plain(pk_text text, pk_markup *out) {
     PK_TRY(pk_markup_add(out, &p));
     p->raw = text;
     p->lines = true;
-    pk_buffer_add(&p->text, "", 0);
-    return text.size ? pk_passage_add_text(p, text, text) : pk_buffer_status(&p->text);
+    return text.size ? pk_passage_add_text(p, text, text) : PK_OK;
 }
 
 static pk_status read_format(pk_format format, pk_text text, pk_markup *out) {

@@ -119,7 +119,7 @@ bool pk_mask_find(const pk_mask *m, const char *text, size_t size, size_t *at, p
     uint32_t      number;
     while (*at < size) {
         const size_t   from = *at;
-        const bool     inside = from > 0 && in_word(text[from - 1]);
+        const bool     inside = s->prefix[0] != '%' && from > 0 && in_word(text[from - 1]);
         const size_t   n = inside ? 0 : read_one(s, text + from, size - from, &number);
         const uint32_t past = n ? number - m->start : 0;
         *at += n ? n : 1;

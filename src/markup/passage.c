@@ -7,7 +7,8 @@ pk_status pk_markup_add(pk_markup *m, pk_passage **out) {
     PK_TRY(PK_RESERVE(&m->passage, m->n + 1, &m->room));
     *out = &m->passage[m->n++];
     **out = (pk_passage){ 0 };
-    return PK_OK;
+    pk_buffer_add(&(*out)->text, "", 0); /* so that there is a text, if an empty one */
+    return pk_buffer_status(&(*out)->text);
 }
 
 void pk_passage_free(pk_passage *p) {

@@ -109,6 +109,8 @@ static void spans_have_the_inputs_bytes(void **state) {
     assert_string_equal(kept("a <a><i>http://</i>b.c/<i>d</i></a> e", &inside),
                         "<i>http://</i>b.c/<i>d</i>");
     assert_int_equal(inside, 2);
+    assert_string_equal(kept("a #<a>bc</i></a> d", &inside), "#<a>bc</i></a>");
+    assert_int_equal(inside, 2);
     assert_string_equal(kept("a <b>see http://b</b>.c/d now", &inside), "http://b|.c/d");
     assert_int_equal(inside, 0);
     assert_string_equal(kept("a <b>http://b.c/d</b> now", &inside), "http://b.c/d");
@@ -129,6 +131,7 @@ static void placeholders_avoid_the_texts_own(void **state) {
     assert_int_equal(pk_mask_origin(&m, &p, 13, true), 15);
     assert_int_equal(pk_mask_lost(&m, "%3 %4", 5), 0);
     assert_int_equal(pk_mask_lost(&m, "%3 %44", 6), 1);
+    assert_int_equal(pk_mask_lost(&m, "file%4.txt", 10), 0);
     assert_int_equal(pk_mask_lost(&m, "%4 %4", 5), 1);
     pk_mask_free(&m);
     pk_passage_free(&p);
