@@ -9,7 +9,7 @@
 #define MARGIN       1.01f /* a block must promise this much more tokens per cost */
 #define ACCOUNT_FADE 0.95f /* of what drafts cost and brought: about twenty passes count */
 #define ENOUGH       4.0f  /* spent before the account is believed */
-#define PROBE_AFTER  128   /* passes without a draft, then a short one is tried */
+#define PROBE_AFTER  2048  /* passes of a sentence without a draft, then a short one is tried */
 #define PROBE        4     /* tokens of it, ... */
 #define PROBE_COST   2.0f  /* ... fewer where they would cost more than so many tokens without */
 

@@ -14,7 +14,7 @@
 #include "decode/ngrams.h"
 #include "lexicon/lexicon_draft.h"
 
-enum { LONGEST_AUTO = 25 };
+enum { LONGEST_AUTO = 25, FIRST = 4 }; /* FIRST: drafted to see what the drafter costs */
 enum { FROM_DRAFTER, FROM_LEXICON };
 static const char *const inits[] = { "drafter", "lexicon", NULL };
 
@@ -132,8 +132,10 @@ static int32_t block_of(state *s, const pk_pass *pass) {
     if (most > longest_block(s)) most = longest_block(s);
     if (most <= 0) return 0;
     const float more = pk_draft_more(pass);
-    if (drafts(s) && !s->block && more >= 0) return pk_draft_rates_block(s->rates, 1, more, most);
-    if (s->block || more < 0 || !(pass->draft_cost > 0)) return most; /* given, or not known yet */
+    if (s->block) return most;
+    if (more < 0) return 0; /* what passes cost is not known yet: the first one shows it */
+    if (drafts(s)) return pk_draft_rates_block(s->rates, 1, more, most);
+    if (!(pass->draft_cost > 0)) return most < FIRST ? most : FIRST;
     const float read = pass->draft_cost + pass->draft_more * (float)(unread(s) - 1);
     return pk_draft_rates_block(s->rates, 1 + read, more + pass->draft_more, most);
 }

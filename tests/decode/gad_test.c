@@ -234,7 +234,7 @@ static void blocks_are_as_long_as_they_pay(void **unused) {
     pk_draft_rates r = { .quiet = 0 };
     int32_t        drafts = 0;
     (void)unused;
-    for (int i = 0; i < 1280; i++) drafts += pk_draft_rates_block(&r, 1.5f, 1.5f, 25) > 0;
+    for (int i = 0; i < 20480; i++) drafts += pk_draft_rates_block(&r, 1.5f, 1.5f, 25) > 0;
     assert_in_range(drafts, 5, 13);
     for (int i = 0; i < 500; i++) pk_draft_rates_judge(&r, 25, 25);
     assert_in_range(pk_draft_rates_block(&r, 1.2f, 0.025f, 25), 20, 25);
