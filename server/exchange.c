@@ -8,6 +8,7 @@
 
 #include "routes.h"
 #include "seconds.h"
+#include "stream.h"
 #include "translation.h"
 
 pk_exchange *pk_exchange_new(struct pk_server *server) {
@@ -23,6 +24,7 @@ void pk_exchange_free(pk_exchange *x) {
     if (!x) return;
     pk_http_request *r = &x->request;
     pk_translation_free(x);
+    pk_stream_free(x->stream);
     pk_fields_free(&r->fields);
     char *const text[] = { r->if_none_match, r->query,          r->content_type, r->origin,
                            r->authorization, r->forwarded,      r->body,         x->answer.body,

@@ -42,6 +42,7 @@ struct pk_exchange {
     char                  *client;                   /* whom it counts for: a key or an address */
     pk_key_limits          limits;                   /* of that client */
     struct pk_translation *translation;              /* NULL: nothing is being translated */
+    struct pk_stream      *stream;                   /* NULL: the answer comes as a whole */
     double                 began;
     void (*step)(pk_exchange *x); /* what a worker does next with it */
     pk_exchange *next;            /* in a queue, of one kind or another */

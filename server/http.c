@@ -16,6 +16,7 @@
 #include "problem.h"
 #include "routes.h"
 #include "seconds.h"
+#include "stream.h"
 #include "visits.h"
 
 /* bytes of a connection for headers (and a query string); of all bodies together; of a body that is too
@@ -191,6 +192,15 @@ static void first_step(pk_exchange *x) {
     x->step(x);
 }
 
+void pk_http_suspend(pk_exchange *x) {
+    pk_visits_set(&x->server->http->visits, x->visit, PK_PHASE_WORKING, x);
+    MHD_suspend_connection(x->visit->connection);
+}
+
+void pk_http_sending(pk_exchange *x) {
+    pk_visits_set(&x->server->http->visits, x->visit, PK_PHASE_SENDING, NULL);
+}
+
 /* the request is whole */
 static enum MHD_Result answer(pk_exchange *x) {
     if (x->answer.status || x->step) return send_answer(x);
@@ -199,8 +209,7 @@ static enum MHD_Result answer(pk_exchange *x) {
         return send_answer(x);
     }
     x->step = first_step;
-    pk_visits_set(&x->server->http->visits, x->visit, PK_PHASE_WORKING, x);
-    MHD_suspend_connection(x->visit->connection);
+    pk_http_suspend(x);
     pk_work_push(x->server->work, x);
     return MHD_YES;
 }
@@ -246,13 +255,15 @@ static void add_headers(const pk_exchange *x, struct MHD_Response *r) {
 static enum MHD_Result send_answer(pk_exchange *x) {
     static char     nothing[] = "";
     pk_http_answer *a = &x->answer;
-    pk_visits_set(&x->server->http->visits, x->visit, PK_PHASE_SENDING, NULL);
+    const bool      streams = x->stream && a->status == 200;
+    pk_http_sending(x);
     free_body(x->server->http, &x->request);
     struct MHD_Response *r =
-        a->body ? MHD_create_response_from_buffer(a->size, a->body, MHD_RESPMEM_MUST_FREE)
-                : MHD_create_response_from_buffer(0, nothing, MHD_RESPMEM_PERSISTENT);
+        streams   ? pk_stream_respond(x)
+        : a->body ? MHD_create_response_from_buffer(a->size, a->body, MHD_RESPMEM_MUST_FREE)
+                  : MHD_create_response_from_buffer(0, nothing, MHD_RESPMEM_PERSISTENT);
     if (!r) return MHD_NO;
-    a->body = NULL; /* the response frees it */
+    if (!streams) a->body = NULL; /* the response frees it */
     add_headers(x, r);
     const enum MHD_Result done = MHD_queue_response(x->visit->connection, (unsigned)a->status, r);
     MHD_destroy_response(r);

@@ -21,4 +21,9 @@ bool pk_http_is_quiet(pk_http *h);
 /* every translation on its way is cancelled */
 void pk_http_cancel_all(pk_http *h);
 void pk_http_close(pk_http *h); /* when it is quiet */
+
+/* for answers that come in pieces (stream.c), from the HTTP thread: a worker has the exchange until it resumes it;
+   the next piece is being sent */
+void pk_http_suspend(pk_exchange *x);
+void pk_http_sending(pk_exchange *x);
 #endif

@@ -4,6 +4,7 @@
 
 #include "access.h"
 #include "detection.h"
+#include "libre.h"
 #include "live.h"
 #include "plain_text.h"
 #include "routes.h"
@@ -190,10 +191,14 @@ static json_t *one_or_all(const pk_translation *t,
     return list;
 }
 
-static json_t *language_of(const pk_translation *t, size_t i) {
-    (void)i; /* of all texts together */
+json_t *pk_libre_language(const pk_translation *t) {
     return json_pack("{sfss}", "confidence", t->confidence, "language",
                      pk_language_outside(t->from));
+}
+
+static json_t *language_of(const pk_translation *t, size_t i) {
+    (void)i; /* of all texts together */
+    return pk_libre_language(t);
 }
 
 static void render(pk_exchange *x) {
@@ -213,18 +218,23 @@ static void render(pk_exchange *x) {
     pk_exchange_answer(x, 200, answer);
 }
 
-void pk_libre_translate(pk_exchange *x) {
+bool pk_libre_read(pk_exchange *x, bool streams) {
     pk_languages    l = { 0 };
     json_t         *q = pk_fields_get(&x->request.fields, "q");
     pk_translation *t = pk_translation_new(x);
     bool            right = t && check_given(x) && read_alternatives(x, &t->alternatives) &&
-                 unify_lines(x, q) && read_texts(x, q, t) && check_sizes(x, t) && pk_live_read(x);
+                 unify_lines(x, q) && read_texts(x, q, t) && check_sizes(x, t) &&
+                 pk_live_read(x, streams);
     if (right && !pk_models_languages(x->server->models, &l))
         right = (pk_exchange_fail(x, 503, "out of memory"), false);
     right = right && choose_languages(x, t, &l) && check_format(x) && check_way(x, t);
     pk_languages_free(&l);
-    if (!right) return;
-    t->render = render;
+    return right;
+}
+
+void pk_libre_translate(pk_exchange *x) {
+    if (!pk_libre_read(x, false)) return;
+    x->translation->render = render;
     pk_translation_begin(x);
     pk_live_cut(x);
 }

@@ -10,7 +10,7 @@
 /* characters: more is too much for an answer that describes every word, or every token */
 enum { MOST_ALIGNED = 20000, MOST_TRACED = 2000, MOST_TEXTS = 1000 };
 
-void pk_live_free(pk_live *l) {
+void pk_live_free(pk_tiling *l) {
     if (!l) return;
     for (size_t i = 0; i < l->n_tiles; i++) {
         free(l->tile[i].links);
@@ -58,31 +58,41 @@ static bool check_most(pk_exchange *x, const char *name, size_t most) {
     return false;
 }
 
-bool pk_live_read(pk_exchange *x) {
-    pk_translation *t = x->translation;
-    const bool      draft = !pk_fields_is_missing(&x->request.fields, "draft");
-    const bool      alignment = read_flag(x, "alignment"), trace = read_flag(x, "trace");
-    if (draft && !check_draft(x)) return false;
-    if (alignment && !check_most(x, "alignment", MOST_ALIGNED)) return false;
-    if (trace && !check_most(x, "trace", MOST_TRACED)) return false;
-    if (t->alternatives && (alignment || trace)) {
-        pk_exchange_fail(x, 400, "Invalid request: no %s together with alternatives",
-                         alignment ? "alignment" : "trace");
-        return false;
-    }
-    if (t->alternatives || !(draft || alignment || trace)) return true;
-    if (t->n > MOST_TEXTS) {
-        pk_exchange_fail(x, 400, "Invalid request: %s is for at most %d texts",
-                         alignment ? "alignment"
-                         : trace   ? "trace"
-                                   : "draft",
+/* what cannot be had together */
+static bool check_together(pk_exchange *x, const pk_tiling *l, bool streams) {
+    const pk_translation *t = x->translation;
+    const char           *refused = streams && t->alternatives        ? "alternatives in a stream"
+                                    : streams && l->trace             ? "trace in a stream"
+                                    : t->alternatives && l->alignment ? "alignment with alternatives"
+                                    : t->alternatives && l->trace     ? "trace with alternatives"
+                                                                      : NULL;
+    if (refused) pk_exchange_fail(x, 400, "Invalid request: no %s", refused);
+    return !refused;
+}
+
+static bool check_sizes(pk_exchange *x, const pk_tiling *l, bool streams) {
+    if (streams) return true;
+    if (x->translation->n > MOST_TEXTS) {
+        pk_exchange_fail(x, 400,
+                         "Invalid request: draft, alignment and trace are for at most %d texts",
                          MOST_TEXTS);
         return false;
     }
-    t->live = calloc(1, sizeof *t->live);
+    return (!l->alignment || check_most(x, "alignment", MOST_ALIGNED)) &&
+           (!l->trace || check_most(x, "trace", MOST_TRACED));
+}
+
+bool pk_live_read(pk_exchange *x, bool streams) {
+    pk_translation *t = x->translation;
+    pk_tiling       l = { .alignment = read_flag(x, "alignment"), .trace = read_flag(x, "trace") };
+    const bool      draft = !pk_fields_is_missing(&x->request.fields, "draft");
+    if (draft && !check_draft(x)) return false;
+    if (!check_together(x, &l, streams)) return false;
+    if (t->alternatives || !(streams || draft || l.alignment || l.trace)) return true;
+    if (!check_sizes(x, &l, streams)) return false;
+    t->live = malloc(sizeof *t->live);
     if (!t->live) return pk_exchange_fail(x, 503, "out of memory"), false;
-    t->live->alignment = alignment;
-    t->live->trace = trace;
+    *t->live = l;
     return true;
 }
 
@@ -118,7 +128,7 @@ static pk_text part(pk_text text, const cut *c, size_t i) {
 
 /* for n tiles, and the texts that they are */
 static bool make_room(pk_translation *t, size_t n) {
-    pk_live *l = t->live;
+    pk_tiling *l = t->live;
     if (n <= l->tile_room) return true;
     const size_t room = 2 * n;
     pk_tile     *tile = realloc(l->tile, room * sizeof *tile);
@@ -133,7 +143,7 @@ static bool make_room(pk_translation *t, size_t n) {
  * it for each */
 static bool add_tiles(pk_translation *t, size_t number, const cut *c, pk_text draft,
                       const cut *drafts) {
-    pk_live *l = t->live;
+    pk_tiling *l = t->live;
     if (!make_room(t, l->n_tiles + c->n)) return false;
     for (size_t i = 0, characters = 0; i < c->n; i++) {
         const pk_text own = drafts->n == c->n ? part(draft, drafts, i) : draft;
@@ -160,7 +170,7 @@ static bool cut_one(pk_exchange *x, size_t i) {
 
 bool pk_live_cut(pk_exchange *x) {
     pk_translation *t = x->translation;
-    pk_live        *l = t->live;
+    pk_tiling      *l = t->live;
     bool            done = true;
     if (!l) return true;
     l->text = t->text;
@@ -172,7 +182,7 @@ bool pk_live_cut(pk_exchange *x) {
     return done;
 }
 
-pk_text *pk_live_drafts(const pk_live *l, size_t n) {
+pk_text *pk_live_drafts(const pk_tiling *l, size_t n) {
     pk_text *draft = calloc(n + 1, sizeof *draft);
     for (size_t i = 0; draft && i < n; i++) draft[i] = l->tile[l->first + i].draft;
     return draft;

@@ -23,7 +23,7 @@ typedef struct pk_traced { /* an ask of a pass of a tile */
     bool    accepted;
 } pk_traced;
 
-typedef struct pk_live {
+typedef struct pk_tiling {
     bool       alignment, trace;
     pk_text   *text; /* as they came; the translation has the tiles instead */
     size_t     n;
@@ -34,25 +34,25 @@ typedef struct pk_live {
     size_t     n_traced, room;
     int32_t    passes;
     bool       lost; /* there was no memory for all of the trace */
-} pk_live;
+} pk_tiling;
 
-/* reads draft, alignment and trace into x->translation; false: answered. No live is made where none of them
-   is given, or `alternatives` is */
-bool pk_live_read(pk_exchange *x);
+/* reads draft, alignment and trace into x->translation; false: answered. No tiling is made where none of them
+   is given, or `alternatives` is; streams: in any case, and of any size */
+bool pk_live_read(pk_exchange *x, bool streams);
 /* cuts the texts, when the languages are known; false: answered */
 bool pk_live_cut(pk_exchange *x);
 /* the drafts of the n texts of a call; the caller frees; NULL: no memory */
-pk_text *pk_live_drafts(const pk_live *l, size_t n);
+pk_text *pk_live_drafts(const pk_tiling *l, size_t n);
 /* keeps what a result says besides texts, while its model is in use; false: no memory */
-bool pk_live_keep(pk_live *l, const pk_result *result, const pk_model *model);
-void pk_live_free(pk_live *l);
+bool pk_live_keep(pk_tiling *l, const pk_result *result, const pk_model *model);
+void pk_live_free(pk_tiling *l);
 /* adds what was asked for to an answer; false: no memory */
 bool pk_live_add(const struct pk_translation *t, json_t *answer);
 /* word links of one tile, with ranges of characters; `to`: where its translation begins */
 json_t *pk_live_links(const struct pk_translation *t, size_t tile, size_t to);
 
 /* live_trace.c */
-void    pk_live_record(pk_live *l, const pk_trace_pass *pass);
-json_t *pk_live_trace(pk_live *l, size_t tile, const int32_t *token, size_t n,
+void    pk_live_record(pk_tiling *l, const pk_trace_pass *pass);
+json_t *pk_live_trace(pk_tiling *l, size_t tile, const int32_t *token, size_t n,
                       const pk_model *model);
 #endif

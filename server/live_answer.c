@@ -6,7 +6,7 @@
 #include "plain_text.h"
 #include "translation.h"
 
-bool pk_live_keep(pk_live *l, const pk_result *result, const pk_model *model) {
+bool pk_live_keep(pk_tiling *l, const pk_result *result, const pk_model *model) {
     for (size_t i = 0; i < pk_result_count(result); i++) {
         pk_hypothesis_view view;
         pk_tile           *tile = &l->tile[l->first + i];
@@ -22,7 +22,7 @@ bool pk_live_keep(pk_live *l, const pk_result *result, const pk_model *model) {
 /* ---- texts ---- */
 
 /* the first tile of text i, or of the next one that has any */
-static size_t first_tile(const pk_live *l, size_t i) {
+static size_t first_tile(const pk_tiling *l, size_t i) {
     size_t low = 0, high = l->n_tiles;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
@@ -113,9 +113,9 @@ static size_t characters(pk_text text) { return pk_text_characters(text.data, te
 
 /* the sentences of text i: where they stand in both texts, and what was asked for */
 static json_t *sentences_of(const pk_translation *t, size_t i) {
-    const pk_live *l = t->live;
-    json_t        *list = json_array();
-    size_t         to = 0;
+    const pk_tiling *l = t->live;
+    json_t          *list = json_array();
+    size_t           to = 0;
     for (size_t k = first_tile(l, i); k < first_tile(l, i + 1); k++) {
         const pk_tile *tile = &l->tile[k];
         const size_t   n = characters(pk_translation_text(t, k));
@@ -130,8 +130,8 @@ static json_t *sentences_of(const pk_translation *t, size_t i) {
 }
 
 static json_t *traces_of(const pk_translation *t, size_t i) {
-    const pk_live *l = t->live;
-    json_t        *list = json_array();
+    const pk_tiling *l = t->live;
+    json_t          *list = json_array();
     for (size_t k = first_tile(l, i); k < first_tile(l, i + 1); k++)
         if (l->tile[k].trace) json_array_append(list, l->tile[k].trace);
     return list;

@@ -8,7 +8,7 @@
 #include "live.h"
 
 /* called from a thread of the translator, to which the exchange belongs then */
-void pk_live_record(pk_live *l, const pk_trace_pass *pass) {
+void pk_live_record(pk_tiling *l, const pk_trace_pass *pass) {
     const size_t n = (size_t)pass->n;
     if (pass->probe || pass->model || l->lost) return;
     if (l->room - l->n_traced < n) {
@@ -44,7 +44,7 @@ typedef struct story {   /* of one tile */
 } story;
 
 /* asks of the tile, with passes that count for it alone */
-static bool gather(const pk_live *l, size_t tile, story *s) {
+static bool gather(const pk_tiling *l, size_t tile, story *s) {
     int32_t last = 0, pass = 0;
     s->ask = calloc(l->n_traced + 1, sizeof *s->ask);
     s->fixed = calloc(s->n + 1, sizeof *s->fixed);
@@ -116,7 +116,7 @@ static json_t *passes(const story *s) {
     return list;
 }
 
-json_t *pk_live_trace(pk_live *l, size_t tile, const int32_t *token, size_t n,
+json_t *pk_live_trace(pk_tiling *l, size_t tile, const int32_t *token, size_t n,
                       const pk_model *model) {
     story   s = { .token = token, .n = n, .model = model };
     json_t *made = NULL;

@@ -9,6 +9,13 @@
 #define FLAG_SCHEMA "{\"type\":\"boolean\",\"default\":false}"
 #define KEY_FIELD \
     { "api_key", TEXT_SCHEMA, false, "API key" }
+#define DRAFT_FIELD                                                                      \
+    {                                                                                    \
+        "draft", TEXTS_SCHEMA, false,                                                    \
+            "A guess at the translation, as q is: done sooner where much of it is right" \
+    }
+#define ALIGNMENT_FIELD \
+    { "alignment", FLAG_SCHEMA, false, "Sentences with their word links are wanted" }
 #define MESSAGE "message" /* where DeepL's clients look for errors */
 
 // clang-format off
@@ -18,8 +25,8 @@ static const pk_route_field translate_fields[] = {
     { "target", TEXT_SCHEMA, true, "Target language code" },
     { "format", "{\"type\":\"string\",\"enum\":[\"text\"],\"default\":\"text\"}", false, "Format of the text" },
     { "alternatives", "{\"type\":\"integer\",\"default\":0}", false, "How many other translations are wanted" },
-    { "draft", TEXTS_SCHEMA, false, "A guess at the translation, as q is: done sooner where much of it is right" },
-    { "alignment", FLAG_SCHEMA, false, "Sentences with their word links are wanted" },
+    DRAFT_FIELD,
+    ALIGNMENT_FIELD,
     { "trace", FLAG_SCHEMA, false, "How the sentences were decoded, pass by pass, is wanted" },
     KEY_FIELD,
     { .name = NULL }
@@ -42,13 +49,31 @@ static const pk_route_field type_fields[] = {
 };
 static const pk_route_field no_fields[] = { { .name = NULL } };
 
+static const pk_route_field stream_fields[] = {
+    { "q", TEXTS_SCHEMA, true, "Text or texts to translate" },
+    { "source", TEXT_SCHEMA, true, "Source language code, or \"auto\" to detect it" },
+    { "target", TEXT_SCHEMA, true, "Target language code" },
+    DRAFT_FIELD,
+    ALIGNMENT_FIELD,
+    KEY_FIELD,
+    { .name = NULL }
+};
+
+#define LINKS_SCHEMA "{\"type\":\"array\",\"items\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}}"
+#define ALIGNMENT_SCHEMA "{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"source\":{\"type\":\"array\",\"items\":" \
+    "{\"type\":\"integer\"}},\"target\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}},\"links\":" LINKS_SCHEMA "}}}"
 #define GUESS "{\"type\":\"object\",\"properties\":{\"confidence\":{\"type\":\"number\"},\"language\":{\"type\":\"string\"}}}"
 
 const pk_route pk_routes[] = {
     { "POST", "/translate", pk_libre_translate, true, NULL, "Translate text", translate_fields,
       "{\"type\":\"object\",\"required\":[\"translatedText\"],\"properties\":{\"translatedText\":" TEXTS_SCHEMA
       ",\"detectedLanguage\":{\"oneOf\":[" GUESS ",{\"type\":\"array\",\"items\":" GUESS "}]}"
-      ",\"alternatives\":{\"type\":\"array\",\"items\":" TEXTS_SCHEMA "}}}" },
+      ",\"alternatives\":{\"type\":\"array\",\"items\":" TEXTS_SCHEMA "},\"alignment\":" ALIGNMENT_SCHEMA
+      ",\"trace\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}}}" },
+    { "POST", "/translate/stream", pk_stream_translate, true, NULL,
+      "Translate text sentence by sentence: server-sent events, each with a sentence", stream_fields,
+      "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"integer\"},\"source\":{\"type\":\"array\",\"items\":"
+      "{\"type\":\"integer\"}},\"translatedText\":{\"type\":\"string\"},\"links\":" LINKS_SCHEMA ",\"detectedLanguage\":" GUESS "}}" },
     { "POST", "/detect", pk_libre_detect, true, NULL, "Detect the language of text", detect_fields,
       "{\"type\":\"array\",\"items\":" GUESS "}" },
     { "GET", "/languages", pk_libre_languages, false, NULL, "List languages and what they can be translated into",

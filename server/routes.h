@@ -28,6 +28,7 @@ const pk_route *pk_route_find(const char *method, const char *path, const pk_rou
 
 /* the handlers */
 void pk_libre_translate(pk_exchange *x);
+void pk_stream_translate(pk_exchange *x);
 void pk_libre_detect(pk_exchange *x);
 void pk_libre_languages(pk_exchange *x);
 void pk_libre_settings(pk_exchange *x);

@@ -213,6 +213,13 @@ void pk_translation_begin(pk_exchange *x) {
     size_t          characters = 0;
     for (size_t i = 0; i < t->n; i++) characters += t->text[i].size;
     pk_metrics_add_text(x->server->metrics, t->n, characters);
-    if (t->untranslatable) t->at = t->n_legs;
+    pk_translation_again(x);
+}
+
+void pk_translation_again(pk_exchange *x) {
+    pk_translation *t = x->translation;
+    pk_result_free(t->result);
+    t->result = NULL;
+    t->at = t->untranslatable ? t->n_legs : 0;
     x->step = step;
 }

@@ -7,16 +7,16 @@
 #include "models.h"
 
 typedef struct pk_translation {
-    pk_text        *text; /* owned, what they point to is not: the fields of the request */
-    size_t          n;
-    bool            batch;              /* an array was asked for, of whatever size */
-    char            from[PK_CODE_ROOM]; /* of models */
-    char            to[PK_CODE_ROOM];
-    bool            detected; /* the source language is a guess, of this confidence (0 to 100) */
-    double          confidence;
-    bool            untranslatable; /* texts come back as they are */
-    int32_t         alternatives;
-    struct pk_live *live; /* sentence by sentence; NULL: as texts */
+    pk_text          *text; /* owned, what they point to is not: the fields of the request */
+    size_t            n;
+    bool              batch;              /* an array was asked for, of whatever size */
+    char              from[PK_CODE_ROOM]; /* of models */
+    char              to[PK_CODE_ROOM];
+    bool              detected; /* the source language is a guess, of this confidence (0 to 100) */
+    double            confidence;
+    bool              untranslatable; /* texts come back as they are */
+    int32_t           alternatives;
+    struct pk_tiling *live; /* sentence by sentence; NULL: as texts */
     void (*render)(pk_exchange *x);
     /* its own */
     pk_engine  *leg[2];
@@ -32,6 +32,7 @@ void            pk_translation_free(pk_exchange *x);
 /* finds the way; false: there is none, and nothing is answered. */
 bool pk_translation_find_way(pk_exchange *x);
 void pk_translation_begin(pk_exchange *x); /* the next step of the exchange is now its own */
+void pk_translation_again(pk_exchange *x); /* the same with other texts, from the first leg on */
 /* for render: text i, and alternatives to it, best first; borrowed */
 pk_text pk_translation_text(const pk_translation *t, size_t i);
 json_t *pk_translation_alternatives(const pk_translation *t, size_t i); /* an array; the caller's */

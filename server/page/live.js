@@ -30,6 +30,7 @@ export class Live {
   setText(text) {
     const lines = text === '' ? [] : text.split('\n'), old = this.rows;
     let head = 0, tail = 0;
+    if (!lines.length) this.chosen.clear();
     while (head < lines.length && head < old.length && lines[head] === old[head].source) head++;
     while (tail < lines.length - head && tail < old.length - head &&
            lines[lines.length - 1 - tail] === old[old.length - 1 - tail].source) tail++;
