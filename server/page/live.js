@@ -69,8 +69,9 @@ export class Live {
 
   setParts(row, source, parts) {
     for (const part of parts) {
-      if (!this.chosen.has(part.source)) continue;
-      part.target = this.chosen.get(part.source);
+      const text = this.chosen.get(part.source.trim());
+      if (text === undefined) continue;
+      part.target = /^\s*/.exec(part.target)[0] + text + /\s*$/.exec(part.target)[0];
       part.links = [];
     }
     row.of = source;
@@ -79,7 +80,7 @@ export class Live {
   }
 
   choose(part, text) {
-    this.chosen.set(part.source, text);
+    this.chosen.set(part.source.trim(), text.trim());
     this.setParts(part.row, part.row.of, part.row.parts);
     this.told.answered();
   }

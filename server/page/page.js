@@ -48,6 +48,12 @@ function typed() {
   atCaret();
 }
 
+/* keep: what is shown stays until there is something new */
+function restart(keep) {
+  document.body.dataset.settled = false;
+  live.restart(keep);
+}
+
 /* the row of the cursor, and where in it the cursor is */
 function caret() {
   let at = source.selectionStart;
@@ -61,7 +67,7 @@ function caret() {
 function atCaret() {
   const [row, at] = caret(), word = row?.fresh ? wordAtPosition(row, at) : null;
   if (document.activeElement === source) mark(word);
-  if (word) setActive(word.part);
+  if (word) setActive(word.owner);
 }
 
 function setActive(part) {
@@ -73,7 +79,7 @@ function setActive(part) {
 source.addEventListener('input', typed);
 document.addEventListener('selectionchange', atCaret);
 by('clear').addEventListener('click', () => { source.value = ''; typed(); source.focus(); });
-by('key').addEventListener('change', () => live.restart(true));
+by('key').addEventListener('change', () => restart(true));
 
 /* ---- words ---- */
 
@@ -82,14 +88,14 @@ for (const [element, within] of [[source, by('mirror')], [output, output]]) {
   element.addEventListener('mouseleave', () => mark(null));
 }
 output.addEventListener('click', event => {
-  if (event.target.part) enter(event.target);
+  if (event.target.owner) enter(event.target);
 });
 
 let current = null;
 function enter(word) {
   current = word;
   mark(word);
-  setActive(word.part);
+  setActive(word.owner);
   const partners = word.partners.map(p => p.textContent).join(' ');
   by('spoken').textContent = partners ? `${word.textContent}: from ${partners}` : word.textContent;
 }
@@ -140,9 +146,9 @@ function showDetected(code) {
 from.addEventListener('change', () => {
   from.querySelector('option[value="auto"]').textContent = 'Detect language';
   showTargets();
-  live.restart(false);
+  restart(false);
 });
-to.addEventListener('change', () => { showTargets(); live.restart(false); });
+to.addEventListener('change', () => { showTargets(); restart(false); });
 by('swap').addEventListener('click', () => {
   const text = live.text(), old = sourceCode(), now = to.value;
   from.value = now;
@@ -150,7 +156,7 @@ by('swap').addEventListener('click', () => {
   to.value = old;
   showTargets();
   source.value = text;
-  live.restart(false);
+  restart(false);
   typed();
 });
 
@@ -183,13 +189,12 @@ by('theme').addEventListener('click', () => {
 
 /* ---- the views of the sentence that the cursor is in ---- */
 
-const current_part = () => {
+const currentPart = () => {
   const all = live.rows.flatMap(row => row.parts).filter(part => /\S/.test(part.source));
   return all.includes(active) ? active : all[0] ?? null;
 };
 
-async function showOthers(part) {
-  const answer = await translate({ ...settings(), source: sourceCode() ?? 'auto', q: part.source, alternatives: 3 });
+function showOthers(part, answer) {
   const texts = [...new Set([answer.translatedText, ...answer.alternatives, part.target])].filter(text => text !== part.target);
   by('others-of').textContent = texts.length ? `For “${part.target.trim()}”` : 'There is no other.';
   by('others-list').replaceChildren(...texts.map(text => {
@@ -202,22 +207,30 @@ async function showOthers(part) {
   }));
 }
 
-async function showPasses(part) {
-  const answer = await translate({ ...settings(), source: sourceCode() ?? 'auto', q: part.source, trace: true });
+function showPasses(part, answer) {
   const trace = answer.trace[0];
   by('passes-of').textContent = trace ? `“${part.source.trim()}”: ${summary(trace)}` : '';
   if (trace) draw(trace, by('passes-grid'));
 }
 
-async function showViews() {
-  const part = current_part();
-  for (const [id, show] of [['others', showOthers], ['passes', showPasses]]) {
-    const view = by(id), key = part ? part.source + '\n' + part.target + '\n' + to.value : null;
-    if (!view.open || view.shown === key) continue;
-    view.shown = key;
-    if (!part) continue;
-    try { await show(part); } catch (error) { view.shown = null; say(error.message, true); }
+/* the last one that was asked for is shown, whatever comes back first */
+async function showView(view, wanted, show) {
+  const part = currentPart(), key = part ? [part.source, part.target, to.value].join('\n') : null;
+  if (!view.open || view.shown === key) return;
+  view.shown = key;
+  if (!part) return;
+  try {
+    const answer = await translate({ ...settings(), source: sourceCode() ?? 'auto', q: part.source, ...wanted });
+    if (view.shown === key) show(part, answer);
+  } catch (error) {
+    if (view.shown === key) view.shown = undefined;
+    say(error.message, true);
   }
+}
+
+function showViews() {
+  showView(by('others'), { alternatives: 3 }, showOthers);
+  showView(by('passes'), { trace: true }, showPasses);
 }
 for (const id of ['others', 'passes']) by(id).addEventListener('toggle', showViews);
 

@@ -36,7 +36,7 @@ function addWords(element, text, part) {
     word.className = 'word';
     word.textContent = found[0];
     word.partners = [];
-    word.part = part;
+    word.owner = part;
     element.append(word);
     words.set(found.index, word);
     at = found.index + found[0].length;

@@ -230,11 +230,15 @@ def check_views(page):
     check('every token becomes certain once', [1] * len(columns), [c.count('accepted') for c in columns])
     said = re.search(r'(\d+) tokens in (\d+) passes', page.by('passes-of').text)
     check('and the sum is right', (len(columns), len(rows)), (int(said[1]), int(said[2])) if said else None)
+    page.run('const s = document.getElementById("source"); s.focus(); s.setSelectionRange(30, 30)')
+    holds('the views follow the cursor', wait_for(lambda: 'I would like' in page.by('passes-of').text), page.by('passes-of').text)
 
 
 def check_keyboard(page):
     from selenium.webdriver.common.keys import Keys
     page.put(TEXT)
+    page.run('document.getElementById("output").focus()')  # the views show the first sentence from now on
+    wait_for(lambda: 'The house' in page.by('passes-of').text and 'Das Haus' in page.by('others-of').text)
     page.run('document.getElementById("theme").focus()')
     controls = page.run('return [...document.querySelectorAll("button, select, textarea, input, a, summary, [tabindex]")].filter(e =>'
                         '!e.disabled && e.getClientRects().length).map((e, i) => e.dataset.number = String(i))')
