@@ -7,8 +7,12 @@
  *   tools/simulate_drafts.py MODEL TEST.src TEST.ref OUTPUTS.jsonl > ids
  *   build/bench/guesses ids reference jacobi:window=16 0.02
  *
+ *   build/bench/guesses ids none jacobi:init=lexicon,window=16 0.02 MODEL LEXICON
+ *
  * ids: three lines of numbers a sentence: source, reference, greedy output. The second argument
- * says what the draft is: none, reference, source, own. The last is the cost of one more ask. */
+ * says what the draft is: none, reference, source, own. The fourth is the cost of one more ask. LEXICON
+ * is what `pronk align -m MODEL --save` wrote. RATES=1 prints how often each kind of guess was right;
+ * SUCCESSORS=0 makes the lexicon forget what follows what. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +20,7 @@
 #include "base/memory.h"
 #include "decode/guess.h"
 #include "decode/strategy.h"
+#include "engine/saved_lexicon.h"
 
 enum { LONGEST = 1024, VOCAB = 1 << 20, EOS = 0, NONSENSE = VOCAB - 2, START = VOCAB - 1 };
 
@@ -88,6 +93,21 @@ static void decode(const char *spec, const pk_source *src, const line *truth, co
     pk_memory_give(state);
 }
 
+/* the lexicon of the command line, or NULL */
+static const pk_lexicon *open_lexicon(int n, char **argument) {
+    static pk_saved_lexicon saved;
+    pk_model               *model;
+    if (n < 7) return NULL;
+    if (pk_model_open(argument[5], NULL, &model) ||
+        pk_saved_lexicon_open(model, argument[6], &saved)) {
+        fprintf(stderr, "%s\n", pk_last_error());
+        exit(1);
+    }
+    const char *successors = getenv("SUCCESSORS");
+    if (successors && *successors == '0') saved.lexicon.next_first = NULL;
+    return &saved.lexicon;
+}
+
 int main(int n, char **argument) {
     static line          source, reference, output;
     static float         cost[128];
@@ -99,6 +119,7 @@ int main(int n, char **argument) {
     FILE       *f = n > 3 ? fopen(argument[1], "r") : NULL;
     const float slope = n > 4 ? strtof(argument[4], NULL) : 0.02f;
     if (!f || pk_ngrams_open(PK_NGRAMS_BITS, &ngrams)) return 1;
+    const pk_lexicon *lexicon = open_lexicon(n, argument);
     for (int w = 1; w < 128; w++) cost[w] = 1 + slope * (float)(w - 1);
     while (read_line(f, &source) && read_line(f, &reference) && read_line(f, &output)) {
         source.token[source.n++] = output.token[output.n] = EOS;
@@ -107,6 +128,7 @@ int main(int n, char **argument) {
                             .token = source.token,
                             .max_length = 512,
                             .n_best = 1,
+                            .lexicon = lexicon,
                             .ngrams = ngrams };
         const line *draft = argument[2][0] == 'r'   ? &reference
                             : argument[2][0] == 's' ? &source
@@ -121,7 +143,7 @@ int main(int n, char **argument) {
         "%-9s %-32s cost %.3f: %.4f x fewer passes, %.2f asks a pass, %.3f x faster at that cost\n",
         argument[2], argument[3], (double)slope, t.tokens / t.passes, t.asks / t.passes,
         t.tokens / t.cost);
-    for (int k = 0; k < PK_GUESS_KINDS && n > 5; k++)
+    for (int k = 0; k < PK_GUESS_KINDS && getenv("RATES"); k++)
         printf("%.3f%c", (double)pk_rates_of(&ngrams->rates, k),
                k % PK_GUESS_STRENGTHS == PK_GUESS_STRENGTHS - 1 ? '\n' : ' ');
     fclose(f);

@@ -122,14 +122,36 @@ what_is_refused() {
     local model="$dir/model/model.pronk" text="$DATA/lattice.swap.source"
     refused "greedy" 1 "use -d lattice" translate -m "$model" -i "$text"
     refused "n-best" 2 "one hypothesis" translate -m "$model" -d lattice --n-best 2 -i "$text"
+    refused "a shortlist" 2 "chooses from candidates" translate -m "$model" -d lattice --shortlist -i "$text"
     refused "an ensemble" 1 "one model" translate -m "$model" -m "$model" -d lattice -i "$text"
     refused "no candidates at all" 2 "k takes 1..512" translate -m "$model" -d lattice:k=0 -i "$text"
     refused "a model of another task" 1 "task markov" translate -m tests/data/models/marian-gelu-legacy -d lattice -i "$text"
     refused "bigrams longer than trigrams" 2 "least" train recipes/tiny-lattice.yml --set task=markov:least=4 --set "output=$dir/y" --set "vocab=$dir/v.spm"
 }
 
+# the picture's path is the translation, and a page has it
+pictures() {
+    local text=$(head -1 "$DATA/lattice.chain.source") model="$dir/model/model.pronk"
+    "$PRONK" translate -q --no-split -m "$model" -d lattice -i <(echo "$text") >"$dir/said"
+    run viz -m "$model" -d lattice --format json "$text"
+    python3 - "$dir/out" "$dir/said" 2>"$dir/why" <<'END'
+import json, sys
+viz = json.load(open(sys.argv[1]))
+chosen = [[c['piece'] for c in step if c['chosen']] for step in viz['lattice']]
+assert [c[0] for c in chosen] == [t['piece'] for t in viz['tokens']], chosen
+assert viz['translation'] == open(sys.argv[2], encoding='utf-8').read().rstrip('\n')
+assert all(0 <= c['probability'] <= 1 for step in viz['lattice'] for c in step)
+END
+    [ $? = 0 ] && [ $code = 0 ] && ok "viz: the path is the translation" || bad "viz: the path is the translation" "$(tail -1 "$dir/why")"
+    for format in html svg dot; do
+        run viz -m "$model" -d lattice --format $format "$text"
+        [ $code = 0 ] && { [ $format = dot ] || grep -q 'class="path"' "$dir/out"; } && ok "viz as $format" || bad "viz as $format" "$(head -1 "$dir/err")"
+    done
+}
+
 it_learns
 no_batch_matters
+pictures
 other_models
 saved_alignments
 what_is_refused
