@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "detect.h"
 #include "plain_text.h"
 
 /* sums, until all texts are seen */
@@ -23,11 +22,23 @@ static pk_text beginning(pk_text text) {
     return text;
 }
 
+/* which of the languages (codes as people write them: "pt-BR"), and how sure that is; -1: no telling */
+static int find_best(pk_text text, const char *const *names, size_t n, double *confidence) {
+    pk_detected             best;
+    size_t                  found = 0;
+    const pk_detect_options o = { .size = sizeof o, .languages = names, .n_languages = n };
+    if (pk_detect(text, &o, &best, 1, &found) != PK_OK || !found || best.confidence <= 0) return -1;
+    *confidence = best.confidence;
+    for (size_t i = 0; i < n; i++)
+        if (names[i] == best.language) return (int)i;
+    return -1;
+}
+
 static void add(tally *t, const pk_languages *l, const char *const *names, pk_text text) {
     double confidence = 0;
     text = beginning(text);
     const int at = pk_text_is_translatable(text.data, text.size)
-                       ? detect_best(text.data, text.size, names, l->n, &confidence)
+                       ? find_best(text, names, l->n, &confidence)
                        : -1;
     if (at < 0) return;
     t[at].guess.confidence += confidence;

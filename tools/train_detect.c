@@ -73,16 +73,16 @@ static void use_ngram(void *user, uint64_t hash) {
         t->used[t->n_used++] = *place - 1;
 }
 
-static void use_word(void *user, const pk_word *word) {
+static void use_word(void *user, const pk_detect_word *word) {
     trainer *t = user;
-    if (word->script == t->script) pk_word_ngrams(word, use_ngram, t);
+    if (word->script == t->script) pk_detect_ngrams(word, use_ngram, t);
 }
 
 /* fills t->used as pk_detect would */
 static void read_snippet(trainer *t, const snippet *s) {
     t->n_used = 0;
-    pk_words_read(s->text, s->size, false, use_word, t);
-    if (!t->n_used) pk_words_read(s->text, s->size, true, use_word, t);
+    pk_detect_words(s->text, s->size, false, use_word, t);
+    if (!t->n_used) pk_detect_words(s->text, s->size, true, use_word, t);
 }
 
 static int larger_share(const void *a, const void *b) {

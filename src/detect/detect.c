@@ -43,14 +43,14 @@ static void begin_part(part *p, int32_t script) {
     while (pk_detect_group_next(&p->group) && p->group.script != script) continue;
 }
 
-static void add_word(void *user, const pk_word *word) {
+static void add_word(void *user, const pk_detect_word *word) {
     detection *d = user;
     int32_t    i = 0;
     while (i < d->n_parts && d->part[i].script != word->script) i++;
     if (i == MOST_SCRIPTS) return;
     if (i == d->n_parts) begin_part(&d->part[d->n_parts++], word->script);
     d->part[i].letters += word->n;
-    pk_word_ngrams(word, add_ngram, &d->part[i]);
+    pk_detect_ngrams(word, add_ngram, &d->part[i]);
 }
 
 /* How much a script's part of the text says. Latin words are common in text of all languages
@@ -154,8 +154,8 @@ pk_status pk_detect(pk_text text, const pk_detect_options *opt, pk_detected *out
     else
         ask_for_all(&d);
     const size_t size = text.size < PK_DETECT_BYTES ? text.size : PK_DETECT_BYTES;
-    pk_words_read(text.data, size, false, add_word, &d);
-    if (d.n_parts == 0) pk_words_read(text.data, size, true, add_word, &d);
+    pk_detect_words(text.data, size, false, add_word, &d);
+    if (d.n_parts == 0) pk_detect_words(text.data, size, true, add_word, &d);
     judge(&d);
     *n = write_best(&d, out, room);
     return PK_OK;

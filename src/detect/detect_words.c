@@ -14,8 +14,8 @@
 
 typedef struct reader {
     const UNormalizer2 *composer; /* NULL: ICU has none; letters stay as they are */
-    pk_word             word;
-    void (*take)(void *user, const pk_word *word);
+    pk_detect_word      word;
+    void (*take)(void *user, const pk_detect_word *word);
     void *user;
 } reader;
 
@@ -106,8 +106,8 @@ static void read_letters(reader *r, const char *text, size_t size) {
     end_word(r);
 }
 
-void pk_words_read(const char *text, size_t size, bool names,
-                   void (*take)(void *user, const pk_word *word), void *user) {
+void pk_detect_words(const char *text, size_t size, bool names,
+                     void (*take)(void *user, const pk_detect_word *word), void *user) {
     UErrorCode error = U_ZERO_ERROR;
     reader     r = { .take = take, .user = user };
     r.composer = unorm2_getNFCInstance(&error);

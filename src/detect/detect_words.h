@@ -13,21 +13,21 @@
 
 enum { PK_WORD_LETTERS = 32 }; /* longer words, and runs of Chinese, are cut there */
 
-typedef struct pk_word {
+typedef struct pk_detect_word {
     int32_t script;  /* ICU's UScriptCode; Han for all of Chinese and Japanese */
     int32_t longest; /* n-gram: 5 letters, or 2 characters of Chinese or Japanese */
     int32_t n;       /* letters, the spaces at both ends not counted */
     int32_t letter[PK_WORD_LETTERS + 2]; /* small, composed; a space first and last */
-} pk_word;
+} pk_detect_word;
 
 /* Calls `take` for each word in order. What looks like a name of machines (with digits, slashes, @
  * and the like: addresses, paths, options) is passed over, unless `names` is set. */
-void pk_words_read(const char *text, size_t size, bool names,
-                   void (*take)(void *user, const pk_word *word), void *user);
+void pk_detect_words(const char *text, size_t size, bool names,
+                     void (*take)(void *user, const pk_detect_word *word), void *user);
 
 /* Calls `use(user, hash)` for each n-gram of a word, from 1 letter to the longest. */
-static inline void pk_word_ngrams(const pk_word *word, void (*use)(void *user, uint64_t hash),
-                                  void          *user) {
+static inline void pk_detect_ngrams(const pk_detect_word *word,
+                                    void (*use)(void *user, uint64_t hash), void *user) {
     const int32_t end = word->n + 2;
     for (int32_t i = 0; i < end; i++) {
         uint64_t sum = 0;

@@ -271,19 +271,19 @@ static void count_ngram(void *user, uint64_t hash) {
     (void)hash;
     ++*(int *)user;
 }
-static void count_ngrams(void *user, const pk_word *word) {
+static void count_ngrams(void *user, const pk_detect_word *word) {
     assert_int_equal(word->letter[0], ' ');
     assert_int_equal(word->letter[word->n + 1], ' ');
-    pk_word_ngrams(word, count_ngram, user);
+    pk_detect_ngrams(word, count_ngram, user);
 }
 
 /* " ab " has a, b, " a", ab, "b ", " ab", "ab ", " ab " */
 static void test_ngrams(void **state) {
     int n = 0;
     (void)state;
-    pk_words_read("ab", 2, false, count_ngrams, &n);
+    pk_detect_words("ab", 2, false, count_ngrams, &n);
     assert_int_equal(n, 8);
-    pk_words_read("a1 -b c/d", 9, false, count_ngrams, &n);
+    pk_detect_words("a1 -b c/d", 9, false, count_ngrams, &n);
     assert_int_equal(n, 8);
 }
 
