@@ -151,8 +151,8 @@ static const pk_cli_option translate_options[] = {
     LIST("protect", 0, "REGEX", protect, NULL,
          "what matches comes out as it is (ICU's regular expressions); may be given several times"),
     FLAG("protect-usual", 0, protect_usual,
-         "web and e-mail addresses, @names, #tags, %s, {name}, <x/>, `code` and the like come out as they are; so "
-         "they do with any of the three options above, but for --format text"),
+         "addresses, @names, #tags, %s, {name}, <x/>, code and the like come out as they are; a glossary, a "
+         "pattern, HTML and subtitles do this too"),
     FLAG("retry-loops", 0, retry_loops,
          "decode a sentence again, with beam search and without repeating four tokens, where the output repeats "
          "itself or does not end"),

@@ -27,7 +27,7 @@
     X(pk_trainer_close) X(pk_recipe_text) X(pk_model_average) X(pk_vocab_train) \
     X(pk_distill) X(pk_evaluate) X(pk_eval_signature) X(pk_align) \
     X(pk_align_symmetrise_files) X(pk_aligner_open) X(pk_aligner_align) \
-    X(pk_aligner_close)
+    X(pk_aligner_close) X(pk_glossary_open) X(pk_glossary_close) X(pk_glossary_count)
 // clang-format on
 
 typedef struct fixture { /* what is valid, for the arguments that are not being tried */
@@ -458,6 +458,24 @@ static void try_pk_aligner_align(fixture *f) {
 static void try_pk_aligner_close(fixture *f) {
     (void)f;
     pk_aligner_close(NULL);
+}
+
+static void try_pk_glossary_open(fixture *f) {
+    pk_glossary *g = (pk_glossary *)f;
+    REFUSED(pk_glossary_open((pk_text){ NULL, 3 }, &g));
+    assert_null(g);
+    REFUSED(pk_glossary_open((pk_text){ "no tab", 6 }, &g));
+    REFUSED(pk_glossary_open((pk_text){ "a\tb", 3 }, NULL));
+}
+
+static void try_pk_glossary_close(fixture *f) {
+    (void)f;
+    pk_glossary_close(NULL);
+}
+
+static void try_pk_glossary_count(fixture *f) {
+    (void)f;
+    assert_int_equal(pk_glossary_count(NULL), 0);
 }
 
 /* ---- The list ---- */
