@@ -19,7 +19,7 @@ PRONK = os.environ.get('PRONK', 'build/pronk')
 SETS = ['newstest2013', 'newstest2014', 'newstest2019', 'newstest2020', 'flores-dev', 'parliament.test', 'tatoeba.test']
 # of what `pronk bench --json` says; the rest is about the machine
 KEPT = ['sentences_per_second', 'source_words_per_second', 'target_tokens_per_second', 'speed_to_first', 'latency_seconds',
-        'passes_per_sentence', 'tokens_kept_per_pass', 'asks_per_pass', 'flops_per_sentence', 'device_memory_bytes', 'networks', 'time_share']
+        'passes_per_sentence', 'tokens_kept_per_pass', 'tokens_per_model_pass', 'asks_per_pass', 'peak_memory_bytes', 'flops_per_sentence', 'device_memory_bytes', 'networks', 'time_share']
 
 
 def systems_of(path):
@@ -66,7 +66,8 @@ def speed_at(a, systems, batch):
     if a.threads:
         command += ['--threads', str(a.threads)]
     for system in systems:
-        command += ['-m', system['model']] + (['--drafter', system['drafter']] if 'drafter' in system else []) + ['-d', system['decode']]
+        # a drafter serves every -d behind it: "" ends that
+        command += ['-m', system['model'], '--drafter', system.get('drafter', ''), '-d', system['decode']]
     rows = [json.loads(line) for line in run(command).decode().splitlines()]
     assert len(rows) == len(systems)
     for system, row in zip(systems, rows):
@@ -129,4 +130,5 @@ def main():
         f.write('\n')
 
 
-main()
+if __name__ == '__main__':
+    main()

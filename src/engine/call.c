@@ -193,14 +193,19 @@ static pk_status submit(pk_translator *t, const pk_text *text, const pk_text *ta
     return status;
 }
 
-/* waits for the call's end; progress may cancel it */
-static void await_end(pk_call *k) {
+/* Waits for the call's end. Progress may cancel it; then it is cancelled, also where its last sentence
+ * was finished at the same time. */
+static bool await_end(pk_call *k) {
     size_t finished = 0;
+    bool   cancelled = false;
     do {
-        if (k->o.progress && k->o.progress(k->o.user, finished, k->queued.n)) pk_call_cancel(k);
+        if (cancelled || !k->o.progress) continue;
+        cancelled = k->o.progress(k->o.user, finished, k->queued.n) != 0;
+        if (cancelled) pk_call_cancel(k);
     } while (!pk_queue_await(&k->t->queue, &k->queued, report_every, &finished));
-    if (k->o.progress && k->queued.status == PK_OK)
+    if (k->o.progress && !cancelled && k->queued.status == PK_OK)
         k->o.progress(k->o.user, k->queued.n, k->queued.n);
+    return !cancelled;
 }
 
 static pk_status render(pk_call *k, pk_result **out) {
@@ -217,7 +222,7 @@ static void keep_in_cache(pk_call *k) {
 
 static pk_status end_call(pk_call *k, pk_result **out) {
     const pk_queued *q = &k->queued;
-    await_end(k);
+    if (!await_end(k)) PK_FAIL(PK_CANCELLED, "cancelled by the caller");
     if (q->status != PK_OK) PK_FAIL(q->status, "%s", q->error);
     PK_TRY(render(k, out));
     PK_TRY(pk_translator_check_files(k->t));

@@ -149,5 +149,5 @@ for decode in gad:beta=5,tau=0 gad:block=3,beta=5,tau=0; do
     same "f32: $decode, batch 1" -m "$dir/model" --drafter "$dir/drafter" -d $decode --batch 1
 done
 
-echo "drafter tests: $passed passed, $failed failed"
+echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""The tables of the papers for our models: measures them, and writes docs/results.md from what was measured.
+
+usage: paper_tables.py run PAPER [--models recipes] [--sets DIR] [--device cuda] [--type f16] [--repeat 5] [--limit N] [--batch 128] [--table ID ...]
+       paper_tables.py page [--results results] [--out docs/results.md]
+
+PAPER is hrt or gad; bench/pairs.py measures the third one. `run` takes every model of a table that is there (recipes/README.md has the commands that train
+them; folders have the names that stand here), translates the test sets in --sets (NAME.en and NAME.de, all in one folder), times all of them in turns in one run, and writes results/PAPER-ID.json after each table, so that a run that
+was ended early goes on with --table. `page` needs nothing but the files in results/; a cell that was not measured is a dash.
+"""
+import argparse
+import json
+import os
+import sys
+
+import systems
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+DASH = '–'
+MAIN, DEV = 'newstest2014', 'newstest2013'
+SETS = ['newstest2014', 'parliament.test', 'tatoeba.test']
+
+
+def row(label, model, decode, drafter=None):
+    return {'name': label, 'model': model, 'decode': decode, **({'drafter': drafter} if drafter else {})}
+
+
+def at(depth, decode='greedy', label=None):
+    return row(label or 'AT %s, %s' % (depth, 'greedy' if decode == 'greedy' else 'beam 5'), 'at-%s-more' % depth, decode)
+
+
+def hrt(depth, k, more='', label=None):
+    return row(label or 'HRT %s, k = %d' % (depth, k), 'hrt-%s' % depth, 'hrt:k=%d%s' % (k, more))
+
+
+def gad(label, decode, drafter='gad-6-6-1', model='at-6-6'):
+    return row(label, model, decode, drafter)
+
+
+GREEDY, BEAM = row('AT, greedy', 'at-6-6', 'greedy'), row('AT, beam 5', 'at-6-6', 'beam:size=5')
+# id, title, columns, rows. A column is KIND:SET or KIND:BATCH; speeds are ratios to the table's first row, in one run
+TABLES = {
+    'hrt': [
+        ('2', 'Table 2: depth of the encoder', ['bleu:newstest2014', 'words:1', 'speed:1'],
+         [x for d in ('6-1', '12-1', '20-1') for x in (at(d), hrt(d, 2))]),
+        ('3', 'Table 3: beams of both stages', ['bleu:newstest2014', 'words:1', 'speed:1'],
+         [at('12-1')] + [hrt('12-1', 2, ',b_at=%d,b_nat=%d' % b, 'HRT 12-1, k = 2, b_at %d, b_nat %d' % b) for b in ((5, 5), (5, 1), (1, 1))]),
+        ('4', 'Table 4: variants (COMET\'s weights cannot be had; chrF2 and token repetition instead)',
+         ['bleu:' + s for s in SETS] + ['chrf2:newstest2014', 'trr:newstest2014', 'words:1', 'speed:1', 'passes:1'],
+         [at(d, 'beam:size=5') for d in ('6-1', '12-1', '20-1')] + [at(d) for d in ('6-1', '12-1', '20-1')] +
+         [hrt(d, k) for d in ('12-1', '20-1') for k in (2, 3, 4)]),
+        ('6-6', 'Six decoder layers, and Mask-Predict', ['bleu:' + s for s in SETS] + ['trr:newstest2014', 'words:1', 'speed:1', 'passes:1'],
+         [at('6-6'), hrt('6-6', 2), hrt('6-6', 3), hrt('6-6', 4)] +
+         [row('CMLM 6-6, %d iterations, %s' % (n, t), m, 'cmlm:iterations=%d,lengths=5' % n)
+          for t, m in (('distilled', 'cmlm-6-6'), ('raw', 'cmlm-6-6-raw')) for n in (4, 10)]),
+        ('5-f32', 'Table 5: in fp32', ['words:1', 'speed:1'], [at('12-1'), hrt('12-1', 2), hrt('12-1', 4)]),
+        ('5-f16', 'Table 5: in fp16', ['words:1', 'speed:1'], [at('12-1'), hrt('12-1', 2), hrt('12-1', 4)]),
+        ('cpu', 'Two CPU cores, int8', ['words:1', 'speed:1', 'speed:32'], [at('6-6'), hrt('6-6', 2), hrt('6-6', 4), at('12-1'), hrt('12-1', 2)]),
+        ('batches', 'Where each wins: speed by batch', ['speed:1', 'speed:8', 'speed:32', 'speed:256'],
+         [at('12-1'), hrt('12-1', 2), hrt('12-1', 4), at('6-6'), hrt('6-6', 2), row('CMLM 6-6, 4 iterations', 'cmlm-6-6', 'cmlm:iterations=4,lengths=5')]),
+        ('ablations', 'Ablations, HRT 12-1, k = 2', ['bleu:newstest2014', 'bleu:parliament.test'],
+         [hrt('12-1', 2)] + [row(label, model, 'hrt:k=2') for label, model in (
+             ('without the auxiliary tasks', 'hrt-12-1-alone'), ('lambda 0.5', 'hrt-12-1-lambda0.5'), ('lambda 2', 'hrt-12-1-lambda2'),
+             ('most 0.5: also greedy, beam and cmlm', 'hrt-12-1-most0.5'), ('from scratch', 'hrt-12-1-scratch'))]),
+    ],
+    'gad': [
+        ('1', 'Table 1: the methods', ['bleu:newstest2014', 'tokens:1', 'speed:1'],
+         [BEAM, GREEDY, row('AT raw, beam 5', 'at-6-6-raw', 'beam:size=5'), row('AT raw, greedy', 'at-6-6-raw', 'greedy'),
+          row('NAT alone, blocks of 25', 'gad-paper', 'blocks:block=25'), gad('GAD, 1 layer', 'gad'), gad('GAD, paper\'s drafter, k = 25', 'gad:block=25', 'gad-paper'),
+          gad('GAD++, beta 3, tau 1', 'gad:beta=3,tau=1'), gad('GAD++, beta 5, tau 3', 'gad:beta=5,tau=3'),
+          row('GAD, one network', 'gad-self', 'gad-self'), gad('beam 5 by draft and verify', 'gad-beam:size=5')]),
+        ('2', 'Table 2: block size, on newstest2013, beta 3, tau 1', ['bleu:newstest2013', 'tokens:1', 'speed:1'],
+         [GREEDY] + [gad('k = %d' % k, 'gad:block=%d,beta=3,tau=1' % k) for k in (10, 15, 20, 25, 30)]),
+        ('3', 'Table 3: beta and tau, on newstest2013, k = 25', ['bleu:newstest2013', 'tokens:1'],
+         [gad('beta %d, tau %d' % (b, t), 'gad:block=25,beta=%d,tau=%d' % (b, t)) for b in (1, 3, 5) for t in (1, 2, 3, 4, 5) if b > 1 or t == 1]),
+        ('5', 'Table 5: size of the drafter', ['tokens:1', 'speed:1'],
+         [GREEDY, gad('1 layer', 'gad'), gad('1 layer, no glancing', 'gad', 'gad-6-6-1-plain'), gad('2 layers', 'gad', 'gad-6-6-2'),
+          gad('6 layers and an encoder', 'gad', 'gad-paper')]),
+        ('7', 'Table 7: profile, share of the time', ['share:encoder', 'share:self-attention', 'share:cross-attention', 'share:ffn', 'share:output', 'drafting:1'],
+         [GREEDY, gad('GAD', 'gad'), gad('GAD++, beta 5, tau 3', 'gad:block=25,beta=5,tau=3')]),
+        ('8', 'Table 8: memory', ['memory:1'], [BEAM, GREEDY, gad('GAD', 'gad'), gad('GAD++, beta 5, tau 3', 'gad:beta=5,tau=3')]),
+        ('9', 'Table 9: token repetition', ['bleu:newstest2014', 'trr:newstest2014'],
+         [GREEDY] + [row('CMLM, %d iterations' % n, 'cmlm-6-6', 'cmlm:iterations=%d,lengths=3' % n) for n in (4, 10)] +
+         [gad('GAD', 'gad'), gad('GAD++, beta 3, tau 1', 'gad:block=25,beta=3,tau=1')]),
+        ('cpu', 'Two CPU cores, int8', ['tokens:1', 'speed:1', 'speed:32'],
+         [GREEDY, gad('GAD', 'gad'), gad('GAD++, beta 5, tau 3', 'gad:beta=5,tau=3'), row('GAD, one network', 'gad-self', 'gad-self'), BEAM,
+          gad('beam 5 by draft and verify', 'gad-beam:size=5')]),
+        ('12-1', 'Verifier 12-1', ['bleu:newstest2014', 'tokens:1', 'speed:1'],
+         [row('AT 12-1, greedy', 'at-12-1', 'greedy'), gad('GAD, 1 layer', 'gad', 'gad-12-1-1', 'at-12-1')]),
+        ('hf', 'Verifier: a downloaded model (Hugging Face, raw text, its own vocabulary)', ['bleu:newstest2014', 'tokens:1', 'speed:1'],
+         [row('greedy', 'hf', 'greedy'), gad('GAD, 1 layer', 'gad', 'gad-hf', 'hf'), gad('GAD++, beta 5, tau 3', 'gad:beta=5,tau=3', 'gad-hf', 'hf'),
+          row('beam 4', 'hf', 'beam:size=4'), row('beam 4 by draft and verify, no drafter', 'hf', 'gad-beam:size=4'),
+          gad('beam 4 by draft and verify', 'gad-beam:size=4', 'gad-hf', 'hf')]),
+    ],
+}
+# tables that say themselves where they are measured
+CPU = {'device': 'cpu', 'type': 'i8', 'threads': 2}
+FIXED = {('hrt', '5-f32'): {'type': 'f32'}, ('hrt', '5-f16'): {'type': 'f16'}, ('hrt', 'cpu'): CPU, ('gad', 'cpu'): CPU}
+HEADS = {'bleu': 'BLEU %s', 'chrf2': 'chrF2 %s', 'trr': 'repeated tokens, %%, %s', 'words': 'source words/s, batch %s', 'speed': 'speed, batch %s',
+         'passes': 'passes a sentence', 'tokens': 'tokens a pass of the model', 'share': '%s', 'drafting': 'of it in the drafter\'s passes',
+         'memory': 'memory, MB'}
+PAPERS = [('hrt', 'Hybrid-regressive translation and Mask-Predict', 'recipes/compare-hrt.yml, compare-cmlm.yml'),
+          ('gad', 'Draft and verify (Xia et al. 2022)', 'recipes/compare-gad.yml')]
+NOT_HERE = {'gad': 'Table 4 (big size) has speeds with random weights only and is not measured yet. Table 6 (an ensemble of teachers) is not repeated. '
+                   'Table 10 is the settings of the recipes, Table 11 pages of `pronk viz -d gad`. Figure 4 (distribution of single-sentence speed-ups) is '
+                   'not made yet. Blockwise decoding (Stern et al. 2018), as quoted in Table 4 of the paper, is not ours.'}
+
+
+# ---- measuring ----
+
+def exists(o, system):
+    paths = [os.path.join(o.models, system[key]) for key in ('model', 'drafter') if key in system]
+    return all(os.path.exists(path) for path in paths)
+
+
+def measure(o, paper, table):
+    number, title, columns, rows = table
+    found = [dict(r, **{key: os.path.join(o.models, r[key]) for key in ('model', 'drafter') if key in r}) for r in rows if exists(o, r)]
+    missing = [r['name'] for r in rows if not exists(o, r)]
+    print('%s %s: %d of %d rows%s' % (paper, title, len(found), len(rows), '; missing: ' + ', '.join(missing) if missing else ''), flush=True)
+    if not found:
+        return
+    results = [dict(system, sets={}, batches={}) for system in found]
+    kinds = [c.split(':') for c in columns]
+    for name in dict.fromkeys(what for kind, what in kinds if kind in ('bleu', 'chrf2', 'trr')):
+        for result, system in zip(results, found):
+            result['sets'][name] = systems.quality_of(o, system, name)
+    batches = [what for kind, what in kinds if kind in ('words', 'speed', 'passes', 'tokens', 'memory', 'drafting')]
+    for batch in dict.fromkeys(batches):
+        o.input = os.path.join(o.sets, (DEV if any(DEV in c for c in columns) else MAIN) + '.en')
+        for result, speed in zip(results, systems.speed_at(o, found, int(batch))):
+            result['batches'][batch] = speed
+    with open(os.path.join(o.results, '%s-%s.json' % (paper, number)), 'w', encoding='utf-8') as out:
+        json.dump({'device': o.device, 'type': o.type, 'limit': o.limit, 'repeat': o.repeat, 'complete': not missing, 'rows': results}, out, indent=1)
+        out.write('\n')
+
+
+# ---- the page ----
+
+def speed_cell(kind, batch):
+    if kind == 'words':
+        return '%.0f' % batch['source_words_per_second']
+    if kind == 'speed':
+        return '%.2fx' % batch['speed_to_first']
+    if kind == 'passes':
+        return '%.1f' % batch['passes_per_sentence']
+    if kind == 'tokens':
+        return '%.2f' % batch['tokens_per_model_pass']
+    if kind == 'memory':
+        return '%.0f' % ((batch['device_memory_bytes'] or batch['peak_memory_bytes']) / 1e6)
+    spent = [network['pass_seconds'] for network in batch['networks']]
+    return '%.0f %%' % (100 * sum(spent[1:]) / sum(spent))
+
+
+def cell(found, column):
+    kind, what = column.split(':')
+    if not found:
+        return DASH
+    if kind in ('bleu', 'chrf2', 'trr'):
+        return '%.2f' % found['sets'][what][kind] if what in found['sets'] else DASH
+    if kind == 'share':
+        batch = next(iter(found['batches'].values()), None)
+        return '%.0f %%' % (100 * batch['time_share'][what]) if batch else DASH
+    return speed_cell(kind, found['batches'][what]) if what in found['batches'] else DASH
+
+
+def table_text(o, paper, table):
+    number, title, columns, rows = table
+    path = os.path.join(o.results, '%s-%s.json' % (paper, number))
+    said = json.load(open(path, encoding='utf-8')) if os.path.exists(path) else {'rows': []}
+    by_name = {r['name']: r for r in said['rows']}
+    where = 'not measured yet' if not by_name else '%s%s%s' % (said['device'], ', ' + said['type'] if said['type'] else '',
+                                                               ', %d lines' % said['limit'] if said['limit'] else '')
+    out = ['**%s** (%s)' % (title, where), '', '| | decoding | ' + ' | '.join(HEADS[k] % w if '%s' in HEADS[k] else HEADS[k] for k, w in (c.split(':') for c in columns)) + ' |',
+           '|---|---|' + '--:|' * len(columns)]
+    for r in rows:
+        out.append('| %s | `%s` | %s |' % (r['name'], r['decode'], ' | '.join(cell(by_name.get(r['name']), c) for c in columns)))
+    return '\n'.join(out) + '\n'
+
+
+def bars(rows, title, path, width=640):
+    """Speeds against the first row, as SVG."""
+    height, most = 30 * len(rows) + 50, max(ratio for _, ratio in rows)
+    out = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">' % (width, height),
+           '<rect width="%d" height="%d" fill="white"/><text x="10" y="20">%s</text>' % (width, height, title)]
+    for i, (name, ratio) in enumerate(rows):
+        y, length = 35 + 30 * i, (width - 330) * ratio / most
+        out.append('<text x="250" y="%d" text-anchor="end">%s</text><rect x="260" y="%d" width="%.1f" height="20" fill="#06c"/>'
+                   '<text x="%.1f" y="%d">%.2fx</text>' % (y + 14, name.replace('&', '&amp;').replace('<', '&lt;'), y, length, 266 + length, y + 14, ratio))
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write('\n'.join(out + ['</svg>']) + '\n')
+
+
+def plots(o, paper):
+    """A plot for each measured table with speeds; the lines that show them."""
+    shown = []
+    for number, title, columns, _ in TABLES[paper]:
+        path = os.path.join(o.results, '%s-%s.json' % (paper, number))
+        batch = next((c.split(':')[1] for c in columns if c.startswith('speed')), None)
+        if not batch or not os.path.exists(path):
+            continue
+        rows = [(r['name'], r['batches'][batch]['speed_to_first']) for r in json.load(open(path, encoding='utf-8'))['rows']]
+        name = '%s-%s.svg' % (paper, number)
+        os.makedirs(o.plots, exist_ok=True)
+        bars(rows, '%s: speed, batch %s' % (title, batch), os.path.join(o.plots, name))
+        shown.append('![%s](%s)\n' % (title, os.path.join(os.path.relpath(o.plots, os.path.dirname(o.out)), name)))
+    return shown
+
+
+def baselines(o):
+    rows = json.load(open(os.path.join(o.results, 'at.json'), encoding='utf-8'))
+    sets = list(next(iter(rows[0]['bleu'].values())))
+    out = ['| | target text | decoding | ' + ' | '.join(sets) + ' | minutes of training |', '|---|---|---|' + '--:|' * (len(sets) + 1)]
+    for r in rows:
+        for decode, bleu in r['bleu'].items():
+            out.append('| %s %s | %s | `%s` | %s | %.1f |' % (r['task'], r['shape'], r['target'], decode, ' | '.join('%.1f' % bleu[s] for s in sets),
+                                                            r['train_seconds'] / 60))
+    return '\n'.join(out) + '\n'
+
+
+def pairs_tables(o):
+    """Table 2 of two tokens a step, from the lines of bench/pairs.py."""
+    methods = ['single L2R', 'single R2L', 'double bidirectional', 'double L2R', 'double R2L', 'Mask-Predict 4', 'Mask-Predict 10']
+    path, found = os.path.join(o.results, 'pairs.jsonl'), {}
+    if os.path.exists(path):
+        lines = [json.loads(line) for line in open(path, encoding='utf-8')]
+        found = {line['name']: line for line in lines if line['what'] == 'quality'}
+    first = next(iter(found.values()), None)
+    out = ['**Table 2: quality and speed** (%s)' % ('measured' if found else 'not measured yet'), '', '| method | BLEU | tokens/s | ratio |', '|---|--:|--:|--:|']
+    for name in list(dict.fromkeys(methods + list(found))):
+        f = found.get(name)
+        out.append('| %s | %s |' % (name, '%.2f | %.0f | %.0f %%' % (f['eval']['bleu'], f['tokens_per_second'], 100 * f['tokens_per_second'] / first['tokens_per_second'])
+                                    if f else ' | '.join([DASH] * 3)))
+    return '\n'.join(out) + '\n\nTables 3 and 4 and Figure 3: `bench/pairs.py ends`, `vocabularies`, `widths`; not measured yet.\n'
+
+
+def page(o):
+    out = ['# Results\n', '<!-- made by bench/paper_tables.py page from results/*.json: change those, not this -->\n',
+           'Every table of the papers whose methods Pronk has, for our own models, measured by committed scripts (bench/README.md); a dash is a cell that was '
+           'not measured yet. Text, vocabulary and commands of the trainings: recipes/README.md. BLEU is sacreBLEU\'s (13a, mixed case).\n',
+           '## Baselines\n', 'One H200, 15,000 updates, `recipes/compare-at.yml`; the rows that all comparisons begin from (results/at.json).\n', baselines(o)]
+    for paper, title, recipe in PAPERS:
+        out += ['## %s\n' % title, 'Models: `%s`. `python3 bench/paper_tables.py run %s` measures all of it.\n' % (recipe, paper)]
+        out += [table_text(o, paper, table) for table in TABLES[paper]] + plots(o, paper)
+        if paper in NOT_HERE:
+            out.append(NOT_HERE[paper] + '\n')
+    out += ['## Two tokens a step (Imamura and Sumita 2020)\n', 'Models: `recipes/compare-pairs.yml`, `compare-at.yml`; measured by `bench/pairs.py`, whose `--output` is '
+            'results/pairs.jsonl. ASPEC cannot be had.\n', pairs_tables(o)]
+    with open(o.out, 'w', encoding='utf-8') as f:
+        f.write('\n'.join(out))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    kinds = parser.add_subparsers(dest='kind', required=True)
+    p = kinds.add_parser('run')
+    p.add_argument('paper', choices=list(TABLES))
+    p.add_argument('--models', default=os.path.join(ROOT, 'recipes'))
+    p.add_argument('--sets', default=os.path.join(os.environ.get('PRONK_SHARED', os.path.join(ROOT, '..', 'shared')), 'testsets', 'en-de'))
+    p.add_argument('--device', default='cuda')
+    p.add_argument('--type')
+    p.add_argument('--repeat', type=int, default=5)
+    p.add_argument('--limit', type=int)
+    p.add_argument('--threads', type=int)
+    p.add_argument('--batch', type=int, default=128, help='of the translations that BLEU is taken of')
+    p.add_argument('--table', nargs='+', help='only these')
+    p.add_argument('--results', default=os.path.join(ROOT, 'results'))
+    p = kinds.add_parser('page')
+    p.add_argument('--results', default=os.path.join(ROOT, 'results'))
+    p.add_argument('--out', default=os.path.join(ROOT, 'docs', 'results.md'))
+    p.add_argument('--plots', default=os.path.join(ROOT, 'docs', 'results'))
+    o = parser.parse_args()
+    if o.kind == 'page':
+        page(o)
+        return
+    chosen = [t for t in TABLES[o.paper] if not o.table or t[0] in o.table]
+    if not chosen:
+        sys.exit('no such table: there are %s' % ', '.join(t[0] for t in TABLES[o.paper]))
+    for table in chosen:
+        here = argparse.Namespace(**dict(vars(o), **FIXED.get((o.paper, table[0]), {})))
+        try:
+            measure(here, o.paper, table)
+        except SystemExit as why:  # the other tables can still be measured
+            print('%s %s: %s' % (o.paper, table[0], why), file=sys.stderr)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,30 @@
+#!/bin/bash
+# paper_tables_test.sh - docs/results.md is what results/ make it, and a measured table fills its cells.
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+passed=0 failed=0
+
+ok()  { passed=$((passed + 1)); echo "ok      $1"; }
+bad() { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
+
+page() { python3 bench/paper_tables.py page --results "$1" --out "$dir/results.md" --plots "$dir/plots" 2>"$dir/err"; }
+
+page results && cmp -s "$dir/results.md" docs/results.md && ok "docs/results.md is up to date" ||
+    bad "docs/results.md is up to date" "run python3 bench/paper_tables.py page; $(tail -1 "$dir/err")"
+
+mkdir "$dir/measured"
+cp results/at.json "$dir/measured"
+cat >"$dir/measured/gad-12-1.json" <<'END'
+{"device": "cuda", "type": "f16", "limit": null, "repeat": 5, "complete": false, "rows": [
+ {"name": "AT 12-1, greedy", "decode": "greedy", "sets": {"newstest2014": {"bleu": 21.25, "chrf2": 50, "trr": 0.1, "ratio": 1}},
+  "batches": {"1": {"speed_to_first": 1.0, "tokens_per_model_pass": 1.0}}}]}
+END
+page "$dir/measured" && grep -qF '| AT 12-1, greedy | `greedy` | 21.25 | 1.00 | 1.00x |' "$dir/results.md" && ok "measured cells" ||
+    bad "measured cells" "$(tail -1 "$dir/err")"
+grep -qF '| GAD, 1 layer | `gad` | – | – | – |' "$dir/results.md" && ok "cells that were not measured" || bad "cells that were not measured" ""
+grep -q '1.00x</text>' "$dir/plots/gad-12-1.svg" && ok "a plot" || bad "a plot" "$(ls "$dir/plots" 2>&1)"
+python3 bench/paper_tables.py run gad --models "$dir" --sets "$dir" --results "$dir/measured" --table 1 >"$dir/out" 2>&1 &&
+    grep -q '0 of 11 rows; missing: AT, beam 5' "$dir/out" && ok "models that are missing are named" || bad "models that are missing are named" "$(tail -1 "$dir/out")"
+
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
