@@ -9,6 +9,7 @@
 #include "metrics.h"
 #include "plain_text.h"
 #include "state.h"
+#include "stream.h"
 
 enum { RETRY_BUSY = 1, RETRY_FULL = 5 }; /* seconds */
 
@@ -82,9 +83,12 @@ json_t *pk_translation_alternatives(const pk_translation *t, size_t i) {
 /* ---- the steps ---- */
 
 /* An answer is there: the exchange goes back to the HTTP thread. What it held is given back before: to close a
- * model that was replaced meanwhile takes time. */
+ * model that was replaced meanwhile takes time. A stream that is not over goes on with its translation. */
 static void finish(pk_exchange *x) {
-    pk_translation_free(x);
+    if (x->stream && !x->stream->over && x->answer.status == 200)
+        leave(x);
+    else
+        pk_translation_free(x);
     pk_state_resume(x);
 }
 

@@ -19,7 +19,7 @@
     X(pk_model_close) X(pk_model_describe) X(pk_model_target_token) \
     X(pk_model_source_token) X(pk_model_sentencepiece) X(pk_model_convert) X(pk_file_write) X(pk_model_reads) \
     X(pk_translator_open) X(pk_translator_close) X(pk_translate) X(pk_score) \
-    X(pk_submit) X(pk_call_cancel) X(pk_call_end) \
+    X(pk_submit) X(pk_call_cancel) X(pk_call_end) X(pk_text_split) X(pk_detect) \
     X(pk_result_free) X(pk_result_count) X(pk_result_text) X(pk_result_score) \
     X(pk_result_hypotheses) X(pk_result_unknowns) X(pk_result_hypothesis) X(pk_translator_stats) \
     X(pk_strategies_describe) X(pk_trainer_open) X(pk_trainer_step) \
@@ -191,6 +191,32 @@ static void try_pk_submit(fixture *f) {
     REFUSED(pk_submit(f->translator, &one, 1, PK_OPTIONS(pk_call_options, .deadline = -1), &c));
     SIZES_REFUSED(pk_call_options, pk_submit(f->translator, &one, 1, opt, &c));
     assert_null(c);
+}
+
+static void try_pk_text_split(fixture *f) {
+    pk_span *span = (pk_span *)f;
+    size_t   n = 7;
+    REFUSED(pk_text_split((pk_text){ NULL, 3 }, "en", &span, &n));
+    REFUSED(pk_text_split(one, "en", NULL, &n));
+    REFUSED(pk_text_split(one, "en", &span, NULL));
+    ASSERT_OK(pk_text_split(one, NULL, &span, &n)); /* a language that is not known is no error */
+    assert_true(n > 0);
+    pk_free(span);
+    ASSERT_OK(pk_text_split((pk_text){ NULL, 0 }, "en", &span, &n));
+    assert_int_equal(n, 0);
+    pk_free(span);
+}
+
+static void try_pk_detect(fixture *f) {
+    pk_detected best = { 0 };
+    size_t      n = 7;
+    (void)f;
+    REFUSED(pk_detect((pk_text){ NULL, 3 }, NULL, &best, 1, &n));
+    REFUSED(pk_detect(one, NULL, NULL, 1, &n));
+    REFUSED(pk_detect(one, NULL, &best, 1, NULL));
+    SIZES_REFUSED(pk_detect_options, pk_detect(one, opt, &best, 1, &n));
+    ASSERT_OK(pk_detect((pk_text){ NULL, 0 }, NULL, &best, 1, &n));
+    assert_true(best.confidence == 0);
 }
 
 static void try_pk_call_cancel(fixture *f) {
