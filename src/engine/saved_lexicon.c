@@ -117,6 +117,9 @@ static pk_status fill_rows(pk_saved_lexicon *s, pk_lexicon_candidate *room) {
     return PK_OK;
 }
 
+/* a file may hold any numbers */
+static bool is_share(float x) { return x > 1e-12f && x <= 1; }
+
 /* what follows each target token; words that the model does not have are left out */
 static pk_status fill_next(pk_saved_lexicon *s, int32_t eos) {
     const pk_align_successors *next = &s->align.next;
@@ -131,12 +134,13 @@ static pk_status fill_next(pk_saved_lexicon *s, int32_t eos) {
         for (uint32_t i = known ? next->first[word] : 0; known && i < next->first[word + 1]; i++) {
             const uint32_t to = next->word[i];
             const int32_t  token = to == next->n ? eos : s->token[1][to];
-            if (token >= 0) s->next[entries++] = (pk_lexicon_candidate){ token, next->prob[i] };
+            if (token >= 0 && is_share(next->prob[i]))
+                s->next[entries++] = (pk_lexicon_candidate){ token, next->prob[i] };
         }
         s->next_first[y + 1] = entries;
-        if (known && y < n) s->share[y] = next->share[word];
+        if (known && y < n && is_share(next->share[word])) s->share[y] = next->share[word];
     }
-    s->share[eos] = next->share[next->n];
+    if (is_share(next->share[next->n])) s->share[eos] = next->share[next->n];
     return PK_OK;
 }
 

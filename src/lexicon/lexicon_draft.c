@@ -170,6 +170,7 @@ int32_t pk_lexicon_draft_next(pk_lexicon_draft *d, const int32_t *output, int32_
         all += score;
         d->sum[i] = 0;
     }
-    *share = all > 0 ? most / all : 0;
+    const float part = most / all; /* no number, of a damaged file, is no share */
+    *share = part >= 0 && part <= 1 ? part : 0;
     return best < 0 ? -1 : d->token[best];
 }

@@ -28,7 +28,8 @@ static void weigh(const pk_lexicon *l, common *all, int32_t n) {
         const pk_lexicon_candidate *entry;
         const int32_t               count = pk_lexicon_row(l, x, &entry);
         for (int32_t i = 0; i < count; i++)
-            if (entry[i].token >= 0 && entry[i].token < n) all[entry[i].token].sum += entry[i].prob;
+            if (entry[i].token >= 0 && entry[i].token < n && entry[i].prob > 0)
+                all[entry[i].token].sum += entry[i].prob;
     }
 }
 
