@@ -91,6 +91,32 @@ static void test_rounding(void **state) {
     for (int i = 8; i < 12; i++) assert_true(data[i] >= -127 && data[i] <= 127);
 }
 
+/* rows of any panels side by side: the same numbers, and zeros behind them */
+static void test_gather(void **state) {
+    (void)state;
+    float         values[ROWS * COLS], scale[ROWS];
+    const int32_t row[] = { 17, 0, 3, 16 };
+    for (int i = 0; i < ROWS * COLS; i++) values[i] = (float)((i * 37) % 101 - 50) / 64;
+    for (pk_dtype type = PK_F32; type <= PK_I8; type++) {
+        void     *data = calloc(pk_panel_bytes(ROWS, COLS, type), 1);
+        void     *some = malloc(pk_panel_bytes(PK_PANEL, COLS, type));
+        pk_weight w = { data, scale, ROWS, COLS, type, false };
+        float     chosen[PK_PANEL] = { 0 };
+        memset(some, 77, pk_panel_bytes(PK_PANEL, COLS, type));
+        pk_panel_pack(data, scale, COLS, type, 0, ROWS, values);
+        pk_panel_gather(some, &w, row, 4);
+        for (int i = 0; i < 4; i++) chosen[i] = scale[row[i]];
+        for (int i = 4; i < PK_PANEL; i++) chosen[i] = 1;
+        const pk_weight part = { some, chosen, PK_PANEL, COLS, type, false };
+        for (int r = 0; r < PK_PANEL; r++)
+            for (int c = 0; c < COLS; c++)
+                assert_true(pk_weight_get(&part, r, c) ==
+                            (r < 4 ? pk_weight_get(&w, row[r], c) : 0));
+        free(some);
+        free(data);
+    }
+}
+
 static void test_plain(void **state) {
     (void)state;
     const float     values[6] = { 1, 2, 3, 4, 5, 6 };
@@ -153,6 +179,7 @@ int main(void) {
         cmocka_unit_test(test_pack),
         cmocka_unit_test(test_rounding),
         cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_gather),
         cmocka_unit_test(test_f16_known),
         cmocka_unit_test(test_f16_round_trip),
         cmocka_unit_test(test_f16_nearest),
