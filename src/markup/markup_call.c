@@ -26,7 +26,8 @@ static pk_status find_format(const char *name, pk_format *out) {
             *out = (pk_format)i;
             return PK_OK;
         }
-    PK_FAIL(PK_ARGUMENT, "no format '%.40s'; there are: text, html, srt, vtt", name);
+    PK_FAIL(PK_ARGUMENT, "no format '%.40s'; there are: %s, %s, %s, %s", name, formats[0],
+            formats[1], formats[2], formats[3]);
 }
 
 /* ---- read ---- */

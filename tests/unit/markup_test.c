@@ -3,11 +3,10 @@
  * byte for byte and as often as they went in, terms appear, wrong options are refused. */
 #include "check.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/clock.h"
 
 #define MODEL "tests/data/models/marian-relu"
 
@@ -194,6 +193,33 @@ static void terms_appear(void **state) {
     close_world(&w);
 }
 
+/* links go through the output in order and lie inside both texts */
+static void links_lie_in_both_texts(void **state) {
+    (void)state;
+    world              w = open_world();
+    pk_result         *r;
+    pk_hypothesis_view h;
+    const pk_text      text = text_of("  the cat sees a house.  The old dog goes to the river. ");
+    ASSERT_OK(pk_translate(w.t, &text, 1, NULL, &r));
+    ASSERT_OK(pk_result_hypothesis(r, 0, 0, &h));
+    size_t behind = 0;
+    bool   second = false;
+    assert_true(h.n_links > 4);
+    for (size_t i = 0; i < h.n_links; i++) {
+        const pk_link *l = &h.link[i];
+        assert_true(l->target_begin >= behind && l->target_size > 0 && l->source_size > 0);
+        behind = l->target_begin + l->target_size;
+        assert_true(h.text[l->target_begin] != ' ' && text.data[l->source_begin] != ' ');
+        assert_true(l->source_begin >= 2 && l->source_begin + l->source_size <= text.size - 1);
+        if (l->source_begin > 24) second = true; /* of the second sentence, and no way back */
+        assert_true(!second || l->source_begin > 24);
+    }
+    assert_true(second);
+    assert_true(behind <= h.text_size);
+    pk_result_free(r);
+    close_world(&w);
+}
+
 /* the model of nonsense repeats itself: it is decoded again, and that is counted */
 static void loops_are_decoded_again(void **state) {
     (void)state;
@@ -329,6 +355,7 @@ int main(void) {
         cmocka_unit_test(plain_text_keeps_spans_and_lines),
         cmocka_unit_test(words_are_those_of_plain_text),
         cmocka_unit_test(terms_appear),
+        cmocka_unit_test(links_lie_in_both_texts),
         cmocka_unit_test(loops_are_decoded_again),
         cmocka_unit_test(subtitles_keep_their_times),
         cmocka_unit_test(several_texts_and_hypotheses),
