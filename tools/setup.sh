@@ -14,6 +14,9 @@ case "${1:-build}" in
     test) wanted=$test
         [ -n "${CHROMIUM+set}" ] || command -v chromium >/dev/null || command -v chromium-browser >/dev/null ||
             extra="chromium"
+        [ -n "${CHROMIUM+set}" ] || command -v chromedriver >/dev/null || extra="$extra chromium-driver"
+        [ -n "${CHROMIUM+set}" ] || python3 -c 'import selenium' 2>/dev/null || /usr/bin/python3 -c 'import selenium' 2>/dev/null ||
+            extra="$extra python3-selenium"
         [ -n "${MPICC+set}" ] || { command -v mpicc && command -v mpirun; } >/dev/null ||
             extra="$extra libopenmpi-dev openmpi-bin"
         python3 -m ensurepip --version >/dev/null 2>&1 || extra="$extra python3-venv" ;;   # clients from PyPI

@@ -40,9 +40,11 @@ export class Live {
       return row;
     });
     this.rows = [...old.slice(0, head), ...between, ...old.slice(old.length - tail)];
-    between.forEach(row => this.showRow(row));
-    this.mirror.replaceChildren(...this.rows.map(r => r.mirror));
-    this.output.replaceChildren(...this.rows.map(r => r.output));
+    between.forEach(row => this.showText(row));
+    if (between.length !== old.length - head - tail || !old.length) {
+      this.mirror.replaceChildren(...this.rows.map(r => r.mirror));
+      this.output.replaceChildren(...this.rows.map(r => r.output));
+    }
     this.send();
   }
 
@@ -54,12 +56,19 @@ export class Live {
       row.of = null;
       if (!keep) row.parts = [];
     }
-    this.rows.forEach(row => this.showRow(row));
+    this.rows.forEach(row => /\S/.test(row.source) ? this.showRow(row) : this.setParts(row, row.source, []));
     this.send();
   }
 
+  /* what was typed; its translation stays until there is a new one, but for that of nothing */
+  showText(row) {
+    row.fresh = false;
+    row.mirror.textContent = row.source;
+    if (!/\S/.test(row.source)) this.setParts(row, row.source, []);
+    else if (row.of === row.source) this.showRow(row);
+  }
+
   showRow(row) {
-    if (!/\S/.test(row.source)) Object.assign(row, { of: row.source, parts: [] });
     row.fresh = row.of === row.source;
     showParts(row);
   }

@@ -45,7 +45,7 @@ function addWords(element, text, part) {
   return words;
 }
 
-/* both sides of a row anew */
+/* both sides of a row anew; where its text is newer than its translation, the text has no words yet */
 export function showParts(row) {
   row.mirror.replaceChildren();
   row.output.replaceChildren();
@@ -60,7 +60,6 @@ export function showParts(row) {
     }
   }
   if (!row.fresh) row.mirror.textContent = row.source;
-  row.output.classList.toggle('late', !row.fresh && row.slow === true);
 }
 
 let shown = [];

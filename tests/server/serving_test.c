@@ -18,7 +18,7 @@ enum { CLIENTS = 8, REQUESTS = 6, INHERITED = 3 };
 
 typedef struct client {
     pthread_t thread;
-    int       number, answered; /* requests that got 200 */
+    int       number, answered, live; /* requests that got 200; those of the page */
 } client;
 
 static uint16_t port;
@@ -60,6 +60,19 @@ static void *visit(void *user) {
         c->answered += ask("/translate", body, true) == 200;
         ask("/translate", body, false); /* and is gone */
         ask("/detect", "{\"q\":\"good morning\"}", true);
+        snprintf(
+            body, sizeof body,
+            "{\"q\":\"Good morning. The cat %d. She sees.\",\"source\":\"en\",\"target\":\"de\","
+            "\"draft\":\"a b c\",\"alignment\":true%s}",
+            i, i % 2 ? ",\"trace\":true" : "");
+        c->live += ask("/translate", body, true) == 200;
+        snprintf(body, sizeof body,
+                 "{\"q\":[\"Good morning. The cat. %d. She. Sees. The house.\",\" "
+                 "\"],\"source\":\"auto\","
+                 "\"target\":\"de\",\"alignment\":true}",
+                 i);
+        c->live += ask("/translate/stream", body, true) == 200;
+        ask("/translate/stream", body, false);
     }
     return NULL;
 }
@@ -133,6 +146,7 @@ static void everybody_is_answered(void **state) {
     assert_int_equal(code, 0);
     pthread_join(director, NULL);
     for (int i = 0; i < CLIENTS; i++) assert_int_equal(all[i].answered, REQUESTS);
+    for (int i = 0; i < CLIENTS; i++) assert_int_equal(all[i].live, 2 * REQUESTS);
 }
 
 int main(void) {
