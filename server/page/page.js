@@ -96,6 +96,7 @@ function enter(word) {
   current = word;
   mark(word);
   setActive(word.owner);
+  clearTimeout(timers.get('speak')); // the word is what is of interest now
   const partners = word.partners.map(p => p.textContent).join(' ');
   by('spoken').textContent = partners ? `${word.textContent}: from ${partners}` : word.textContent;
 }

@@ -6,7 +6,7 @@ import time
 
 from browser import Page, dump, open_browser, why_not
 from http_case import make_packages
-from serving import PRONK, TINY, Server, check, finish, folder, holds, pronk, skip, wait_for
+from serving import TINY, Server, check, finish, folder, holds, pronk, skip, wait_for
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ACCESSIBLE = open(os.path.join(HERE, 'page_accessible.js'), encoding='utf-8').read()
@@ -80,6 +80,16 @@ def check_fields(s):
     check('too much to align', 400, s.translate('a ' * 10001, alignment=True).status)
     check('too much to trace', 400, s.translate('a ' * 1001, trace=True).status)
     check('too many drafts', 400, s.translate(['a'] * 1001, draft=['b'] * 1001).status)
+
+
+def check_strategies():
+    """Whatever the server decodes with, these requests have its output."""
+    for decode in ('beam:size=3', 'greedy:max_length=7', 'jacobi:window=4'):
+        with Server('--decode', decode) as s:
+            whole = s.translate(TEXT).json['translatedText']
+            found = s.translate(TEXT, draft=whole, alignment=True, trace=True).json
+            check(f'{decode}: the same text', whole, found['translatedText'])
+            holds(f'{decode}: links and passes', found['alignment'][0]['links'] and found['trace'][0]['passes'], dump(found))
 
 
 def check_trace(s):
@@ -345,6 +355,7 @@ def main():
     with Server() as s:
         for part in (check_files, check_fields, check_trace, check_stream):
             part(s)
+        check_strategies()
         check_stream_limits()
         why = why_not()
         if why:
