@@ -93,6 +93,7 @@ static void test_rounding(void **state) {
 
 /* rows of any panels side by side: the same numbers, and zeros behind them */
 static void test_gather(void **state) {
+    enum { ROWS = 19, COLS = 6 };
     (void)state;
     float         values[ROWS * COLS], scale[ROWS];
     const int32_t row[] = { 17, 0, 3, 16 };
