@@ -6,7 +6,7 @@
 
 static inline void put(pk_buffer *b, uint64_t n, int bytes) {
     for (int i = 0; i < bytes; i++) {
-        const char byte = i < 8 ? (char)(n >> (8 * i) & 255) : 0;
+        const char byte = (char)(i < 8 ? n >> (8 * i) & 255 : 0);
         pk_buffer_add(b, &byte, 1);
     }
 }
