@@ -35,6 +35,7 @@ make_fixture() {
     for i in 1 2 3 4 5 6; do echo "the cat sees house $i"; done >"$w/en"
     for i in 1 2 3 4 5 6; do echo "a small dog"; done | tee "$w/de" "$w/prefix" >"$w/draft"
     echo "the cat" >"$w/line"
+    printf 'cat\tKatze\n' >"$w/terms"
     head -n 400 "$DATA/tiny.train.en" >"$w/train.en"
     head -n 400 "$DATA/tiny.train.de" >"$w/train.de"
     run convert hf a.pronk && [ $code = 0 ] && cp "$w/a.pronk" "$w/b.pronk" || return 1
@@ -153,6 +154,7 @@ standard_output_is_an_input() {
 translate en -m a.pronk -i en
 translate draft -m a.pronk -i en --draft draft
 translate prefix -m a.pronk -i en --prefix prefix
+translate terms -m a.pronk -i en --glossary terms
 translate a.pronk -m a.pronk -i en
 translate hf/config.json -m hf -i en
 score de -m a.pronk -i en -r de
@@ -334,6 +336,9 @@ failures() {
         refused "$name leaves its output" "$text"
     done <<END
 translate: no prefix|none|translate -m a.pronk -i en --prefix none -o out
+translate: no glossary|none|translate -m a.pronk -i en --glossary none -o out
+translate: no terms|line 1 of the glossary|translate -m a.pronk -i en --glossary en -o out
+translate: no subtitles|SubRip|translate -m a.pronk -i en --format srt -o out
 translate: no draft|none|translate -m a.pronk -i en --draft none -o out
 translate: prefixes of another number|lines|translate -m a.pronk -i en --prefix short -o out
 translate: no input|none|translate -m a.pronk -i none -o out
