@@ -291,5 +291,6 @@ void pk_cli_free(pk_cli *c) {
     free(c->models.item);
     free(c->inputs.item);
     free(c->sets.item);
+    free(c->protect.item);
     free(c->own_model);
 }
