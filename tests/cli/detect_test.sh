@@ -63,8 +63,12 @@ check "--all: each language once" "" "$(sed '$d' "$dir/out" | cut -f1 | sort | u
 detect </dev/null
 check "no input, no output" "0 0" "$code $(wc -c <"$dir/out")"
 # an answer comes before the next line is there
-answer=$({ echo "Das Haus ist klein."; sleep 5; } | "$PRONK" detect | { read -r -t 4 line; echo "${line%%	*}"; })
-check "line by line" de "$answer"
+coproc "$PRONK" detect
+echo "Das Haus ist klein." >&"${COPROC[1]}"
+line="" && read -r -t 30 line <&"${COPROC[0]}"
+check "line by line" de "${line%%	*}"
+exec {COPROC[1]}>&-
+wait
 
 refused "no such file" 1 "$dir/none" -i "$dir/none"
 refused "no codes" 2 "--languages" --languages ", "
