@@ -60,10 +60,16 @@ COUNTED = 'onboard-data'  # words with their counts
 CHARACTERS = 'unicode-data'
 DESCRIPTIONS = ('ca cs da de en eo es eu fi fr gl hr hu id it ja nb nl pl pt pt_BR ro ru sk sr sv tr uk vi zh '
                 'zh_CN zh_TW').split()
-ARCHIVE = 'of apt: dists/bookworm/main/i18n/Translation-%s'
+TRANSLATIONS = 'dists/bookworm/main/i18n/Translation-'  # below the archive that apt uses
 
 MOST_LINES = 25000  # of a source and class, so that no subject prevails
 MOST_BYTES = 400    # of a line
+
+
+def archive():
+    """The address of the first Debian archive that apt is set up with"""
+    return subprocess.check_output(['apt-get', 'indextargets', '--format', '$(REPO_URI)', 'Created-By: Packages'],
+                                   text=True).split()[0].rstrip('/')
 
 
 def class_code(locale):
@@ -264,7 +270,7 @@ def add_descriptions(store, cache, locale):
     ending, module = ('.xz', lzma) if locale == 'en' else ('.bz2', bz2)
     path = os.path.join(cache, f'Translation-{locale}{ending}')
     if not os.path.exists(path):
-        urllib.request.urlretrieve(ARCHIVE % locale + ending, path)
+        urllib.request.urlretrieve(f'{archive()}/{TRANSLATIONS}{locale}{ending}', path)
     paragraph = []
     for line in module.decompress(open(path, 'rb').read()).decode('utf-8', 'ignore').splitlines() + ['']:
         if line.startswith('Description-') and 'md5' not in line:
