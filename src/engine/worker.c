@@ -407,53 +407,6 @@ static void put_back_youngest(pk_worker *w) {
     remove_live(w, w->n_live - 1);
 }
 
-/* the steps of a lattice, as the caller's trace gets them; returns how many */
-static int32_t trace_steps(pk_worker *w, const pk_pass *p) {
-    const int32_t n = p->n_edges < w->step_room ? p->n_edges : w->step_room;
-    for (int32_t i = 0; i < n; i++) {
-        const pk_edge_step *e = &p->edges[i];
-        w->traced_steps[i] = (pk_trace_step){ .position = e->pos,
-                                              .n_from = e->n_from,
-                                              .n_to = e->n_to,
-                                              .from = e->from,
-                                              .to = e->to,
-                                              .score = e->score };
-    }
-    return n;
-}
-
-/* gives a pass of one sentence to the caller's trace */
-static void trace(pk_worker *w, const pk_live *l) {
-    pk_queued *call = l->job->call;
-    for (int32_t i = 1; i <= l->pass.n; i++) {
-        const pk_ask    *a = &l->pass.ask[i];
-        const pk_answer *x = &l->pass.answer[i];
-        const bool       text = a->top_k && !a->group;
-        w->traced[i - 1] = (pk_trace_ask){ .position = a->pos + a->ahead,
-                                           .token = a->token,
-                                           .best = text ? x->top[0].token : -1,
-                                           .log_prob = text ? x->top[0].logp : 0,
-                                           .parent = a->parent > 0 ? a->parent - 1 : -1,
-                                           .fed_at = a->pos - 1,
-                                           .scored = text && a->logp };
-    }
-    for (int32_t i = 0; i < l->verdict.n_rows; i++)
-        for (int32_t at = l->verdict.tip[i]; at > 0; at = l->pass.ask[at].parent)
-            w->traced[at - 1].kept = 1;
-    const pk_trace_pass pass = { .text = l->job->text,
-                                 .sentence = l->job->sentence,
-                                 .probe = l->pass.probe,
-                                 .done = l->verdict.done,
-                                 .n = l->pass.n,
-                                 .ask = w->traced,
-                                 .model = l->pass.model,
-                                 .n_steps = trace_steps(w, &l->pass),
-                                 .step = w->traced_steps };
-    pthread_mutex_lock(&call->tracing);
-    call->trace(call->user, &pass);
-    pthread_mutex_unlock(&call->tracing);
-}
-
 /* an ask that followed took a pass for each token it found; only the last ones follow */
 static uint64_t steps_of(const pk_pass *p) {
     return p->n && p->answer[p->n].n_found ? (uint64_t)p->answer[p->n].n_found : 1;
@@ -486,7 +439,7 @@ static pk_status absorb(pk_worker *w, pk_queue *q, int32_t network, int32_t n, i
         plan_of(l->job)->strategy->absorb(l->state, &l->pass, &l->verdict);
         assert(l->verdict.n_rows <= l->verdict.room);
         pk_session_commit(w->session, l->sentence, &l->verdict);
-        if (l->job->call->trace) trace(w, l);
+        if (l->job->call->trace) pk_worker_trace(w, l->job, &l->pass, &l->verdict);
         if (!l->verdict.done)
             (*first)++;
         else
