@@ -194,7 +194,8 @@ $(BUILD)/tools/%: $(BUILD)/tools/%.o $(BUILD)/libpronk.a
 	@$(CC) -o $@ $^ $(LIBS)
 
 # ---- manual pages and installation ----
-VERBS := translate convert info score eval bench viz serve train vocab drafter average distill align detect
+# every verb but help, which the page of the program has
+VERBS := $(filter-out help,$(shell sed -n 's/^    X(\([a-z]*\)).*/\1/p' cli/cli.h))
 man: $(BUILD)/pronk
 	@mkdir -p $(BUILD)/man
 	@$(BUILD)/pronk help --man > $(BUILD)/man/pronk.1

@@ -17,13 +17,14 @@ import sys
 FACTS = {
     'activations': (('relu', 'gelu', 'swish'), 1, True, {}),
     'number types': (('f32', 'f16', 'bf16', 'i8'), 1, True, {
-        'cli/options_table.c': 'which of them a verb takes',
+        'cli/model_verbs.c': 'which of them a verb takes',
+        'cli/options_shared.h': 'which of them most verbs take',
         'src/backend/list.c': 'which of them a CPU has',
         'src/recipe/recipe.h': 'the help says what auto is'}),
     'model families': (('marian', 'mbart'), 1, False, {}),
     'strategies': (('greedy', 'beam', 'jacobi', 'pj', 'pgj', 'hgj', 'hrt', 'cmlm', 'pairs', 'gad', 'gad-self', 'blocks',
                     'lattice'), 0, False, {  # each in its own file
-        'cli/options_table.c': 'defaults of two verbs',
+        'cli/study_verbs.c': 'defaults of two verbs',
         'cli/viz.c': 'its default, and one that it shows in another way',
         'server/engine.c': 'one that is another where there are drafts',
         'src/decode/blocks.c': 'the task that it needs',
