@@ -166,7 +166,7 @@ const pk_cli_verb pk_cli_verb_align = {
     "Pairs are kept in memory as numbers of words; how much memory training takes is said before it begins. "
     "With --load pairs are aligned as they come and memory does not grow with the text.",
     "pronk align -i pairs.txt -o forward.pharaoh\n"
-    "pronk align -i train.en.xz train.de.xz --symmetrise grow-diag-final-and --save en-de.align -o links\n"
+    "pronk align -i train.en.xz train.de.xz --symmetrise grow-diag-final-and --save en-de.align -o out\n"
     "pronk align --load en-de.align -i new.en new.de\n"
     "pronk align --pharaoh -i forward.pharaoh reverse.pharaoh --symmetrise intersect"
 };
