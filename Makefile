@@ -138,7 +138,7 @@ help:
 ## make setup         install what is needed to build (Debian; as root or with sudo)
 ## make test          install what is needed, build with assertions (build/checked), check, run every test
 ## make test T=name   the same for the tests of that name: T=base is tests/unit/base_test.c
-## make check-source  the include rule, names that are defined twice, lists that are written twice
+## make check-source  the include rule, names defined twice, lists written twice, ARCHITECTURE.md against the source
 ## make test-reference  all lines of the reference outputs (needs ../shared; some minutes)
 ## make sanitize      the tests under AddressSanitizer with UBSan, then under ThreadSanitizer
 ## make fuzz          every fuzz target for FUZZ_SECONDS (60) seconds, from tests/data/fuzz
