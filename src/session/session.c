@@ -74,7 +74,7 @@ static pk_tensor decode_member(decoding *d, const session_member *m, bool any_at
 static pk_tensor decode_together(decoding *d) {
     pk_session     *s = d->s;
     const pk_tensor all = pk_scratch(&d->r, s->rows, s->output.cols);
-    const size_t    mark = pk_run_mark(&d->r);
+    const size_t    used = pk_run_used(&d->r);
     for (int32_t i = 0, first = 0; i < s->n_members; i++) {
         const session_member *m = &s->member[i];
         const pk_tensor       one = decode_member(d, m, d->any_attention && i == 0);
@@ -91,7 +91,7 @@ static pk_tensor decode_together(decoding *d) {
             s->on->scatter(s->on->self, pk_columns(all, first, one.cols), one,
                            (const int32_t *)(const void *)s->row_numbers.there);
         first += one.cols;
-        pk_run_release(&d->r, mark);
+        pk_run_release(&d->r, used);
     }
     return all;
 }
