@@ -19,11 +19,11 @@ typedef struct pk_translation {
     struct pk_tiling *live; /* sentence by sentence; NULL: as texts */
     void (*render)(pk_exchange *x);
     /* its own */
-    pk_engine  *leg[2];
-    size_t      n_legs, at; /* at: the one that is being done */
-    pk_decoding decoding;   /* of that */
-    bool        in_use;     /* its translator is */
-    pk_result  *result;     /* of the last one that is done; NULL: texts stay as they are */
+    pk_servable *leg[2];
+    size_t       n_legs, at; /* at: the one that is being done */
+    pk_decoding  decoding;   /* of that */
+    bool         in_use;     /* its translator is */
+    pk_result   *result;     /* of the last one that is done; NULL: texts stay as they are */
 } pk_translation;
 
 /* a translation for the exchange to be filled in; NULL: no memory, which is answered */

@@ -28,7 +28,7 @@ FACTS = {
                     'lattice'), 0, False, {  # each in its own file
         'cli/study_verbs.c': 'defaults of two verbs',
         'cli/viz.c': 'its default, and one that it shows in another way',
-        'server/engine.c': 'one that is another where there are drafts',
+        'server/servable.c': 'one that is another where there are drafts',
         'src/decode/blocks.c': 'the task that it needs',
         'src/task/task_gad.c': 'what the models of its two tasks are decoded with'}),
     'tasks': (('at', 'at-rl', 'hrt', 'cmlm', 'pairs', 'pairs-lr', 'gad', 'gad-self', 'markov'), 0, False, {  # as above
