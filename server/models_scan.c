@@ -1,7 +1,7 @@
 /* models_scan.c - a folder becomes a list of models and the languages they are for.
  *
  * A .pronk file says its languages itself, and opening one costs nothing. Others are opened only where
- * their name does not tell: reading a whole package to learn what it is for would take long. */
+ * their name does not say: reading a whole package to learn what it is for would take long. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>

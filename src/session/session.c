@@ -11,7 +11,7 @@
 
 /* A sentence's part of the pass is over: the pass's hold on its slots ends. Slots that a kept row
  * leads to live on, all others are free again. */
-static void land(pk_session *s, session_sentence *e) {
+static void end_pass(pk_session *s, session_sentence *e) {
     if (e->steps) pk_session_settle(s, e, 1);
     for (int32_t i = 0; i < e->n_asks; i++) pk_slots_drop(&s->slots, s->slot[e->first_ask + i]);
     e->n_asks = 0;
@@ -21,7 +21,7 @@ static void land(pk_session *s, session_sentence *e) {
 
 /* gives up a pass that failed */
 static pk_status give_up(pk_session *s, const pk_request *request, int32_t n, pk_status why) {
-    for (int32_t i = 0; i < n; i++) land(s, &s->sentence[request[i].sentence]);
+    for (int32_t i = 0; i < n; i++) end_pass(s, &s->sentence[request[i].sentence]);
     return why;
 }
 
@@ -194,7 +194,7 @@ static void keep(pk_session *s, session_sentence *e, const pk_verdict *verdict) 
         pk_slots_hold(&s->slots, s->new_tips[i]);
     }
     for (int32_t i = 0; i < e->n_rows; i++) pk_slots_drop(&s->slots, e->tip[i]);
-    land(s, e);
+    end_pass(s, e);
     memcpy(e->tip, s->new_tips, (size_t)verdict->n_rows * sizeof *e->tip);
     e->n_rows = verdict->n_rows;
 }
