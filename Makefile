@@ -138,7 +138,7 @@ help:
 ## make setup         install what is needed to build (Debian; as root or with sudo)
 ## make test          install what is needed, build with assertions (build/checked), check, run every test
 ## make test T=name   the same for the tests of that name: T=base is tests/unit/base_test.c
-## make check-source  the include rule, names that are defined twice, lists that are written twice
+## make check-source  the include rule, names defined twice, lists written twice, ARCHITECTURE.md against the source
 ## make test-reference  all lines of the reference outputs (needs ../shared; some minutes)
 ## make sanitize      the tests under AddressSanitizer with UBSan, then under ThreadSanitizer
 ## make fuzz          every fuzz target for FUZZ_SECONDS (60) seconds, from tests/data/fuzz
@@ -194,7 +194,8 @@ $(BUILD)/tools/%: $(BUILD)/tools/%.o $(BUILD)/libpronk.a
 	@$(CC) -o $@ $^ $(LIBS)
 
 # ---- manual pages and installation ----
-VERBS := translate convert info score eval bench viz serve train vocab drafter average distill align detect
+# every verb but help, which the page of the program has
+VERBS := $(filter-out help,$(shell sed -n 's/^    X(\([a-z]*\)).*/\1/p' cli/cli.h))
 man: $(BUILD)/pronk
 	@mkdir -p $(BUILD)/man
 	@$(BUILD)/pronk help --man > $(BUILD)/man/pronk.1

@@ -1,7 +1,7 @@
 /* cli.h - what every verb of the program is given, and how it reports failure.
  *
  * pk_cli holds the values of all options of all verbs; a verb reads those in its own table
- * (options_table.c) and returns an exit code. Zero in a number means "the library's default". */
+ * (options_table.h) and returns an exit code. Zero in a number means "the library's default". */
 #ifndef PK_CLI_H
 #define PK_CLI_H
 #include <stdbool.h>
@@ -31,7 +31,7 @@ typedef struct pk_cli_cases {
 typedef struct pk_cli {
     const struct pk_cli_verb *verb;
     pk_cli_list               operand; /* arguments that are no options, in order */
-    /* names are those of the options; options_table.c says what each one means */
+    /* names are those of the options; the tables of options say what each one means */
     const char           *model, *from, *to, *type, *device, *decode;
     const char           *input, *output, *prefix, *draft, *reference, *tokenize, *format;
     pk_cli_cases          cases;     /* bench */
@@ -97,21 +97,29 @@ pk_translator_options pk_cli_translator_options(const pk_cli *c, const pk_cli_mo
 /* says once what became of input that was not as it should be */
 void pk_cli_warn_stats(const pk_cli *c, const pk_translator *translator);
 
-/* the verbs */
-int pk_cli_translate(pk_cli *c);
-int pk_cli_convert(pk_cli *c);
-int pk_cli_info(pk_cli *c);
-int pk_cli_score(pk_cli *c);
-int pk_cli_eval(pk_cli *c);
-int pk_cli_distill(pk_cli *c);
-int pk_cli_bench(pk_cli *c);
-int pk_cli_viz(pk_cli *c);
-int pk_cli_vocab(pk_cli *c);
-int pk_cli_train(pk_cli *c);
-int pk_cli_serve(pk_cli *c);
-int pk_cli_drafter(pk_cli *c);
-int pk_cli_average(pk_cli *c);
-int pk_cli_align(pk_cli *c);
-int pk_cli_detect(pk_cli *c);
-int pk_cli_help(pk_cli *c);
+/* The verbs, in the order of help. Each is a function here, a pk_cli_verb with its options in one
+ * of the tables (options_table.c lists them), and a manual page. */
+// clang-format off
+#define PK_CLI_VERB_MAP(X) \
+    X(translate) \
+    X(convert) \
+    X(info) \
+    X(score) \
+    X(eval) \
+    X(distill) \
+    X(bench) \
+    X(viz) \
+    X(vocab) \
+    X(train) \
+    X(serve) \
+    X(drafter) \
+    X(average) \
+    X(align) \
+    X(detect) \
+    X(help)
+// clang-format on
+#define PK_CLI_NAME(name)    #name,
+#define PK_CLI_DECLARE(name) int pk_cli_##name(pk_cli *c);
+PK_CLI_VERB_MAP(PK_CLI_DECLARE)
+#undef PK_CLI_DECLARE
 #endif

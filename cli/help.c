@@ -45,8 +45,8 @@ static void print_option(FILE *out, const pk_cli_option *o) {
 
 static void print_verbs(FILE *out) {
     fprintf(out, "\nVerbs:\n");
-    for (const pk_cli_verb *verb = pk_cli_verbs; verb->name; verb++)
-        fprintf(out, "  %-12s%s\n", verb->name, verb->summary);
+    for (size_t i = 0; pk_cli_verbs[i]; i++)
+        fprintf(out, "  %-12s%s\n", pk_cli_verbs[i]->name, pk_cli_verbs[i]->summary);
     fprintf(out, "\n`pronk VERB --help` says more about each.\n");
 }
 

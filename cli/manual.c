@@ -118,7 +118,8 @@ static void print_options(FILE *out, const pk_cli_verb *verb) {
 
 static void print_verbs(FILE *out) {
     fputs(".Pp\nThe verbs are:\n.Bl -tag -width translate\n", out);
-    for (const pk_cli_verb *verb = pk_cli_verbs; verb->name; verb++) {
+    for (size_t i = 0; pk_cli_verbs[i]; i++) {
+        const pk_cli_verb *verb = pk_cli_verbs[i];
         fprintf(out, ".It Cm %s\n", verb->name);
         print_text(out, verb->summary);
     }
@@ -150,9 +151,10 @@ static void print_references(FILE *out) {
     const char *last = "";
     for (;;) {
         const char *next = NULL;
-        for (const pk_cli_verb *verb = pk_cli_verbs; verb->name; verb++)
-            if (strcmp(verb->name, last) > 0 && (!next || strcmp(verb->name, next) < 0))
-                next = verb->name;
+        for (size_t i = 0; pk_cli_verbs[i]; i++) {
+            const char *name = pk_cli_verbs[i]->name;
+            if (strcmp(name, last) > 0 && (!next || strcmp(name, next) < 0)) next = name;
+        }
         if (!next) break;
         fprintf(out, "%s.Xr pronk-%s 1", *last ? " ,\n" : "", next);
         last = next;

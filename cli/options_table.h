@@ -38,7 +38,7 @@ typedef enum pk_cli_lists {
     PK_CLI_RECIPE      /* keys of a recipe */
 } pk_cli_lists;
 
-typedef struct pk_cli_verb {     /* the table ends with a NULL name */
+typedef struct pk_cli_verb {
     const char *name, *operands; /* "eval", "HYP ..." */
     size_t      least, most;     /* how many operands */
     int (*call)(pk_cli *c);
@@ -52,9 +52,12 @@ typedef struct pk_cli_verb {     /* the table ends with a NULL name */
     const char *environment;
 } pk_cli_verb;
 
-extern const pk_cli_verb pk_cli_verbs[]; /* as listed by `pronk --help` */
-extern const pk_cli_verb pk_cli_program; /* pronk itself, with the options before a verb */
-const pk_cli_verb       *pk_cli_verb_find(const char *name); /* or NULL */
+#define PK_CLI_DECLARE(name) extern const pk_cli_verb pk_cli_verb_##name;
+PK_CLI_VERB_MAP(PK_CLI_DECLARE)
+#undef PK_CLI_DECLARE
+extern const pk_cli_verb *const pk_cli_verbs[]; /* as listed by `pronk --help`; the last is NULL */
+extern const pk_cli_verb        pk_cli_program; /* pronk itself, with the options before a verb */
+const pk_cli_verb              *pk_cli_verb_find(const char *name); /* or NULL */
 
 /* fills c from the arguments after the verb; prints what is wrong with them. 0 or PK_EXIT_USAGE */
 int  pk_cli_parse(pk_cli *c, const pk_cli_verb *verb, int n, char *const *argument);

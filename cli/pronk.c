@@ -88,9 +88,10 @@ static int do_program(pk_cli *c, int n, char *const *argument) {
 
 /* --help comes before all else, so that it works with an incomplete command line too */
 static int do_verb(pk_cli *c, const char *name, int n, char *const *argument) {
-    const pk_cli_verb *verb = pk_cli_verb_find(name);
+    static const char *const names[] = { PK_CLI_VERB_MAP(PK_CLI_NAME) NULL };
+    const pk_cli_verb       *verb = pk_cli_verb_find(name);
     if (!verb) {
-        const char *near = pk_cli_nearest(name, pk_cli_verbs, sizeof *pk_cli_verbs);
+        const char *near = pk_cli_nearest(name, names, sizeof *names);
         return near ? pk_cli_usage(c, "unknown verb '%s'; did you mean %s?", name, near)
                     : pk_cli_usage(c, "unknown verb '%s'", name);
     }

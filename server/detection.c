@@ -13,7 +13,7 @@ typedef struct tally {
     size_t            n;
 } tally;
 
-/* the first so many bytes of a long text tell as much as all of it */
+/* the first so many bytes of a long text are as good as all of it */
 static pk_text beginning(pk_text text) {
     enum { MOST = 4096 };
     if (text.size <= MOST) return text;

@@ -44,8 +44,8 @@ struct pk_exchange {
     struct pk_translation *translation;              /* NULL: nothing is being translated */
     struct pk_stream      *stream;                   /* NULL: the answer comes as a whole */
     double                 began;
-    void (*step)(pk_exchange *x); /* what a worker does next with it */
-    pk_exchange *next;            /* in a queue, of one kind or another */
+    void (*action)(pk_exchange *x); /* what a worker does next with it */
+    pk_exchange *next;              /* in a queue, of one kind or another */
 
     pthread_mutex_t lock; /* of these two */
     pk_call        *call; /* NULL: the translator has nothing of it */

@@ -176,8 +176,8 @@ static void add_body(pk_exchange *x, const char *data, size_t n) {
 
 /* ---- work ---- */
 
-/* what a worker does first: a handler answers, or begins a translation, which has the next step */
-static void first_step(pk_exchange *x) {
+/* what a worker does first: a handler answers, or begins a translation, which has the next action */
+static void first_action(pk_exchange *x) {
     pthread_mutex_lock(&x->lock);
     const bool gone = x->gone;
     pthread_mutex_unlock(&x->lock);
@@ -188,8 +188,8 @@ static void first_step(pk_exchange *x) {
     if (!may) return pk_state_resume(x);
     x->route->handle(x);
     if (x->answer.status) return pk_state_resume(x);
-    assert(x->step != first_step);
-    x->step(x);
+    assert(x->action != first_action);
+    x->action(x);
 }
 
 void pk_http_suspend(pk_exchange *x) {
@@ -203,12 +203,12 @@ void pk_http_sending(pk_exchange *x) {
 
 /* the request is whole */
 static enum MHD_Result answer(pk_exchange *x) {
-    if (x->answer.status || x->step) return send_answer(x);
+    if (x->answer.status || x->action) return send_answer(x);
     if (!x->route->limited) {
         x->route->handle(x);
         return send_answer(x);
     }
-    x->step = first_step;
+    x->action = first_action;
     pk_http_suspend(x);
     pk_work_push(x->server->work, x);
     return MHD_YES;

@@ -16,7 +16,7 @@ const char *pk_language_outside(const char *code);
 /* "de" in English: "German"; in the language of `locale` ("fr") otherwise; the code where it has none */
 void pk_language_name(const char *code, const char *locale, char out[PK_NAME_ROOM]);
 bool pk_language_exists(const char *code);
-/* the two languages that a file's name tells: "opus-mt-en-de", "translate-en_de-1_9.argosmodel" */
+/* the two languages in a file's name: "opus-mt-en-de", "translate-en_de-1_9.argosmodel" */
 bool pk_language_pair_of(const char *name, char from[PK_CODE_ROOM], char to[PK_CODE_ROOM]);
 /* the first language of an Accept-Language header that has names here, or "en" */
 void pk_language_accepted(const char *header, char out[PK_CODE_ROOM]);

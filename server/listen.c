@@ -1,4 +1,4 @@
-/* listen.c - the socket that connections come in by, and what systemd is told.
+/* listen.c - the socket that connections come in by, and reports to systemd.
  *
  * Both protocols of systemd are a few lines each (sd_listen_fds(3), sd_notify(3)), and libsystemd
  * would bring libraries for compression and cryptography along. */

@@ -1,4 +1,4 @@
-/* live_trace.c - how the sentences of a request were decoded, pass by pass, as `pronk viz --format json` tells
+/* live_trace.c - how the sentences of a request were decoded, pass by pass, as `pronk viz --format json` shows
  * it: the final tokens with the pass that made each certain, and what every pass asked.
  *
  * An ask is accepted if every token fed before it is the final one; so it is found from those. */

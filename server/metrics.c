@@ -129,7 +129,7 @@ static char *page(pk_server *s) {
     return NULL;
 }
 
-/* as long as the wrong token, and not a bit longer: the time tells nothing */
+/* as long as the wrong token, and not a bit longer: the time shows nothing */
 static bool is_token(const char *given, const char *token) {
     static const char begin[] = "Bearer ";
     unsigned          differ = 0;

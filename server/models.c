@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine.h"
 #include "log.h"
 #include "memory_use.h"
 #include "problem.h"
 #include "seconds.h"
+#include "servable.h"
 
 static const char pivot[] = "en";
 
-/* ---- which languages a list of engines has ---- */
+/* ---- which languages a list of servables has ---- */
 
 static int add_code(pk_languages *l, const char *code) {
     const int at = pk_languages_find(l, code);
@@ -31,11 +31,11 @@ static int by_name(const void *a, const void *b) {
 }
 
 /* every language is also a way to itself, as in Argos Translate */
-static void add_ways(pk_engine *const *engine, size_t n, pk_languages *l) {
+static void add_ways(pk_servable *const *servable, size_t n, pk_languages *l) {
     const int center = pk_languages_find(l, pivot);
     for (size_t i = 0; i < n; i++) {
-        const int from = pk_languages_find(l, engine[i]->pair.from);
-        l->way[(size_t)from * l->n + (size_t)pk_languages_find(l, engine[i]->pair.to)] = true;
+        const int from = pk_languages_find(l, servable[i]->pair.from);
+        l->way[(size_t)from * l->n + (size_t)pk_languages_find(l, servable[i]->pair.to)] = true;
     }
     for (size_t i = 0; i < l->n; i++)
         for (size_t j = 0; j < l->n; j++)
@@ -44,16 +44,16 @@ static void add_ways(pk_engine *const *engine, size_t n, pk_languages *l) {
                 l->way[i * l->n + j] = true;
 }
 
-static bool list_languages(pk_engine *const *engine, size_t n, pk_languages *out, char *error) {
+static bool list_languages(pk_servable *const *servable, size_t n, pk_languages *out, char *error) {
     *out = (pk_languages){ .code = calloc(2 * n + 1, sizeof *out->code) };
     for (size_t i = 0; out->code && i < n; i++) {
-        add_code(out, engine[i]->pair.from);
-        add_code(out, engine[i]->pair.to);
+        add_code(out, servable[i]->pair.from);
+        add_code(out, servable[i]->pair.to);
     }
     if (out->code) qsort(out->code, out->n, sizeof *out->code, by_name);
     if (out->code) out->way = calloc(out->n * out->n + 1, sizeof *out->way);
     if (!out->way) return pk_languages_free(out), pk_problem(error, "out of memory");
-    add_ways(engine, n, out);
+    add_ways(servable, n, out);
     return true;
 }
 
@@ -65,22 +65,22 @@ pk_models *pk_models_open(const pk_server_options *o, pk_work *work, char *error
     m->memory = (uint64_t)o->settings->memory << 20;
     if (!m->memory) m->memory = pk_memory_there() / 5 * 4;
     pthread_mutex_init(&m->lock, NULL);
-    m->engine = pk_models_scan(o, &m->n, error);
-    if (m->engine && list_languages(m->engine, m->n, &m->languages, error)) return m;
+    m->servable = pk_models_scan(o, &m->n, error);
+    if (m->servable && list_languages(m->servable, m->n, &m->languages, error)) return m;
     pk_models_close(m);
     return NULL;
 }
 
-/* takes an engine apart that is in no list and in nobody's hands */
-static void discard(pk_models *m, pk_engine *e) {
-    pk_engine_shut(m, e);
-    pk_engine_free(e);
+/* takes a servable apart that is in no list and in nobody's hands */
+static void discard(pk_models *m, pk_servable *e) {
+    pk_servable_shut(m, e);
+    pk_servable_free(e);
 }
 
 void pk_models_close(pk_models *m) {
     if (!m) return;
-    for (size_t i = 0; i < m->n; i++) discard(m, m->engine[i]);
-    free(m->engine);
+    for (size_t i = 0; i < m->n; i++) discard(m, m->servable[i]);
+    free(m->servable);
     pk_languages_free(&m->languages);
     pthread_mutex_destroy(&m->lock);
     free(m);
@@ -88,7 +88,7 @@ void pk_models_close(pk_models *m) {
 
 /* ---- rescan ---- */
 
-static bool is_same(const pk_engine *a, const pk_engine *b) {
+static bool is_same(const pk_servable *a, const pk_servable *b) {
     return !strcmp(a->path, b->path) && a->file.st_ino == b->file.st_ino &&
            a->file.st_dev == b->file.st_dev && a->file.st_size == b->file.st_size &&
            a->file.st_mtim.tv_sec == b->file.st_mtim.tv_sec &&
@@ -96,36 +96,36 @@ static bool is_same(const pk_engine *a, const pk_engine *b) {
            !memcmp(&a->pair, &b->pair, sizeof a->pair);
 }
 
-/* engines of the old list that are still right take the place of their like in the new one */
-static void keep_same(pk_engine **old, size_t n_old, pk_engine **list, size_t n) {
+/* servables of the old list that are still right take the place of their like in the new one */
+static void keep_same(pk_servable **old, size_t n_old, pk_servable **list, size_t n) {
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n_old; j++) {
             if (!old[j] || !is_same(old[j], list[i])) continue;
-            pk_engine_free(list[i]);
+            pk_servable_free(list[i]);
             list[i] = old[j];
             old[j] = NULL;
             break;
         }
 }
 
-static void free_list(pk_engine **list, size_t n) {
-    for (size_t i = 0; i < n; i++) pk_engine_free(list[i]);
+static void free_list(pk_servable **list, size_t n) {
+    for (size_t i = 0; i < n; i++) pk_servable_free(list[i]);
     free(list);
 }
 
 bool pk_models_rescan(pk_models *m, char *error) {
-    size_t       n;
-    pk_languages languages;
-    pk_engine  **list = pk_models_scan(m->options, &n, error);
+    size_t        n;
+    pk_languages  languages;
+    pk_servable **list = pk_models_scan(m->options, &n, error);
     if (!list) return false;
     if (!list_languages(list, n, &languages, error)) return free_list(list, n), false;
     pthread_mutex_lock(&m->lock);
     pk_languages_free(&m->languages);
     m->languages = languages;
-    pk_engine  **old = m->engine;
-    const size_t n_old = m->n;
+    pk_servable **old = m->servable;
+    const size_t  n_old = m->n;
     keep_same(old, n_old, list, n);
-    m->engine = list;
+    m->servable = list;
     m->n = n;
     for (size_t i = 0; i < n_old; i++) { /* held ones are taken apart by who drops them last */
         if (!old[i]) continue;
@@ -141,14 +141,14 @@ bool pk_models_rescan(pk_models *m, char *error) {
 
 /* ---- finding and holding ---- */
 
-static pk_engine *find(pk_models *m, const char *from, const char *to) {
+static pk_servable *find(pk_models *m, const char *from, const char *to) {
     for (size_t i = 0; i < m->n; i++)
-        if (!strcmp(m->engine[i]->pair.from, from) && !strcmp(m->engine[i]->pair.to, to))
-            return m->engine[i];
+        if (!strcmp(m->servable[i]->pair.from, from) && !strcmp(m->servable[i]->pair.to, to))
+            return m->servable[i];
     return NULL;
 }
 
-size_t pk_models_find(pk_models *m, const char *from, const char *to, pk_engine *leg[2]) {
+size_t pk_models_find(pk_models *m, const char *from, const char *to, pk_servable *leg[2]) {
     size_t n = 1;
     pthread_mutex_lock(&m->lock);
     leg[0] = find(m, from, to);
@@ -163,7 +163,7 @@ size_t pk_models_find(pk_models *m, const char *from, const char *to, pk_engine 
     return n;
 }
 
-void pk_models_drop(pk_models *m, pk_engine *e) {
+void pk_models_drop(pk_models *m, pk_servable *e) {
     pthread_mutex_lock(&m->lock);
     const bool last = --e->held == 0 && e->retired;
     pthread_mutex_unlock(&m->lock);
@@ -171,23 +171,23 @@ void pk_models_drop(pk_models *m, pk_engine *e) {
 }
 
 /* the one who finds it shut opens it; until that is done, others who need what is missing are parked */
-pk_use pk_models_use(pk_models *m, pk_engine *e, pk_decoding d, pk_exchange *x,
+pk_use pk_models_use(pk_models *m, pk_servable *e, pk_decoding d, pk_exchange *x,
                      pk_translator **out) {
     char   error[PK_ERROR_ROOM];
     pk_use use = PK_USE_READY;
     pthread_mutex_lock(&m->lock);
-    const bool open = e->translator[d] != NULL, wait = !open && e->state == PK_ENGINE_OPENING;
+    const bool open = e->translator[d] != NULL, wait = !open && e->state == PK_SERVABLE_OPENING;
     if (open) {
         e->users++;
     } else if (wait) {
         x->next = e->parked;
         e->parked = x;
     } else {
-        e->state = PK_ENGINE_OPENING;
+        e->state = PK_SERVABLE_OPENING;
     }
     pthread_mutex_unlock(&m->lock);
     if (wait) return PK_USE_WAIT;
-    if (!open) use = pk_engine_open(m, e, d, error);
+    if (!open) use = pk_servable_open(m, e, d, error);
     if (use != PK_USE_READY)
         pk_log("%s", error);
     else
@@ -195,9 +195,9 @@ pk_use pk_models_use(pk_models *m, pk_engine *e, pk_decoding d, pk_exchange *x,
     return use;
 }
 
-const pk_model *pk_models_model(const pk_engine *e) { return e->model; }
+const pk_model *pk_models_model(const pk_servable *e) { return e->model; }
 
-void pk_models_leave(pk_models *m, pk_engine *e) {
+void pk_models_leave(pk_models *m, pk_servable *e) {
     pthread_mutex_lock(&m->lock);
     e->users--;
     e->used_at = pk_seconds();
@@ -240,11 +240,11 @@ void pk_models_count(pk_models *m, pk_models_stats *out) {
     *out = m->past;
     out->known = m->n;
     for (size_t i = 0; i < m->n; i++) {
-        out->open += m->engine[i]->state == PK_ENGINE_OPEN;
+        out->open += m->servable[i]->state == PK_SERVABLE_OPEN;
         for (int d = 0; d < PK_N_DECODINGS; d++) {
             pk_stats stats = { 0 };
-            if (m->engine[i]->translator[d])
-                pk_translator_stats(m->engine[i]->translator[d], &stats);
+            if (m->servable[i]->translator[d])
+                pk_translator_stats(m->servable[i]->translator[d], &stats);
             out->sentences += stats.sentences;
             out->source_tokens += stats.source_tokens;
             out->target_tokens += stats.target_tokens;

@@ -1,7 +1,7 @@
 /* models.h - the models that are served: which pairs there are, and opening them when they are needed.
  *
- * An engine is one model with its translators. It is opened on first use, closed when nobody has used
- * it for a while or memory is needed for another, and opened again. A rescan (SIGHUP) replaces engines
+ * A servable is one model with its translators. It is opened on first use, closed when nobody has used
+ * it for a while or memory is needed for another, and opened again. A rescan (SIGHUP) replaces servables
  * whose files changed; who holds an old one finishes with it. */
 #ifndef PK_SERVER_MODELS_H
 #define PK_SERVER_MODELS_H
@@ -10,10 +10,10 @@
 #include "server.h"
 #include "work.h"
 
-typedef struct pk_models pk_models;
-typedef struct pk_engine pk_engine;
+typedef struct pk_models   pk_models;
+typedef struct pk_servable pk_servable;
 
-typedef enum pk_decoding {                    /* the translators of an engine */
+typedef enum pk_decoding {                    /* the translators of a servable */
                            PK_DECODING_PLAIN, /* as the operator chose */
                            PK_DECODING_LIVE,  /* the same output, from a draft, with alignment */
                            PK_DECODING_BEAM,  /* for alternatives: up to 3 */
@@ -24,14 +24,14 @@ enum { PK_BEAM = 4, PK_WIDE_BEAM = 16, PK_MOST_ALTERNATIVES = PK_WIDE_BEAM - 1 }
 
 /* warn: for each file that is left out; quiet otherwise. NULL: `error` says why */
 pk_models *pk_models_open(const pk_server_options *o, pk_work *work, char *error);
-void       pk_models_close(pk_models *m); /* nobody may hold an engine */
+void       pk_models_close(pk_models *m); /* nobody may hold a servable */
 /* looks again what there is; where that fails everything stays as it was */
 bool pk_models_rescan(pk_models *m, char *error);
 
 /* 1: leg[0] translates from `from` into `to`; 2: both legs do, through English; 0: there is no way.
    What is given is held until it is dropped */
-size_t pk_models_find(pk_models *m, const char *from, const char *to, pk_engine *leg[2]);
-void   pk_models_drop(pk_models *m, pk_engine *e);
+size_t pk_models_find(pk_models *m, const char *from, const char *to, pk_servable *leg[2]);
+void   pk_models_drop(pk_models *m, pk_servable *e);
 
 typedef enum pk_use {
     PK_USE_READY,
@@ -39,11 +39,11 @@ typedef enum pk_use {
     PK_USE_FULL,   /* no memory for it now */
     PK_USE_FAILED, /* it cannot be opened */
 } pk_use;
-/* a translator of the engine, opened if need be, which takes its time; READY: until it is left */
-pk_use          pk_models_use(pk_models *m, pk_engine *e, pk_decoding d, pk_exchange *x,
+/* a translator of the servable, opened if need be, which takes its time; READY: until it is left */
+pk_use          pk_models_use(pk_models *m, pk_servable *e, pk_decoding d, pk_exchange *x,
                               pk_translator **out);
-void            pk_models_leave(pk_models *m, pk_engine *e);
-const pk_model *pk_models_model(const pk_engine *e); /* of one that is in use */
+void            pk_models_leave(pk_models *m, pk_servable *e);
+const pk_model *pk_models_model(const pk_servable *e); /* of one that is in use */
 /* closes what has been idle for too long */
 void pk_models_tick(pk_models *m);
 

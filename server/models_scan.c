@@ -1,16 +1,16 @@
 /* models_scan.c - a folder becomes a list of models and the languages they are for.
  *
  * A .pronk file says its languages itself, and opening one costs nothing. Others are opened only where
- * their name does not tell: reading a whole package to learn what it is for would take long. */
+ * their name does not say: reading a whole package to learn what it is for would take long. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "engine.h"
 #include "log.h"
 #include "problem.h"
+#include "servable.h"
 
 static bool ends_with(const char *text, const char *end) {
     const size_t n = strlen(text), m = strlen(end);
@@ -32,7 +32,7 @@ static bool is_candidate(const char *path, const struct stat *file) {
             has_file(path, "model.pronk") || has_file(path, "model/model.bin"));
 }
 
-bool pk_engine_ask_model(const pk_model *model, pk_language_pair *own) {
+bool pk_servable_ask_model(const pk_model *model, pk_language_pair *own) {
     char *text = NULL;
     if (pk_model_describe(model, &text) != PK_OK) return false;
     json_t     *json = json_loads(text, 0, NULL), *config = json_object_get(json, "config");
@@ -51,7 +51,7 @@ bool pk_engine_ask_model(const pk_model *model, pk_language_pair *own) {
 static bool ask_file(const char *path, pk_language_pair *own, char *error) {
     pk_model       *model = NULL;
     const pk_status status = pk_model_open(path, NULL, &model);
-    const bool      known = status == PK_OK && pk_engine_ask_model(model, own);
+    const bool      known = status == PK_OK && pk_servable_ask_model(model, own);
     pk_model_close(model);
     if (known) return true;
     if (status != PK_OK) return pk_problem(error, "%s", pk_last_error());
@@ -66,7 +66,7 @@ static void set_code(const char *own, char code[PK_CODE_ROOM]) {
     pk_language_code(copy, code);
 }
 
-static bool find_pair(const char *path, pk_engine *e, char *error) {
+static bool find_pair(const char *path, pk_servable *e, char *error) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const bool  by_name = pk_language_pair_of(name, e->own.from, e->own.to);
     if (!by_name || ends_with(path, ".pronk")) {
@@ -81,18 +81,18 @@ static bool find_pair(const char *path, pk_engine *e, char *error) {
     return true;
 }
 
-void pk_engine_free(pk_engine *e) {
+void pk_servable_free(pk_servable *e) {
     if (!e) return;
     free(e->path);
     free(e);
 }
 
 /* NULL: it is none; where it should be one, `error` says why */
-static pk_engine *make(const char *path, char *error) {
+static pk_servable *make(const char *path, char *error) {
     struct stat file;
     *error = '\0';
     if (stat(path, &file) != 0) return pk_problem(error, "%s: %s", path, strerror(errno)), NULL;
-    pk_engine *e = calloc(1, sizeof *e);
+    pk_servable *e = calloc(1, sizeof *e);
     if (e) e->path = strdup(path);
     if (!e || !e->path) {
         pk_problem(error, "out of memory");
@@ -100,14 +100,14 @@ static pk_engine *make(const char *path, char *error) {
         e->file = file;
         return e;
     }
-    pk_engine_free(e);
+    pk_servable_free(e);
     return NULL;
 }
 
-static pk_engine **scan_one(const pk_server_options *o, size_t *n, char *error) {
-    pk_engine **list = calloc(1, sizeof *list);
-    pk_engine  *e = list ? make(o->model, error) : NULL;
-    bool        found = e != NULL;
+static pk_servable **scan_one(const pk_server_options *o, size_t *n, char *error) {
+    pk_servable **list = calloc(1, sizeof *list);
+    pk_servable  *e = list ? make(o->model, error) : NULL;
+    bool          found = e != NULL;
     if (found && o->from && o->to) {
         e->chosen = true;
         snprintf(e->own.from, sizeof e->own.from, "%s", o->from);
@@ -122,7 +122,7 @@ static pk_engine **scan_one(const pk_server_options *o, size_t *n, char *error) 
         list[0] = e;
         return list;
     }
-    pk_engine_free(e);
+    pk_servable_free(e);
     free(list);
     return NULL;
 }
@@ -140,12 +140,12 @@ static bool is_listed(const char *list, const char *code) {
 }
 
 /* of several models for a pair the last by name counts: the newest version of a package */
-static void add(pk_engine **list, size_t *n, pk_engine *e) {
+static void add(pk_servable **list, size_t *n, pk_servable *e) {
     for (size_t i = 0; i < *n; i++) {
         if (memcmp(&list[i]->pair, &e->pair, sizeof e->pair)) continue;
         pk_log("%s serves %s to %s in place of %s", e->path, e->pair.from, e->pair.to,
                list[i]->path);
-        pk_engine_free(list[i]);
+        pk_servable_free(list[i]);
         list[i] = e;
         return;
     }
@@ -153,11 +153,11 @@ static void add(pk_engine **list, size_t *n, pk_engine *e) {
 }
 
 /* looks at one entry of the folder */
-static void consider(const pk_settings *s, const char *name, pk_engine **list, size_t *n) {
+static void consider(const pk_settings *s, const char *name, pk_servable **list, size_t *n) {
     char  error[PK_ERROR_ROOM] = "";
     char *path = NULL;
     if (asprintf(&path, "%s/%s", s->models, name) < 0) return;
-    pk_engine *e = make(path, error);
+    pk_servable *e = make(path, error);
     if (e && is_candidate(path, &e->file)) {
         if (!find_pair(path, e, error)) {
             pk_log("left out: %s", error);
@@ -166,7 +166,7 @@ static void consider(const pk_settings *s, const char *name, pk_engine **list, s
             e = NULL;
         }
     }
-    pk_engine_free(e);
+    pk_servable_free(e);
     free(path);
 }
 
@@ -176,12 +176,12 @@ static int by_version(const struct dirent **a, const struct dirent **b) {
 
 static int is_visible(const struct dirent *d) { return d->d_name[0] != '.'; }
 
-static pk_engine **scan_folder(const pk_server_options *o, size_t *n, char *error) {
+static pk_servable **scan_folder(const pk_server_options *o, size_t *n, char *error) {
     struct dirent **entry = NULL;
     const char     *folder = o->settings->models;
     const int       n_entries = scandir(folder, &entry, is_visible, by_version);
     if (n_entries < 0) return pk_problem(error, "%s: %s", folder, strerror(errno)), NULL;
-    pk_engine **list = calloc((size_t)n_entries + 1, sizeof *list);
+    pk_servable **list = calloc((size_t)n_entries + 1, sizeof *list);
     for (int i = 0; i < n_entries; i++) {
         if (list) consider(o->settings, entry[i]->d_name, list, n);
         free(entry[i]);
@@ -192,7 +192,7 @@ static pk_engine **scan_folder(const pk_server_options *o, size_t *n, char *erro
     return pk_problem(error, "%s: there is no model that can be served", folder), NULL;
 }
 
-pk_engine **pk_models_scan(const pk_server_options *o, size_t *n, char *error) {
+pk_servable **pk_models_scan(const pk_server_options *o, size_t *n, char *error) {
     *n = 0;
     pk_problem(error, "out of memory");
     return o->settings->models ? scan_folder(o, n, error) : scan_one(o, n, error);

@@ -1,4 +1,4 @@
-/* settings.h - what an operator can set; the list of options is in cli/options_table.c.
+/* settings.h - what an operator can set; the list of options is in cli/serve_verb.c.
  *
  * Every option there is also a variable LT_NAME of the environment, as in LibreTranslate. A limit of
  * -1 is none. Strings are borrowed; NULL: not given. */

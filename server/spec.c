@@ -1,6 +1,6 @@
 /* spec.c - GET /spec: the list of routes as an OpenAPI document (version 3.0).
  *
- * Its title is LibreTranslate's name: that is how clients tell that a server speaks this API. */
+ * Its title is LibreTranslate's name: by it clients know that a server speaks this API. */
 #include <ctype.h>
 #include <string.h>
 

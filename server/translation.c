@@ -80,7 +80,7 @@ json_t *pk_translation_alternatives(const pk_translation *t, size_t i) {
     return list;
 }
 
-/* ---- the steps ---- */
+/* ---- the actions ---- */
 
 /* An answer is there: the exchange goes back to the HTTP thread. What it held is given back before: to close a
  * model that was replaced meanwhile takes time. A stream that is not over goes on with its translation. */
@@ -202,7 +202,7 @@ static void go_on(pk_exchange *x) {
 }
 
 /* a call has ended, or the model of the next one has been opened */
-static void step(pk_exchange *x) {
+static void advance(pk_exchange *x) {
     pthread_mutex_lock(&x->lock);
     const bool called = x->call != NULL;
     pthread_mutex_unlock(&x->lock);
@@ -225,5 +225,5 @@ void pk_translation_again(pk_exchange *x) {
     pk_result_free(t->result);
     t->result = NULL;
     t->at = t->untranslatable ? t->n_legs : 0;
-    x->step = step;
+    x->action = advance;
 }

@@ -19,11 +19,11 @@ typedef struct pk_translation {
     struct pk_tiling *live; /* sentence by sentence; NULL: as texts */
     void (*render)(pk_exchange *x);
     /* its own */
-    pk_engine  *leg[2];
-    size_t      n_legs, at; /* at: the one that is being done */
-    pk_decoding decoding;   /* of that */
-    bool        in_use;     /* its translator is */
-    pk_result  *result;     /* of the last one that is done; NULL: texts stay as they are */
+    pk_servable *leg[2];
+    size_t       n_legs, at; /* at: the one that is being done */
+    pk_decoding  decoding;   /* of that */
+    bool         in_use;     /* its translator is */
+    pk_result   *result;     /* of the last one that is done; NULL: texts stay as they are */
 } pk_translation;
 
 /* a translation for the exchange to be filled in; NULL: no memory, which is answered */
@@ -31,7 +31,7 @@ pk_translation *pk_translation_new(pk_exchange *x);
 void            pk_translation_free(pk_exchange *x);
 /* finds the way; false: there is none, and nothing is answered. */
 bool pk_translation_find_way(pk_exchange *x);
-void pk_translation_begin(pk_exchange *x); /* the next step of the exchange is now its own */
+void pk_translation_begin(pk_exchange *x); /* the next action of the exchange is now its own */
 void pk_translation_again(pk_exchange *x); /* the same with other texts, from the first leg on */
 /* for render: text i, and alternatives to it, best first; borrowed */
 pk_text pk_translation_text(const pk_translation *t, size_t i);

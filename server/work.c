@@ -1,4 +1,4 @@
-/* work.c - threads that take exchanges from a queue and do their next step. */
+/* work.c - threads that take exchanges from a queue and do their next action. */
 #include "work.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static pk_exchange *take(pk_work *w) {
 }
 
 static void *serve(void *user) {
-    for (pk_exchange *x; (x = take(user));) x->step(x);
+    for (pk_exchange *x; (x = take(user));) x->action(x);
     return NULL;
 }
 

@@ -1,7 +1,7 @@
-/* work.h - threads that take exchanges from a queue and do their next step.
+/* work.h - threads that take exchanges from a queue and do their next action.
  *
  * Whatever may take long happens here and not in the HTTP thread: reading fields, opening models,
- * handing texts to a translator, writing answers. No step waits for a translation. */
+ * handing texts to a translator, writing answers. No action waits for a translation. */
 #ifndef PK_SERVER_WORK_H
 #define PK_SERVER_WORK_H
 #include "exchange.h"

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Fail when a name has two meanings or a fact two lists.
+"""Fail when a name has two meanings, a fact two lists, or ARCHITECTURE.md names what is not there.
 
 Names: what other files can see, that is every type and function called pk_..., is defined once in
 src/, cli/ and include/. Lists: the names of a fact (an activation, a number type ...)
 stand together in one file only; a file that has two or more of them is a second list, unless it is
-allowed below with a reason.
+allowed below with a reason. ARCHITECTURE.md: every file that it names exists, and every function of its tables of
+hops is defined in the file beside it.
 
 usage: check_names.py [ROOT]
 """
+import fnmatch
 import os
 import re
 import sys
@@ -17,15 +19,16 @@ import sys
 FACTS = {
     'activations': (('relu', 'gelu', 'swish'), 1, True, {}),
     'number types': (('f32', 'f16', 'bf16', 'i8'), 1, True, {
-        'cli/options_table.c': 'which of them a verb takes',
+        'cli/model_verbs.c': 'which of them a verb takes',
+        'cli/options_shared.h': 'which of them most verbs take',
         'src/backend/list.c': 'which of them a CPU has',
         'src/recipe/recipe.h': 'the help says what auto is'}),
     'model families': (('marian', 'mbart'), 1, False, {}),
     'strategies': (('greedy', 'beam', 'jacobi', 'pj', 'pgj', 'hgj', 'hrt', 'cmlm', 'pairs', 'gad', 'gad-self', 'blocks',
                     'lattice'), 0, False, {  # each in its own file
-        'cli/options_table.c': 'defaults of two verbs',
+        'cli/study_verbs.c': 'defaults of two verbs',
         'cli/viz.c': 'its default, and one that it shows in another way',
-        'server/engine.c': 'one that is another where there are drafts',
+        'server/servable.c': 'one that is another where there are drafts',
         'src/decode/blocks.c': 'the task that it needs',
         'src/task/task_gad.c': 'what the models of its two tasks are decoded with'}),
     'tasks': (('at', 'at-rl', 'hrt', 'cmlm', 'pairs', 'pairs-lr', 'gad', 'gad-self', 'markov'), 0, False, {  # as above
@@ -75,6 +78,53 @@ def definitions(code):
             yield kind, next(filter(None, m.groups()))
 
 
+def is_defined(code, name):
+    return re.search(rf'^(?!typedef)[A-Za-z_][\w\s*]*?\b{name}\s*\([^;{{}}#]*\)\s*\{{', code, re.M)
+
+
+def hops(page):
+    """The rows of every table with the columns hop, file and function: number, files, functions."""
+    inside = False
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.split('|')[1:-1]]
+        if cells[:3] == ['hop', 'file', 'function']:
+            inside = True
+        elif not cells:
+            inside = False
+        elif inside and not set(cells[0]) <= set('-: '):
+            yield cells[0], re.findall(r'`([^`]+)`', cells[1]), re.findall(r'`([^`]+)`', cells[2])
+
+
+def page_complaints(root):
+    """What ARCHITECTURE.md says of files and functions, and is not so."""
+    try:
+        with open(os.path.join(root, 'ARCHITECTURE.md'), encoding='utf-8') as f:
+            page = f.read()
+    except FileNotFoundError:
+        return
+    paths = []
+    for folder, below, names in os.walk(root):
+        below[:] = [name for name in below if name not in ('.git', 'build')]
+        paths += [os.path.relpath(os.path.join(folder, name), root) for name in names]
+    for name in sorted(set(re.findall(r'`([\w*/-]+\.(?:c|h|cc|cu|cuh|py|sh))`', page))):
+        if not any(fnmatch.fnmatch('/' + path, '*/' + name) for path in paths):
+            yield f'ARCHITECTURE.md: there is no {name}'
+    for hop, where, functions in hops(page):
+        codes = []
+        for name in where:
+            path = os.path.join(root, name if name.split('/')[0] in ('cli', 'server') else 'src/' + name)
+            if os.path.exists(path):
+                with open(path, encoding='utf-8') as f:
+                    codes.append(code_and_texts(f.read())[0])
+            else:
+                yield f'ARCHITECTURE.md, hop {hop}: there is no {name}'
+        for function in functions:
+            if not any(is_defined(code, function) for code in codes):
+                yield f'ARCHITECTURE.md, hop {hop}: {function} is not defined in {", ".join(where)}'
+        if not functions:
+            yield f'ARCHITECTURE.md, hop {hop}: names no function'
+
+
 def listed(texts, names, words):
     found = set()
     for text in texts:
@@ -102,6 +152,7 @@ def complaints(root):
 
 
 if __name__ == '__main__':
-    found = list(complaints(sys.argv[1] if len(sys.argv) > 1 else '.'))
+    top = sys.argv[1] if len(sys.argv) > 1 else '.'
+    found = list(complaints(top)) + list(page_complaints(top))
     print('\n'.join(found) if found else 'names and lists: ok')
     sys.exit(bool(found))

@@ -11,9 +11,9 @@ const AUTO_WHOLE = 3000; // characters: up to this, all of the text is looked at
 const PATIENCE = 400;    // milliseconds after which what is new need not wait for what is old
 
 export class Live {
-  /* elements: mirror and output; settings(): {source, target, api_key}; told: {answered, failed, detected} */
-  constructor(mirror, output, settings, told) {
-    Object.assign(this, { mirror, output, settings, told });
+  /* elements: mirror and output; settings(): {source, target, api_key}; report: {answered, failed, detected} */
+  constructor(mirror, output, settings, report) {
+    Object.assign(this, { mirror, output, settings, report });
     this.rows = [];
     this.chosen = new Map(); // sentences whose translation was chosen by hand
     this.pause = 0;          // milliseconds between requests, where the server asked for some
@@ -91,7 +91,7 @@ export class Live {
   choose(part, text) {
     this.chosen.set(part.source.trim(), text.trim());
     this.setParts(part.row, part.row.of, part.row.parts);
-    this.told.answered();
+    this.report.answered();
   }
 
   /* ---- requests ---- */
@@ -117,7 +117,7 @@ export class Live {
     if (abort !== this.abort) return;
     this.busy = null;
     this.ended = performance.now();
-    this.told.answered();
+    this.report.answered();
     this.send();
   }
 
@@ -125,7 +125,7 @@ export class Live {
     if (abort !== this.abort || error.name === 'AbortError') return;
     this.busy = null;
     this.ended = performance.now();
-    this.told.failed(error);
+    this.report.failed(error);
     if (error.status !== 429 && error.status !== 503) return;
     this.pause = Math.max(1000, this.pause * 2, error.wait * 1000); // it asked for less
     this.send();
@@ -169,6 +169,6 @@ export class Live {
   detected(guess) {
     if (!guess) return;
     this.language = guess.language;
-    this.told.detected(guess.language);
+    this.report.detected(guess.language);
   }
 }

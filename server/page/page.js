@@ -44,7 +44,7 @@ function typed() {
   by('count').classList.toggle('over', limit > 0 && n > limit);
   by('clear').disabled = text === '';
   live.setText(text);
-  if (live.settled()) live.told.answered();
+  if (live.settled()) live.report.answered();
   atCaret();
 }
 

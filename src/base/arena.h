@@ -1,5 +1,5 @@
-/* arena.h - one block, handed out piece by piece and taken back all at once, or back to a mark.
- * Pieces are aligned to 64 bytes. Running out gives NULL and sticks in `short_of`. */
+/* arena.h - one block, handed out piece by piece and taken back all at once, or down to what was
+ * used before. Pieces are aligned to 64 bytes. Running out gives NULL and sticks in `short_of`. */
 #ifndef PK_BASE_ARENA_H
 #define PK_BASE_ARENA_H
 #include <assert.h>

@@ -2,8 +2,8 @@
  *
  * The layout, little-endian: "pkdetct3", then groups, then a group without languages. A group has
  * its script, the number of its languages and that of its sets, 4 bytes each; 8 bytes for each
- * language, which are its code, with zeros behind it, and its bias, the last 4; 2 bytes a place
- * (PK_DETECT_WAYS to a set); and a row for each place. */
+ * language, which are its code, with zeros behind it, and its bias, the last 4; 2 bytes an entry
+ * (PK_DETECT_WAYS to a set); and a row for each entry. */
 #include "detect/detect_table.h"
 
 #include <assert.h>
@@ -31,11 +31,11 @@ bool pk_detect_group_next(pk_detect_group *g) {
     g->n = (int32_t)read_u32(at + 4);
     g->n_sets = read_u32(at + 8);
     assert(g->n <= PK_DETECT_LANGUAGES);
-    const size_t places = (size_t)g->n_sets * PK_DETECT_WAYS;
+    const size_t entries = (size_t)g->n_sets * PK_DETECT_WAYS;
     g->language = at + HEADER;
-    g->place = g->language + (size_t)g->n * LANGUAGE;
-    g->row = g->place + 2 * places;
-    g->next = g->row + places * (((size_t)g->n + 1) / 2);
+    g->entry = g->language + (size_t)g->n * LANGUAGE;
+    g->row = g->entry + 2 * entries;
+    g->next = g->row + entries * (((size_t)g->n + 1) / 2);
     return g->n > 0;
 }
 
@@ -67,9 +67,9 @@ bool pk_detect_group_add(const pk_detect_group *g, uint64_t hash, int32_t *sum) 
     const uint32_t wanted = pk_detect_fingerprint(hash);
     const int32_t  bytes = (g->n + 1) / 2;
     for (size_t i = first; i < first + PK_DETECT_WAYS; i++) {
-        const uint32_t place = read_u16(g->place + 2 * i);
-        if (place >> 4 != wanted) continue;
-        add_row(g->row + i * (size_t)bytes, bytes, pk_detect_factor(place), sum);
+        const uint32_t entry = read_u16(g->entry + 2 * i);
+        if (entry >> 4 != wanted) continue;
+        add_row(g->row + i * (size_t)bytes, bytes, pk_detect_factor(entry), sum);
         return true;
     }
     return false;

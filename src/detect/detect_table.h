@@ -11,16 +11,16 @@
 #include <stdint.h>
 
 enum {
-    PK_DETECT_WAYS = 4,      /* an n-gram is in one of so many places */
+    PK_DETECT_WAYS = 4,      /* an n-gram is in one of so many entries */
     PK_DETECT_LANGUAGES = 48 /* of a group, at most */
 };
 
 typedef struct pk_detect_group {
     int32_t        script; /* ICU's UScriptCode */
     int32_t        n;      /* languages */
-    uint32_t       n_sets; /* of PK_DETECT_WAYS places each */
+    uint32_t       n_sets; /* of PK_DETECT_WAYS entries each */
     const uint8_t *language;
-    const uint8_t *place; /* two bytes each: fingerprint and, lowest, factor; 0: free */
+    const uint8_t *entry; /* two bytes each: fingerprint and, lowest, factor; 0: free */
     const uint8_t *row;   /* half a byte for each language */
     const uint8_t *next;  /* where the next group begins */
 } pk_detect_group;

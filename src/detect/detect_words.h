@@ -1,5 +1,5 @@
 /* detect_words.h - a text as words of one script each, and words as n-grams: what is counted to
- * tell languages apart.
+ * distinguish languages.
  *
  * The trainer of the table (tools/train_detect.c) reads its text through here too, so that both
  * see the same n-grams. Invariant: a change here needs a table that is learned anew. */

@@ -98,10 +98,35 @@ static pk_dtype arithmetic_of(const pk_translator *t, const pk_translator_option
     return first;
 }
 
-/* worker i works on device i modulo their number */
+/* what is looked up beside the model: candidates, shortlists, and links where they are wanted */
+static pk_status open_lookup(pk_translator *t, const pk_translator_options *o, int32_t max_source) {
+    const pk_lookup_request look = { .model = t->model,
+                                     .path = o->lexicon,
+                                     .by = t->plan.strategy,
+                                     .shortlist = o->shortlist != 0,
+                                     .most_given = max_source + t->all.config.max_target };
+    PK_TRY(pk_lookup_open(&look, &t->lookup));
+    if (!o->alignment || !o->lexicon) return PK_OK;
+    PK_TRY(pk_linker_open(&t->lookup.saved, &t->linker));
+    t->plan.linker = &t->linker;
+    return PK_OK;
+}
+
+/* as many as were chosen; worker i works on device i modulo their number */
+static pk_status open_each_worker(pk_translator *t, const pk_devices *devices,
+                                  pk_worker_options *w) {
+    PK_TRY(PK_TAKE(&t->worker, (size_t)t->n_workers));
+    for (int32_t i = 0; i < t->n_workers; i++) {
+        w->backend = devices->name[i % devices->n];
+        w->threads = i == 0 && t->lends_threads ? t->threads : t->threads_each;
+        PK_TRY(pk_worker_open(&t->worker[i], &t->all, w));
+        t->worker[i].number = i;
+    }
+    return PK_OK;
+}
+
 static pk_status open_workers(pk_translator *t, const pk_translator_options *o) {
     const pk_config *c = &t->all.config;
-    const int32_t    threads = or_default(o->threads, cores());
     pk_devices       devices;
     PK_TRY(pk_devices_parse(o->device, &devices));
     const int32_t     batch = devices.gpu ? PK_DEFAULT_BATCH_GPU : PK_DEFAULT_BATCH;
@@ -118,30 +143,14 @@ static pk_status open_workers(pk_translator *t, const pk_translator_options *o) 
     w.added = t->added, w.n_added = t->n_added;
     w.max_source = o->max_input && o->max_input < c->max_source ? o->max_input : c->max_source;
     t->reader.max_source = w.max_source;
-    const pk_lookup_request look = { .model = t->model,
-                                     .path = o->lexicon,
-                                     .by = t->plan.strategy,
-                                     .shortlist = o->shortlist != 0,
-                                     .most_given = w.max_source + c->max_target };
-    PK_TRY(pk_lookup_open(&look, &t->lookup));
-    if (o->alignment && o->lexicon) {
-        PK_TRY(pk_linker_open(&t->lookup.saved, &t->linker));
-        t->plan.linker = &t->linker;
-    }
+    PK_TRY(open_lookup(t, o, w.max_source));
     w.lexicon = t->lookup.lexicon;
     w.shortlist = t->lookup.shortens ? &t->lookup.shortlist : NULL;
     if (devices.gpu)
         choose_gpu_workers(t, o->workers, devices.n, w.batch);
     else
-        choose_workers(t, o->workers, threads, w.batch);
-    PK_TRY(PK_TAKE(&t->worker, (size_t)t->n_workers));
-    for (int32_t i = 0; i < t->n_workers; i++) {
-        w.backend = devices.name[i % devices.n];
-        w.threads = i == 0 && t->lends_threads ? threads : t->threads_each;
-        PK_TRY(pk_worker_open(&t->worker[i], &t->all, &w));
-        t->worker[i].number = i;
-    }
-    return PK_OK;
+        choose_workers(t, o->workers, or_default(o->threads, cores()), w.batch);
+    return open_each_worker(t, &devices, &w);
 }
 
 static pk_status open_queue(pk_translator *t, const pk_translator_options *o) {

@@ -1,4 +1,5 @@
-/* shortlist.c - lists for sentences: marks on tokens, read off from the lowest id to the highest. */
+/* shortlist.c - lists for sentences: marks on tokens, read off from the lowest id to the
+ * highest. */
 #include "lexicon/shortlist.h"
 
 #include <assert.h>
@@ -70,34 +71,34 @@ void pk_shortlist_close(pk_shortlist *s) {
 
 /* ---- one sentence ---- */
 
-static int32_t add(const pk_shortlist *s, int32_t token, uint8_t *mark) {
-    if (token < 0 || token >= s->n_tokens || mark[token]) return 0;
-    mark[token] = 1;
+static int32_t add(const pk_shortlist *s, int32_t token, uint8_t *listed) {
+    if (token < 0 || token >= s->n_tokens || listed[token]) return 0;
+    listed[token] = 1;
     return 1;
 }
 
-/* `each` translations of every source token; returns how many tokens are marked */
-static int32_t mark_all(const pk_shortlist *s, const pk_shortlist_request *q, int32_t each,
-                        uint8_t *mark) {
+/* `each` translations of every source token; returns how many tokens are listed */
+static int32_t list_all(const pk_shortlist *s, const pk_shortlist_request *q, int32_t each,
+                        uint8_t *listed) {
     int32_t n = s->n_always;
-    memcpy(mark, s->always, (size_t)s->n_tokens);
-    for (int32_t i = 0; i < q->n_prefix; i++) n += add(s, q->prefix[i], mark);
+    memcpy(listed, s->always, (size_t)s->n_tokens);
+    for (int32_t i = 0; i < q->n_prefix; i++) n += add(s, q->prefix[i], listed);
     for (int32_t i = 0; i < q->n_source; i++) {
         const pk_lexicon_candidate *entry;
         const int32_t               count = pk_lexicon_row(s->lexicon, q->source[i], &entry);
-        if (s->copies) n += add(s, q->source[i], mark);
-        for (int32_t k = 0; k < count && k < each; k++) n += add(s, entry[k].token, mark);
+        if (s->copies) n += add(s, q->source[i], listed);
+        for (int32_t k = 0; k < count && k < each; k++) n += add(s, entry[k].token, listed);
     }
     return n;
 }
 
-int32_t pk_shortlist_find(const pk_shortlist *s, const pk_shortlist_request *q, uint8_t *mark,
+int32_t pk_shortlist_find(const pk_shortlist *s, const pk_shortlist_request *q, uint8_t *listed,
                           int32_t *out) {
     int32_t each = PK_SHORTLIST_EACH, n = 0;
-    while (mark_all(s, q, each, mark) > s->longest && each > 0) each /= 2;
+    while (list_all(s, q, each, listed) > s->longest && each > 0) each /= 2;
     for (int32_t y = 0; y < s->n_tokens; y++)
-        if (mark[y]) out[n++] = y;
+        if (listed[y]) out[n++] = y;
     assert(n <= s->longest); /* without translations there is room for all */
-    memset(mark, 0, (size_t)s->n_tokens);
+    memset(listed, 0, (size_t)s->n_tokens);
     return n;
 }

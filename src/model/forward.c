@@ -20,23 +20,23 @@ static pk_tensor block_input(const stack *s, pk_tensor x, const pk_norm *n) {
 
 /* x + projection of y, and the norm when it stands behind; gives the block's scratch back */
 static pk_tensor block_output(const stack *s, pk_tensor x, pk_tensor y, const pk_dense *d,
-                              const pk_norm *n, size_t mark) {
+                              const pk_norm *n, size_t used) {
     pk_after after = { .bias = &d->b, .residual = x };
     if (!s->c->pre_norm)
         after.gain = &n->gain, after.shift = &n->bias, after.epsilon = s->c->epsilon;
     x = pk_linear_over(s->r, y, &d->w, &after);
-    pk_run_release(s->r, mark);
+    pk_run_release(s->r, used);
     return x;
 }
 
 /* act(x W_up + b) W_down + b */
 static pk_tensor feed_forward(const stack *s, pk_tensor x, const pk_dense *up, const pk_dense *down,
                               const pk_norm *n) {
-    const size_t mark = pk_run_mark(s->r);
+    const size_t used = pk_run_used(s->r);
     pk_tensor    h = block_input(s, x, n); /* (n, D) */
     h = pk_linear(s->r, h, &up->w,
                   &(pk_after){ .bias = &up->b, .act = (pk_act)s->c->act }); /* (n, F) */
-    return block_output(s, x, h, down, n, mark);
+    return block_output(s, x, h, down, n, used);
 }
 
 /* table[token] * scale + positions[pos]; normalised where the model has embed_norm */
@@ -58,11 +58,11 @@ static pk_tensor attend_to(const stack *s, pk_tensor q, pk_tensor kv, const pk_a
 static pk_tensor encoder_self(const stack *s, const pk_encoder_layer *l, pk_tensor x,
                               const pk_attention *see) {
     const int32_t d = s->c->dim;
-    const size_t  mark = pk_run_mark(s->r);
+    const size_t  used = pk_run_used(s->r);
     pk_tensor     h = block_input(s, x, &l->self_norm);
     pk_tensor qkv = pk_linear(s->r, h, &l->qkv.w, &(pk_after){ .bias = &l->qkv.b }); /* (n, 3D) */
     pk_tensor y = attend_to(s, pk_columns(qkv, 0, d), pk_columns(qkv, d, 2 * d), see);
-    return block_output(s, x, y, &l->out, &l->self_norm, mark);
+    return block_output(s, x, y, &l->out, &l->self_norm, used);
 }
 
 pk_tensor pk_encode(pk_run *r, const pk_network *net, const int32_t *token, const int32_t *pos,
@@ -86,10 +86,10 @@ void pk_remember_source(pk_run *r, const pk_network *net, pk_tensor states, cons
                         const int32_t *row) {
     for (int32_t i = 0; i < net->config.decoder_layers; i++) {
         const pk_dense *kv = &net->decoder[i].cross_kv;
-        const size_t    mark = pk_run_mark(r);
+        const size_t    used = pk_run_used(r);
         const pk_after  after = { .bias = &kv->b, .pool = memory->source[i], .slot = row };
         pk_linear(r, states, &kv->w, &after);
-        pk_run_release(r, mark);
+        pk_run_release(r, used);
     }
 }
 
@@ -112,28 +112,28 @@ static pk_tensor own_values(const stack *s, const pk_decoder_layer *l, pk_tensor
 static pk_tensor decoder_self(const stack *s, const pk_decoder_layer *l, pk_tensor x,
                               const pk_target *t, int32_t layer) {
     const int32_t d = s->c->dim;
-    const size_t  mark = pk_run_mark(s->r);
+    const size_t  used = pk_run_used(s->r);
     pk_tensor     h = block_input(s, x, &l->self_norm);
     pk_after      after = { .bias = &l->qkv.b };
-    if (t->alone) return block_output(s, x, own_values(s, l, h), &l->out, &l->self_norm, mark);
+    if (t->alone) return block_output(s, x, own_values(s, l, h), &l->out, &l->self_norm, used);
     if (t->memory) after.pool = t->memory->self[layer], after.slot = t->slot, after.from = d;
     pk_tensor qkv = pk_linear(s->r, h, &l->qkv.w, &after); /* (n, 3D) */
     pk_tensor kv = t->memory ? after.pool : pk_columns(qkv, d, 2 * d);
     pk_tensor y = attend_to(s, pk_columns(qkv, 0, d), kv, t->self);
-    return block_output(s, x, y, &l->out, &l->self_norm, mark);
+    return block_output(s, x, y, &l->out, &l->self_norm, used);
 }
 
 /* keys and values of the source: from the memory, or computed here while training */
 static pk_tensor decoder_cross(const stack *s, const pk_decoder_layer *l, pk_tensor x,
                                const pk_target *t, const pk_attention *see, int32_t layer) {
-    const size_t mark = pk_run_mark(s->r);
+    const size_t used = pk_run_used(s->r);
     pk_tensor    h = block_input(s, x, &l->cross_norm);
     pk_tensor    q = pk_linear(s->r, h, &l->cross_q.w, &(pk_after){ .bias = &l->cross_q.b });
     pk_tensor    kv = t->memory ? t->memory->source[layer]
                                 : pk_linear(s->r, t->source, &l->cross_kv.w,
                                             &(pk_after){ .bias = &l->cross_kv.b });
     pk_tensor    y = attend_to(s, q, kv, see);
-    return block_output(s, x, y, &l->cross_out, &l->cross_norm, mark);
+    return block_output(s, x, y, &l->cross_out, &l->cross_norm, used);
 }
 
 pk_tensor pk_decode(pk_run *r, const pk_network *net, const pk_target *t) {

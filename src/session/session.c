@@ -11,7 +11,7 @@
 
 /* A sentence's part of the pass is over: the pass's hold on its slots ends. Slots that a kept row
  * leads to live on, all others are free again. */
-static void land(pk_session *s, session_sentence *e) {
+static void end_pass(pk_session *s, session_sentence *e) {
     if (e->steps) pk_session_settle(s, e, 1);
     for (int32_t i = 0; i < e->n_asks; i++) pk_slots_drop(&s->slots, s->slot[e->first_ask + i]);
     e->n_asks = 0;
@@ -21,7 +21,7 @@ static void land(pk_session *s, session_sentence *e) {
 
 /* gives up a pass that failed */
 static pk_status give_up(pk_session *s, const pk_request *request, int32_t n, pk_status why) {
-    for (int32_t i = 0; i < n; i++) land(s, &s->sentence[request[i].sentence]);
+    for (int32_t i = 0; i < n; i++) end_pass(s, &s->sentence[request[i].sentence]);
     return why;
 }
 
@@ -74,7 +74,7 @@ static pk_tensor decode_member(decoding *d, const session_member *m, bool any_at
 static pk_tensor decode_together(decoding *d) {
     pk_session     *s = d->s;
     const pk_tensor all = pk_scratch(&d->r, s->rows, s->output.cols);
-    const size_t    mark = pk_run_mark(&d->r);
+    const size_t    used = pk_run_used(&d->r);
     for (int32_t i = 0, first = 0; i < s->n_members; i++) {
         const session_member *m = &s->member[i];
         const pk_tensor       one = decode_member(d, m, d->any_attention && i == 0);
@@ -91,7 +91,7 @@ static pk_tensor decode_together(decoding *d) {
             s->on->scatter(s->on->self, pk_columns(all, first, one.cols), one,
                            (const int32_t *)(const void *)s->row_numbers.there);
         first += one.cols;
-        pk_run_release(&d->r, mark);
+        pk_run_release(&d->r, used);
     }
     return all;
 }
@@ -107,8 +107,8 @@ static void answer_short(decoding *d, pk_tensor hidden) {
     }
 }
 
-/* What is recorded as a graph on a GPU: the decoder, the output layer for the text and for each group
- * that is asked about, and, where asks follow, the step to their next tokens. */
+/* What is recorded as a graph on a GPU: the decoder, the output layer for the text and for each
+ * group that is asked about, and, where asks follow, the step to their next tokens. */
 static void decode_rows(void *context) {
     decoding    *d = context;
     pk_session  *s = d->s;
@@ -194,7 +194,7 @@ static void keep(pk_session *s, session_sentence *e, const pk_verdict *verdict) 
         pk_slots_hold(&s->slots, s->new_tips[i]);
     }
     for (int32_t i = 0; i < e->n_rows; i++) pk_slots_drop(&s->slots, e->tip[i]);
-    land(s, e);
+    end_pass(s, e);
     memcpy(e->tip, s->new_tips, (size_t)verdict->n_rows * sizeof *e->tip);
     e->n_rows = verdict->n_rows;
 }

@@ -31,11 +31,11 @@ pk_tensor pk_scratch(pk_run *r, int32_t rows, int32_t cols);
 /* a view: columns [first, first + cols) of a tensor */
 pk_tensor pk_columns(pk_tensor t, int32_t first, int32_t cols);
 /* what the scratch holds now; release gives back all that came after, unless a tape needs it */
-static inline size_t pk_run_mark(const pk_run *r) { return r->scratch->used; }
+static inline size_t pk_run_used(const pk_run *r) { return r->scratch->used; }
 
-static inline void pk_run_release(pk_run *r, size_t mark) {
-    assert(mark <= r->scratch->used); /* blocks end in the order in which they began */
-    if (!r->tape) r->scratch->used = mark;
+static inline void pk_run_release(pk_run *r, size_t used) {
+    assert(used <= r->scratch->used); /* blocks end in the order in which they began */
+    if (!r->tape) r->scratch->used = used;
 }
 /* records a failure; the first one sticks. Always returns false */
 bool pk_run_refuse(pk_run *r, pk_status why, const char *what);

@@ -327,7 +327,7 @@ void pk_tape_loss(pk_run *r, pk_tensor hidden, const pk_weight *table, const pk_
     if (!pk_run_fits(r, hidden.cols == table->cols && q->vocab <= table->rows, "loss")) return;
     if (bias && !bias->data) bias = NULL;
     if (learn) d_hidden = gradient(r, hidden, &add);
-    const size_t    mark = r->scratch->used;
+    const size_t    used = r->scratch->used;
     const pk_tensor before = d_hidden; /* what earlier losses of the same states have left */
     if (add) d_hidden = take_tensor(r, hidden.rows, hidden.cols);
     void *work = take(r, train->loss_bytes(r->on->self, q->n, table->cols, table->rows));
@@ -338,7 +338,7 @@ void pk_tape_loss(pk_run *r, pk_tensor hidden, const pk_weight *table, const pk_
     if (add && live(r)) /* a sum without a norm, backwards, is how gradients are added */
         train->add_norm_back(r->on->self, (pk_tensor){ 0 }, before, true, NULL, NULL, d_hidden,
                              hidden, NULL, NULL, (pk_drop){ 0 });
-    r->scratch->used = mark;
+    r->scratch->used = used;
     add_record(r, (record){ .kind = LOSS, .w = table, .bias = bias });
 }
 

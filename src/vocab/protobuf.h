@@ -19,7 +19,12 @@ enum {
 };
 enum { PK_SPM_PIECE_TEXT = 1, PK_SPM_PIECE_SCORE = 2, PK_SPM_PIECE_TYPE = 3 };
 enum { PK_SPM_TRAINER_SIZE = 4, PK_SPM_TRAINER_BYTE_FALLBACK = 35, PK_SPM_NORMALIZER_CHARSMAP = 2 };
-enum { PK_SPM_TYPE_NORMAL = 1, PK_SPM_TYPE_UNKNOWN = 2, PK_SPM_TYPE_USER_DEFINED = 4, PK_SPM_TYPE_BYTE = 6 };
+enum {
+    PK_SPM_TYPE_NORMAL = 1,
+    PK_SPM_TYPE_UNKNOWN = 2,
+    PK_SPM_TYPE_USER_DEFINED = 4,
+    PK_SPM_TYPE_BYTE = 6
+};
 
 typedef struct pk_proto { /* what is left to read */
     const unsigned char *at, *end;

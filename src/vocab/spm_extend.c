@@ -29,7 +29,8 @@ static void read_piece(extension *e, pk_proto p) {
     uint64_t       type = PK_SPM_TYPE_NORMAL;
     float          score = 0;
     while (p.at < p.end && pk_proto_next(&p, &f)) {
-        if (f.id == PK_SPM_PIECE_TEXT) pk_buffer_add(&e->names, f.bytes.at, (size_t)(f.bytes.end - f.bytes.at));
+        if (f.id == PK_SPM_PIECE_TEXT)
+            pk_buffer_add(&e->names, f.bytes.at, (size_t)(f.bytes.end - f.bytes.at));
         if (f.id == PK_SPM_PIECE_SCORE) memcpy(&score, &f.number, sizeof score);
         if (f.id == PK_SPM_PIECE_TYPE) type = f.number;
     }
@@ -104,18 +105,18 @@ static pk_status add_rules(extension *e, const pk_spm_extend_options *o) {
     bool           done = false;
     pk_buffer      model = { 0 };
     pk_proto_field f;
-    pk_status      status = pk_spm_train(
-             &(pk_spm_train_options){ .type = "char",
-                                      .size = 16,
-                                      .threads = 1,
-                                      .coverage = 1,
-                                      .characters = "",
-                                      .rules = o->rules,
-                                      .rules_size = o->rules_size,
-                                      .next = one_line,
-                                      .user = &done },
-             &model);
-    pk_proto p = { (const unsigned char *)model.data, (const unsigned char *)model.data + model.size };
+    pk_status      status = pk_spm_train(&(pk_spm_train_options){ .type = "char",
+                                                                  .size = 16,
+                                                                  .threads = 1,
+                                                                  .coverage = 1,
+                                                                  .characters = "",
+                                                                  .rules = o->rules,
+                                                                  .rules_size = o->rules_size,
+                                                                  .next = one_line,
+                                                                  .user = &done },
+                                         &model);
+    pk_proto       p = { (const unsigned char *)model.data,
+                         (const unsigned char *)model.data + model.size };
     while (status == PK_OK && p.at < p.end && pk_proto_next(&p, &f))
         if (f.id == PK_SPM_MODEL_NORMALIZER)
             pk_proto_add_bytes(e->out, f.id, f.bytes.at, (size_t)(f.bytes.end - f.bytes.at));

@@ -6,7 +6,7 @@
 # checks ask for form (lines, line ends, codes, messages), never for particular translations.
 PRONK=${PRONK:-build/pronk}
 MODEL=${MODEL:-tests/data/models/marian-relu}
-VERBS="translate convert info score eval bench viz train vocab drafter average distill detect help"
+VERBS=$(sed -n 's/^    X(\([a-z]*\)).*/\1/p' cli/cli.h)
 LONG=${LONG:-1000000}                # characters in the longest line
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT

@@ -2,7 +2,6 @@
 #include "cli_stubs.h"
 
 #include "../../cli/help.c"
-#include "../../cli/options_table.c"
 /* both files print verbs and lists, each in its own language */
 #define print_verbs      manual_verbs
 #define print_strategies manual_strategies
@@ -40,9 +39,10 @@ static void contains(const char *text, const char *part) {
 
 static void every_option_is_in_help_and_manual(void **state) {
     (void)state;
-    for (const pk_cli_verb *verb = pk_cli_verbs; verb->name; verb++) {
-        char *help = printed(pk_cli_print_help, verb);
-        char *manual = printed(pk_cli_print_manual, verb);
+    for (size_t i = 0; pk_cli_verbs[i]; i++) {
+        const pk_cli_verb *verb = pk_cli_verbs[i];
+        char              *help = printed(pk_cli_print_help, verb);
+        char              *manual = printed(pk_cli_print_manual, verb);
         for (const pk_cli_option *o = verb->options; o->name; o++) {
             char in_help[64], in_manual[64];
             snprintf(in_help, sizeof in_help, "--%s%s%s", o->name, o->argument ? " " : "",
@@ -62,8 +62,9 @@ static void the_program_names_every_verb(void **state) {
     char *help = printed(pk_cli_print_help, &pk_cli_program);
     char *manual = printed(pk_cli_print_manual, &pk_cli_program);
     (void)state;
-    for (const pk_cli_verb *verb = pk_cli_verbs; verb->name; verb++) {
-        char reference[64];
+    for (size_t i = 0; pk_cli_verbs[i]; i++) {
+        const pk_cli_verb *verb = pk_cli_verbs[i];
+        char               reference[64];
         snprintf(reference, sizeof reference, ".Xr pronk-%s 1", verb->name);
         contains(help, verb->summary);
         contains(manual, reference);
@@ -82,9 +83,10 @@ static void usage_shows_what_must_be_given(void **state) {
 /* tables only: the list of strategies comes from the library and is printed as it is */
 static void lines_keep_their_width(void **state) {
     (void)state;
-    for (const pk_cli_verb *verb = pk_cli_verbs; verb->name; verb++) {
-        char *help = printed(pk_cli_print_help, verb);
-        char *end = strstr(help, "\nDecoding strategies");
+    for (size_t i = 0; pk_cli_verbs[i]; i++) {
+        const pk_cli_verb *verb = pk_cli_verbs[i];
+        char              *help = printed(pk_cli_print_help, verb);
+        char              *end = strstr(help, "\nDecoding strategies");
         if (!end) end = strstr(help, "\nExamples");
         assert_non_null(end);
         *end = 0;

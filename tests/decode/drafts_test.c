@@ -1,18 +1,11 @@
 /* drafts_test.c - drafts that come from a table: whatever a lexicon says, jacobi and gad with it give
  * greedy's output and log-probabilities, bit for bit, and a lexicon that is right saves passes. */
-#include "oracle.h"
+#include "scenes.h"
 
 #include "decode/ngrams.h"
 #include "lexicon/lexicon_draft.h"
 
 enum { VOCAB = 32, SOURCE = 40, EACH = 6 };
-
-static uint32_t random_state;
-
-static int32_t any(int32_t below) {
-    random_state = oracle_mix(random_state + 0x9E3779B9u);
-    return (int32_t)(random_state % (uint32_t)below);
-}
 
 typedef struct table { /* a lexicon and its arrays: a row of EACH for every token */
     pk_lexicon           lexicon;
@@ -66,23 +59,6 @@ static const char *const methods[] = {
     "gad:init=lexicon,block=9",
     "gad:init=lexicon,beta=5,tau=0",
 };
-static const char *const limits[] = { "", "no_repeat_ngram=2", "repetition_penalty=1.4",
-                                      "no_repeat_ngram=1,min_length=6",
-                                      "max_length=9,unk=ban,min_length=4" };
-enum { N_METHODS = sizeof methods / sizeof *methods, N_LIMITS = sizeof limits / sizeof *limits };
-
-static void spell(char *spec, size_t size, const char *method, const char *limit) {
-    snprintf(spec, size, "%s%s%s", method, !*limit ? "" : strchr(method, ':') ? "," : ":", limit);
-}
-
-static void expect_same(const oracle_result *want, const oracle_result *got, const char *spec) {
-    const int32_t n = want->best[0].n;
-    if (got->best[0].n != n ||
-        memcmp(got->best[0].token, want->best[0].token, (size_t)n * sizeof(int32_t)) != 0)
-        fail_msg("%s: other tokens than greedy's", spec);
-    assert_memory_equal(got->best[0].logp, want->best[0].logp, (size_t)n * sizeof(float));
-    assert_memory_equal(&got->best[0].score, &want->best[0].score, sizeof(float));
-}
 
 static void greedys_output(void **state) {
     static table t;
@@ -108,12 +84,12 @@ static void greedys_output(void **state) {
         src.lexicon = &t.lexicon;
         o.conventions.lexicon = true;
         if (any(2)) src.ngrams = ngrams;
-        const char *limit = limits[any(N_LIMITS)];
+        const char *limit = ANY_OF(limits);
         spell(spec, sizeof spec, "greedy", limit);
         oracle_translate(&o, spec, &src, &want);
-        spell(spec, sizeof spec, methods[any(N_METHODS)], limit);
+        spell(spec, sizeof spec, ANY_OF(methods), limit);
         oracle_translate(&o, spec, &src, &got);
-        expect_same(&want, &got, spec);
+        expect_same(&want, &got, &src, spec);
     }
     pk_ngrams_close(ngrams);
 }

@@ -1,18 +1,11 @@
 /* gad_beam_test.c - draft and verify for beam search gives beam's output, bit for bit: all
  * hypotheses, their tokens, log-probabilities, scores and attention, under every rule set, whatever is
  * guessed. oracle.h checks limits, positions and that nothing is allocated on the way. */
-#include "oracle.h"
+#include "scenes.h"
 
 #include "check.h"
 #include "decode/forecast.h"
 #include "decode/ngrams.h"
-
-static uint32_t random_state;
-
-static int32_t any(int32_t below) {
-    random_state = oracle_mix(random_state + 0x9E3779B9u);
-    return (int32_t)(random_state % (uint32_t)below);
-}
 
 typedef struct scene {
     oracle        model;
@@ -30,22 +23,6 @@ static int32_t say(const oracle *o, const int32_t *known, int32_t n, int32_t ahe
     return right->best[0].token[n + ahead];
 }
 
-static void expect_same(const oracle_result *want, const oracle_result *got, const pk_source *src,
-                        const char *spec) {
-    if (got->n != want->n) fail_msg("%s: %d hypotheses, not %d", spec, got->n, want->n);
-    for (int32_t i = 0; i < want->n; i++) {
-        const size_t n = (size_t)want->best[i].n;
-        if (got->best[i].n != want->best[i].n ||
-            memcmp(got->best[i].token, want->best[i].token, n * sizeof(int32_t)) != 0)
-            fail_msg("%s: other tokens than beam's", spec);
-        assert_memory_equal(got->best[i].logp, want->best[i].logp, n * sizeof(float));
-        assert_memory_equal(&got->best[i].score, &want->best[i].score, sizeof(float));
-    }
-    if (src->want_attention && want->n)
-        assert_memory_equal(got->attention, want->attention,
-                            (size_t)want->best[0].n * 3 * sizeof(float));
-}
-
 static const char *const sizes[] = { "size=2", "size=4", "size=5", "size=4", "size=1", "size=12" };
 static const char *const rules[] = {
     "",
@@ -59,54 +36,16 @@ static const char *const rules[] = {
     ",rules=fairseq",
     ",rules=fairseq,length_penalty=-1",
 };
-static const char *const limits[] = {
-    "",
-    ",no_repeat_ngram=2",
-    ",repetition_penalty=1.4",
-    ",no_repeat_ngram=1,min_length=6", /* runs out of tokens when the vocabulary is small */
-    ",min_length=5,unk=ban,repetition_penalty=0.7",
-    ",max_length=4",
-    ",max_length=9,no_repeat_ngram=3,unk=ban",
-};
 static const char *const guesses[] = {
     "", ",levels=1", ",levels=3,width=1", ",levels=8,width=12", ",levels=16,width=5", ",init=draft",
 };
-#define ANY_OF(list) list[any((int32_t)(sizeof list / sizeof *list))]
-
-static const float cheap[] = { 0, 1, 1.01f }, dear[] = { 0, 1, 2 };
-
-static void set_model(scene *c, uint32_t seed) {
-    const int32_t vocab = any(3) ? 3 + any(6) : 32;
-    c->model = (oracle){ .seed = seed,
-                         .vocab = vocab,
-                         .order = any(3),
-                         .pad = any(4) ? vocab - 1 : -1,
-                         .eos_bias = (float)any(5) - 3,
-                         .eos_slope = 0.1f * (float)any(4),
-                         .renormalise = any(2),
-                         .nothing_after = any(16) == 0,
-                         .draft = say,
-                         .script = &c->right,
-                         .sees_all = any(3) == 0,
-                         .cost = any(2)   ? cheap
-                                 : any(2) ? dear
-                                          : NULL,
-                         .draft_cost = any(2) ? 0.3f : 0,
-                         .draft_more = 0.01f };
-}
 
 static void set_scene(scene *c, uint32_t seed) {
-    random_state = seed;
-    set_model(c, seed);
-    c->src = oracle_source(&c->model, any(12) ? 2 + any(30) : 1);
-    for (int i = 0; i < 4; i++) c->prefix[i] = any(c->model.vocab - 1);
-    c->src.prefix = c->prefix;
-    c->src.n_prefix = any(2) ? any(c->src.max_length < 4 ? c->src.max_length : 4) : 0;
-    c->src.n_free_prefix = c->src.n_prefix ? any(2) : 0;
-    c->model.conventions.forced_eos = any(2);
-    c->src.want_scores = any(2);
-    c->src.want_attention = any(3) == 0;
-    c->model.conventions.unk = any(2) ? 1 : PK_NO_TOKEN;
+    c->model = any_oracle(seed);
+    add_drafter(&c->model, say);
+    c->model.script = &c->right;
+    c->model.order = any(3);
+    c->src = any_source(&c->model, c->prefix);
 }
 
 /* beam's own output, garbage, nothing, or part of each */
@@ -130,7 +69,8 @@ static void any_guess_gives_beams_output(void **unused) {
         char          how[128], plain[160], spec[192];
         set_scene(&c, seed);
         const char *size = ANY_OF(sizes);
-        snprintf(how, sizeof how, "%s%s%s", size, ANY_OF(rules), ANY_OF(limits));
+        const char *limit = ANY_OF(limits);
+        snprintf(how, sizeof how, "%s%s%s%s", size, ANY_OF(rules), *limit ? "," : "", limit);
         snprintf(plain, sizeof plain, "beam:%s", how);
         snprintf(spec, sizeof spec, "gad-beam:%s%s", how, ANY_OF(guesses));
         c.src.n_best = 1 + any(size[5] - '0' < 3 ? 1 : 2);

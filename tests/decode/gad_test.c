@@ -1,17 +1,10 @@
 /* gad_test.c - draft and verify gives greedy's output and greedy's log-probabilities, bit for bit,
  * whatever a scripted drafter proposes: right, wrong from any place on, garbage, nothing. oracle.h
  * checks limits, positions, blocks and that nothing is allocated on the way. */
-#include "oracle.h"
+#include "scenes.h"
 
 #include "decode/draft_rates.h"
 #include "decode/ngrams.h"
-
-static uint32_t random_state;
-
-static int32_t any(int32_t below) {
-    random_state = oracle_mix(random_state + 0x9E3779B9u);
-    return (int32_t)(random_state % (uint32_t)below);
-}
 
 typedef struct script { /* what is right, and from where on a block is wrong */
     oracle_result right;
@@ -31,19 +24,6 @@ static int32_t follow_script(const oracle *o, const int32_t *known, int32_t n, i
     return at < s->right.best[0].n ? s->right.best[0].token[at] : anything;
 }
 
-static void expect_same(const oracle_result *want, const oracle_result *got, const pk_source *src,
-                        const char *spec) {
-    const int32_t n = want->best[0].n;
-    if (got->best[0].n != n ||
-        memcmp(got->best[0].token, want->best[0].token, (size_t)n * sizeof(int32_t)) != 0)
-        fail_msg("%s: other tokens than greedy's", spec);
-    assert_int_equal(got->n, want->n);
-    assert_memory_equal(got->best[0].logp, want->best[0].logp, (size_t)n * sizeof(float));
-    assert_memory_equal(&got->best[0].score, &want->best[0].score, sizeof(float));
-    if (src->want_attention)
-        assert_memory_equal(got->attention, want->attention, (size_t)n * 3 * sizeof(float));
-}
-
 static const char *const methods[] = { "gad",         "gad:block=1",     "gad:block=2",
                                        "gad:block=5", "gad:block=25",    "gad:block=64",
                                        "gad:block=7", "gad:beta=5,tau=0" };
@@ -55,21 +35,6 @@ static const char *const self_methods[] = {
     "gad-self:block=12,points=8",
     "gad-self:points=2",
 };
-static const char *const limits[] = {
-    "",
-    "no_repeat_ngram=2",
-    "repetition_penalty=1.4",
-    "no_repeat_ngram=1,min_length=6", /* runs out of tokens when the vocabulary is small */
-    "min_length=5,unk=ban,repetition_penalty=0.7",
-    "max_length=4",
-    "max_length=9,no_repeat_ngram=3,unk=ban",
-};
-enum { N_SELF = sizeof self_methods / sizeof *self_methods };
-enum { N_METHODS = sizeof methods / sizeof *methods, N_LIMITS = sizeof limits / sizeof *limits };
-
-static void spell(char *spec, size_t size, const char *method, const char *limit) {
-    snprintf(spec, size, "%s%s%s", method, !*limit ? "" : strchr(method, ':') ? "," : ":", limit);
-}
 
 typedef struct scene {
     oracle    model;
@@ -78,35 +43,11 @@ typedef struct scene {
     script    script;
 } scene;
 
-static const float cheap[] = { 0, 1, 1.02f }, dear[] = { 0, 1, 2 };
-
 static void set_scene(scene *c, uint32_t seed) {
-    random_state = seed;
-    const int32_t vocab = any(3) ? 3 + any(6) : 32;
-    c->model = (oracle){ .seed = seed,
-                         .vocab = vocab,
-                         .pad = any(4) ? vocab - 1 : -1,
-                         .eos_bias = (float)any(5) - 3,
-                         .eos_slope = 0.1f * (float)any(4),
-                         .renormalise = any(2),
-                         .nothing_after = any(16) == 0,
-                         .draft = follow_script,
-                         .script = &c->script,
-                         .sees_all = any(3) == 0,
-                         .cost = any(2)   ? cheap
-                                 : any(2) ? dear
-                                          : NULL,
-                         .draft_cost = any(2) ? 0.3f : 0,
-                         .draft_more = 0.01f };
-    c->src = oracle_source(&c->model, any(12) ? 2 + any(30) : 1);
-    for (int i = 0; i < 4; i++) c->prefix[i] = any(vocab - 1);
-    c->src.prefix = c->prefix;
-    c->src.n_prefix = any(2) ? any(c->src.max_length < 4 ? c->src.max_length : 4) : 0;
-    c->src.n_free_prefix = c->src.n_prefix ? any(2) : 0;
-    c->model.conventions.forced_eos = any(2);
-    c->src.want_scores = any(2);
-    c->src.want_attention = any(3) == 0;
-    c->model.conventions.unk = any(2) ? 1 : PK_NO_TOKEN;
+    c->model = any_oracle(seed);
+    add_drafter(&c->model, follow_script);
+    c->model.script = &c->script;
+    c->src = any_source(&c->model, c->prefix);
 }
 
 static void any_draft_gives_greedys_output(void **unused) {
@@ -118,7 +59,7 @@ static void any_draft_gives_greedys_output(void **unused) {
         oracle_result got;
         char          spec[128], plain[128];
         set_scene(&c, seed);
-        const char *limit = limits[any(N_LIMITS)];
+        const char *limit = ANY_OF(limits);
         spell(plain, sizeof plain, "greedy", limit);
         oracle_translate(&c.model, plain, &c.src, &c.script.right);
         const int32_t passes = c.model.passes;
@@ -128,7 +69,7 @@ static void any_draft_gives_greedys_output(void **unused) {
         if (any(2)) c.src.ngrams = ngrams;
         if (any(4) == 0 && !c.model.sees_all) c.model.room = 1 + any(6);
         const bool self = !c.model.sees_all && any(2);
-        spell(spec, sizeof spec, self ? self_methods[any(N_SELF)] : methods[any(N_METHODS)], limit);
+        spell(spec, sizeof spec, self ? ANY_OF(self_methods) : ANY_OF(methods), limit);
         oracle_translate(&c.model, spec, &c.src, &got);
         expect_same(&c.script.right, &got, &c.src, spec);
         if (!c.model.room) assert_true(c.model.passes <= passes);

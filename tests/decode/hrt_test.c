@@ -273,23 +273,6 @@ static void the_unknown_word_can_be_banned(void **state) {
 
 /* ---- refusals ---- */
 
-static void refuse(const char *spec, const pk_source *src, const pk_conventions *m,
-                   const char *why) {
-    const pk_strategy *by;
-    void              *made = NULL;
-    pk_source          one = *src;
-    const int64_t      alive = pk_memory_alive();
-    one.model = m;
-    pk_status status = pk_strategy_parse(spec, &by, &made);
-    if (status == PK_OK) status = by->check(by, made, src->n_best);
-    if (status == PK_OK) status = by->fits(by, made, m);
-    if (status == PK_OK) status = by->begin(by, made, &one);
-    assert_int_not_equal(status, PK_OK);
-    if (!strstr(pk_last_error(), why)) fail_msg("%s: %s", spec, pk_last_error());
-    pk_memory_give(made);
-    assert_int_equal(pk_memory_alive(), alive);
-}
-
 static void impossible_wishes_are_refused(void **state) {
     static const int32_t prefix[LONGEST] = { 11 };
     scripted             s = model(4, 2);

@@ -1,29 +1,9 @@
 /* jacobi_test.c - jacobi, pj, pgj and hgj give greedy's output and greedy's log-probabilities, bit
  * for bit, whatever the guesses, widths, bans and lengths; and take the passes they should.
  * oracle.h checks limits, positions and that nothing is allocated on the way. */
-#include "oracle.h"
+#include "scenes.h"
 
 #include "decode/guess.h"
-
-static uint32_t random_state;
-
-static int32_t any(int32_t below) {
-    random_state = oracle_mix(random_state + 0x9E3779B9u);
-    return (int32_t)(random_state % (uint32_t)below);
-}
-
-static void expect_same(const oracle_result *want, const oracle_result *got, const pk_source *src,
-                        const char *spec) {
-    const int32_t n = want->best[0].n;
-    if (got->best[0].n != n ||
-        memcmp(got->best[0].token, want->best[0].token, (size_t)n * sizeof(int32_t)) != 0)
-        fail_msg("%s: other tokens than greedy's", spec);
-    assert_int_equal(got->n, want->n);
-    assert_memory_equal(got->best[0].logp, want->best[0].logp, (size_t)n * sizeof(float));
-    assert_memory_equal(&got->best[0].score, &want->best[0].score, sizeof(float));
-    if (src->want_attention)
-        assert_memory_equal(got->attention, want->attention, (size_t)n * 3 * sizeof(float));
-}
 
 static const char *const methods[] = {
     "jacobi",
@@ -50,18 +30,6 @@ static const char *const methods[] = {
     "hgj:block=64,length=3",
     "hgj:block=2,length=1",
 };
-enum { N_METHODS = sizeof methods / sizeof *methods };
-
-static const char *const limits[] = {
-    "",
-    "no_repeat_ngram=2",
-    "repetition_penalty=1.4",
-    "no_repeat_ngram=1,min_length=6", /* runs out of tokens when the vocabulary is small */
-    "min_length=5,unk=ban,repetition_penalty=0.7",
-    "max_length=4",
-    "max_length=9,no_repeat_ngram=3,unk=ban",
-};
-enum { N_LIMITS = sizeof limits / sizeof *limits };
 
 typedef struct scene { /* a random model, sentence and guesses */
     oracle    model;
@@ -69,28 +37,12 @@ typedef struct scene { /* a random model, sentence and guesses */
     int32_t   prefix[4], source[3], draft[ORACLE_LONGEST + 8];
 } scene;
 
-/* random tokens, the end symbol among them: a repetitive model when there are few */
 static void set_scene(scene *c, uint32_t seed) {
-    random_state = seed;
-    const int32_t vocab = any(3) ? 3 + any(6) : 32;
-    c->model = (oracle){ .seed = seed,
-                         .vocab = vocab,
-                         .pad = any(4) ? vocab - 1 : -1,
-                         .eos_bias = (float)any(5) - 3,
-                         .eos_slope = 0.1f * (float)any(4),
-                         .renormalise = any(2),
-                         .nothing_after = any(16) == 0 };
-    c->src = oracle_source(&c->model, any(12) ? 2 + any(30) : 1);
-    for (int i = 0; i < 4; i++) c->prefix[i] = any(vocab - 1);
-    for (int i = 0; i < 3; i++) c->source[i] = any(2) ? any(vocab) : any(1000); /* or another's */
+    c->model = any_oracle(seed);
+    c->src = any_source(&c->model, c->prefix);
+    for (int i = 0; i < 3; i++)
+        c->source[i] = any(2) ? any(c->model.vocab) : any(1000); /* or another's */
     c->src.token = any(8) ? c->source : NULL;
-    c->src.prefix = c->prefix;
-    c->src.n_prefix = any(2) ? any(c->src.max_length < 4 ? c->src.max_length : 4) : 0;
-    c->src.n_free_prefix = c->src.n_prefix ? any(2) : 0;
-    c->model.conventions.forced_eos = any(2);
-    c->src.want_scores = any(2);
-    c->src.want_attention = any(3) == 0;
-    c->model.conventions.unk = any(2) ? 1 : PK_NO_TOKEN;
 }
 
 /* greedy's own output, damaged more or less: substituted, left out, put in */
@@ -108,10 +60,6 @@ static void set_draft(scene *c, const oracle_result *right) {
     c->src.n_draft = n;
 }
 
-static void spell(char *spec, size_t size, const char *method, const char *limit) {
-    snprintf(spec, size, "%s%s%s", method, !*limit ? "" : strchr(method, ':') ? "," : ":", limit);
-}
-
 static void test_greedys_output(void **unused) {
     (void)unused;
     pk_ngrams *ngrams;
@@ -121,7 +69,7 @@ static void test_greedys_output(void **unused) {
         oracle_result want, got;
         char          spec[128], plain[128];
         set_scene(&c, seed);
-        const char *limit = limits[any(N_LIMITS)];
+        const char *limit = ANY_OF(limits);
         spell(plain, sizeof plain, "greedy", limit);
         oracle_translate(&c.model, plain, &c.src, &want);
         set_draft(&c, &want);
@@ -129,7 +77,7 @@ static void test_greedys_output(void **unused) {
         if (any(4) == 0) c.model.room = 1 + any(6);
         const int32_t passes = c.model.passes;
         for (int i = 0; i < 2; i++) {
-            const char *method = methods[any(N_METHODS)];
+            const char *method = ANY_OF(methods);
             spell(spec, sizeof spec, method, limit);
             oracle_translate(&c.model, spec, &c.src, &got);
             expect_same(&want, &got, &c.src, spec);
@@ -143,8 +91,8 @@ static void test_greedys_output(void **unused) {
 static void test_all_pairs(void **unused) {
     (void)unused;
     for (uint32_t seed = 0; seed < 4; seed++)
-        for (int m = 0; m < N_METHODS; m++)
-            for (int l = 0; l < N_LIMITS; l++) {
+        for (int m = 0; m < COUNT(methods); m++)
+            for (int l = 0; l < COUNT(limits); l++) {
                 oracle o = {
                     .seed = seed, .vocab = 6, .pad = 5, .eos_bias = -2, .eos_slope = 0.1f
                 };
@@ -349,7 +297,7 @@ static void test_refused(void **unused) {
     void                    *state;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
         assert_int_equal(pk_strategy_parse(specs[i], &by, &state), PK_ARGUMENT);
-    for (int i = 0; i < N_METHODS; i++) {
+    for (int i = 0; i < COUNT(methods); i++) {
         oracle        o = long_model(1);
         const int32_t prefix[] = { 1, 2, 3 };
         pk_source     src = oracle_source(&o, 3);
@@ -376,7 +324,7 @@ static void test_refused(void **unused) {
 
 static void test_begin_out_of_memory(void **unused) {
     (void)unused;
-    for (int i = 0; i < N_METHODS; i++) {
+    for (int i = 0; i < COUNT(methods); i++) {
         oracle    o = long_model(1);
         pk_source src = oracle_source(&o, 10);
         pk_status status = PK_NO_MEMORY;

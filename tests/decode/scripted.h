@@ -278,4 +278,22 @@ static inline int32_t scripted_translate(scripted *s, const char *spec, pk_sourc
         assert_int_equal((out)->n, sizeof want_ / sizeof *want_); \
         assert_memory_equal((out)->token, want_, sizeof want_);   \
     } while (0)
+
+/* the strategy says that it cannot serve this, and why */
+static inline void refuse(const char *spec, const pk_source *src, const pk_conventions *m,
+                          const char *why) {
+    const pk_strategy *by;
+    void              *made = NULL;
+    pk_source          one = *src;
+    const int64_t      alive = pk_memory_alive();
+    one.model = m;
+    pk_status status = pk_strategy_parse(spec, &by, &made);
+    if (status == PK_OK) status = by->check(by, made, src->n_best);
+    if (status == PK_OK) status = by->fits(by, made, m);
+    if (status == PK_OK) status = by->begin(by, made, &one);
+    assert_int_not_equal(status, PK_OK);
+    if (!strstr(pk_last_error(), why)) fail_msg("%s: %s", spec, pk_last_error());
+    pk_memory_give(made);
+    assert_int_equal(pk_memory_alive(), alive);
+}
 #endif

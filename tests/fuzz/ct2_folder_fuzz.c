@@ -1,7 +1,5 @@
 /* ct2_folder_fuzz.c - a CTranslate2 folder in which one file is any bytes: an error of one line, or a
  * model. The first byte chooses the file; the others are those of a small model of the tests. */
-#include <limits.h>
-
 #include "fuzz_help.h"
 #include "pronk.h"
 
@@ -10,19 +8,11 @@ static const char *const file[] = { "model.bin", "config.json", "source_vocabula
                                     "target_vocabulary.json" };
 enum { N_FILES = sizeof file / sizeof *file };
 
-static void restore(const char *name) {
-    char wanted[64], whole[PATH_MAX];
-    snprintf(wanted, sizeof wanted, MODEL "/%s", name);
-    LAW(realpath(wanted, whole));
-    unlink(fuzz_path(name));
-    LAW(symlink(whole, fuzz_path(name)) == 0);
-}
-
 static void prepare(void) {
     static bool done;
     if (done) return;
-    for (int i = 0; i < N_FILES; i++) restore(file[i]);
-    restore("sentencepiece.model"); /* spm_fuzz.c */
+    for (int i = 0; i < N_FILES; i++) fuzz_link(MODEL, file[i]);
+    fuzz_link(MODEL, "sentencepiece.model"); /* spm_fuzz.c */
     done = true;
 }
 
@@ -34,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_file(name, data + 1, size - 1);
     const pk_status status = pk_model_open(fuzz_folder(), NULL, &m);
     pk_model_close(m);
-    restore(name);
+    fuzz_link(MODEL, name);
     fuzz_check_end(status);
     return 0;
 }

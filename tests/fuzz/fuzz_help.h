@@ -3,6 +3,7 @@
 #ifndef PK_TESTS_FUZZ_HELP_H
 #define PK_TESTS_FUZZ_HELP_H
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,5 +47,14 @@ static inline const char *fuzz_file(const char *name, const uint8_t *data, size_
     LAW(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     close(fd);
     return path;
+}
+
+/* the file of that name in the folder is a link to the one of a model of the tests */
+static inline void fuzz_link(const char *model, const char *name) {
+    char wanted[96], whole[PATH_MAX];
+    snprintf(wanted, sizeof wanted, "%s/%s", model, name);
+    LAW(realpath(wanted, whole));
+    unlink(fuzz_path(name));
+    LAW(symlink(whole, fuzz_path(name)) == 0);
 }
 #endif

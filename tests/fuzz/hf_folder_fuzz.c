@@ -1,7 +1,5 @@
 /* hf_folder_fuzz.c - a Hugging Face folder in which one file is any bytes: an error of one line, or
  * a model. The first byte chooses the file; the others are those of a small model of the tests. */
-#include <limits.h>
-
 #include "fuzz_help.h"
 #include "pronk.h"
 
@@ -11,20 +9,12 @@ static const char *const file[] = { "config.json",           "generation_config.
                                     "target_vocab.json",     "source.spm" };
 enum { N_FILES = sizeof file / sizeof *file };
 
-static void restore(const char *name) {
-    char wanted[64], whole[PATH_MAX];
-    snprintf(wanted, sizeof wanted, MODEL "/%s", name);
-    LAW(realpath(wanted, whole));
-    unlink(fuzz_path(name));
-    LAW(symlink(whole, fuzz_path(name)) == 0);
-}
-
 static void prepare(void) {
     static bool done;
     if (done) return;
-    for (int i = 0; i < N_FILES; i++) restore(file[i]);
-    restore("target.spm");
-    restore("model.safetensors"); /* checkpoints have fuzz targets of their own */
+    for (int i = 0; i < N_FILES; i++) fuzz_link(MODEL, file[i]);
+    fuzz_link(MODEL, "target.spm");
+    fuzz_link(MODEL, "model.safetensors"); /* checkpoints have fuzz targets of their own */
     done = true;
 }
 
@@ -36,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_file(name, data + 1, size - 1);
     const pk_status status = pk_model_open(fuzz_folder(), NULL, &m);
     pk_model_close(m);
-    restore(name);
+    fuzz_link(MODEL, name);
     fuzz_check_end(status);
     return 0;
 }

@@ -1,17 +1,16 @@
 #!/bin/bash
 # The checks of the source see what they are for: a type or function that is defined twice, a second
-# list of a fact, an include that the architecture does not allow.
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-passed=0 failed=0
+# list of a fact, an include that the architecture does not allow, a page that names what is not there.
+. tests/support/program.sh
+folder=$dir
 mkdir -p "$folder/include" "$folder/cli" "$folder/src/base" "$folder/src/model" "$folder/src/decode"
 
 # put FILE TEXT; expect CHECK PATTERN: the check fails and says so; afterwards the file goes
 put() { file=$folder/$1; printf '%s\n' "$2" >"$file"; }
 expect() {
-    if python3 "tools/$1.py" "$folder" >"$folder/said"; then failed=$((failed + 1)); echo "FAIL $1 let $file pass"
-    elif ! grep -q "$2" "$folder/said"; then failed=$((failed + 1)); echo "FAIL $1: $(cat "$folder/said")"
-    else passed=$((passed + 1)); fi
+    if python3 "tools/$1.py" "$folder" >"$folder/said"; then bad "$1: $2" "it let $file pass"
+    elif ! grep -q "$2" "$folder/said"; then bad "$1: $2" "$(cat "$folder/said")"
+    else ok "$1: $2"; fi
     rm "$file"
 }
 
@@ -23,8 +22,13 @@ typedef pk_status (*pk_three)(int a);
 static int helper(void) { return 0; }
 int pk_four(int a) { return a; } /* not "relu", "gelu" */
 const char *const acts[] = { "relu", "gelu" };'
-if python3 tools/check_names.py "$folder" >/dev/null && python3 tools/check_includes.py "$folder" >/dev/null
-then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAIL good source is refused"; fi
+# page ROW...: ARCHITECTURE.md with a table of these hops
+page() {
+    put ARCHITECTURE.md "$(printf '| hop | file | function | what happens |\n| --: | --- | --- | --- |\n'; printf '%s\n' "$@")"
+}
+page '| 1 | `base/one.c` | `helper`, `pk_four` | `one.c` has both, and `o*.c` is one of them |'
+if python3 tools/check_names.py "$folder" && python3 tools/check_includes.py "$folder"
+then ok "good source"; else bad "good source" "it is refused"; fi
 
 put src/model/two.h 'struct pk_one {
     int b;
@@ -44,5 +48,14 @@ put src/decode/two.c 'static const char *const known[] = { "greedy", "beam" };'
 expect check_names 'strategies are listed once too often'
 put src/base/two.c '#include "model/network.h"'
 expect check_includes 'base may not know model/network.h'
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ]
+page '| 1 | `base/one.c` | `helper` | |' '| 2a | `base/one.c` | `helper`, `gone` | |'
+expect check_names 'hop 2a: gone is not defined in base/one.c'
+page '| 1 | `base/one.c` | `pk_three` | only a type |'
+expect check_names 'hop 1: pk_three is not defined'
+page '| 1 | `cli/one.c` | `helper` | |'
+expect check_names 'hop 1: there is no cli/one.c'
+page '| 1 | `base/one.c` | | nothing |'
+expect check_names 'hop 1: names no function'
+put ARCHITECTURE.md 'Read `base/two.c` first.'
+expect check_names 'there is no base/two.c'
+summary

@@ -1,12 +1,7 @@
 #!/bin/bash
 # make_everyday_test.sh - synthetic everyday text: the same each time, what is copied is the same on both sides, and
 # nothing of the test set is in it.
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0
-ok()  { passed=$((passed + 1)); echo "ok      $1"; }
-bad() { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
-check() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1" "expected '$2', found '$3'"; fi; }
+. tests/support/program.sh
 
 printf 'Tom sees the dog.\nIn 1998 we had a house.\nHello!\nThe red house\n' >"$dir/s.en"
 printf 'Tom sieht den Hund.\n1998 hatten wir ein Haus.\nHallo!\nDas rote Haus\n' >"$dir/s.de"
@@ -21,5 +16,4 @@ check "addresses are copied" "$(grep -o '[a-z0-9.]*@[a-z.]*' "$dir/a.en" | md5su
 [ "$(grep -c '@' "$dir/a.en")" -gt 50 ] && ok "there are some" || bad "there are some" ""
 check "a word the sentences lack is left out" 0 "$(grep -c unused "$dir/a.en")"
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+summary

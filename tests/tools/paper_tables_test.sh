@@ -1,11 +1,6 @@
 #!/bin/bash
 # paper_tables_test.sh - docs/results.md is what results/ make it, and a measured table fills its cells.
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0
-
-ok()  { passed=$((passed + 1)); echo "ok      $1"; }
-bad() { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
+. tests/support/program.sh
 
 page() { python3 bench/paper_tables.py page --results "$1" --out "$dir/results.md" --plots "$dir/plots" 2>"$dir/err"; }
 
@@ -26,5 +21,4 @@ grep -q '1.00x</text>' "$dir/plots/gad-12-1.svg" && ok "a plot" || bad "a plot" 
 python3 bench/paper_tables.py run gad --models "$dir" --sets "$dir" --results "$dir/measured" --table 1 >"$dir/out" 2>&1 &&
     grep -q '0 of 11 rows; missing: AT, beam 5' "$dir/out" && ok "models that are missing are named" || bad "models that are missing are named" "$(tail -1 "$dir/out")"
 
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+summary

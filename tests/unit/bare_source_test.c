@@ -1,6 +1,6 @@
 /* bare_source_test.c - models whose sources have no end symbol (OpenNMT's): the last piece is a
  * word's, tags are text, and a text of no tokens is translated all the same. */
-#include "check.h"
+#include "tiny_translator.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,26 +8,7 @@
 
 #define MODEL "tests/data/ct2/opennmt"
 
-static pk_text text_of(const char *s) { return (pk_text){ s, strlen(s) }; }
-
-typedef struct bed {
-    pk_model      *m;
-    pk_translator *t;
-} bed;
-
-static bed open_bed(const pk_translator_options *opt) {
-    bed b;
-    ASSERT_OK(pk_model_open(MODEL, NULL, &b.m));
-    ASSERT_OK(pk_translator_open(b.m, opt, &b.t));
-    return b;
-}
-
-static void close_bed(bed *b) {
-    pk_translator_close(b->t);
-    pk_model_close(b->m);
-}
-
-static uint64_t source_tokens(bed *b, const char *text) {
+static uint64_t source_tokens(opened *b, const char *text) {
     const pk_text source = text_of(text);
     pk_result    *r;
     pk_stats      before, after;
@@ -39,20 +20,20 @@ static uint64_t source_tokens(bed *b, const char *text) {
 }
 
 static void a_source_is_its_pieces_alone(void **state) {
-    bed b = open_bed(PK_OPTIONS(pk_translator_options, .threads = 1));
+    opened b = open_both(MODEL, PK_OPTIONS(pk_translator_options, .threads = 1));
     (void)state;
     const uint64_t one = source_tokens(&b, "a"), two = source_tokens(&b, "a a");
     assert_int_equal(two, 2 * one);
     assert_true(source_tokens(&b, ">>a<< a") > 1 + one); /* a tag would be one token */
     assert_int_equal(source_tokens(&b, "\xC2\xAD"), 1);  /* a soft hyphen is no piece */
-    close_bed(&b);
+    close_both(&b);
 }
 
 /* one word in the source: every word of the translation belongs to it */
 static void the_last_piece_is_a_word_s(void **state) {
     const pk_text source = text_of("identity");
-    bed           b = open_bed(PK_OPTIONS(pk_translator_options, .threads = 1, .alignment = 1));
-    pk_result    *r;
+    opened b = open_both(MODEL, PK_OPTIONS(pk_translator_options, .threads = 1, .alignment = 1));
+    pk_result         *r;
     pk_hypothesis_view h;
     char               expected[1024] = "";
     int                words = 0;
@@ -68,13 +49,14 @@ static void the_last_piece_is_a_word_s(void **state) {
     assert_true(words > 0);
     assert_string_equal(h.alignment, expected);
     pk_result_free(r);
-    close_bed(&b);
+    close_both(&b);
 }
 
 /* U+4F60 is unknown, and the only piece of the source is looked at */
 static void unknown_tokens_are_replaced(void **state) {
     const pk_text source = text_of("a"), prefix = text_of("\xE4\xBD\xA0");
-    bed        b = open_bed(PK_OPTIONS(pk_translator_options, .threads = 1, .replace_unknowns = 1));
+    opened        b =
+        open_both(MODEL, PK_OPTIONS(pk_translator_options, .threads = 1, .replace_unknowns = 1));
     pk_result *r;
     (void)state;
     ASSERT_OK(pk_translate(b.t, &source, 1, PK_OPTIONS(pk_call_options, .prefix = &prefix), &r));
@@ -82,7 +64,7 @@ static void unknown_tokens_are_replaced(void **state) {
     assert_null(strstr(pk_result_text(r, 0), "\xE2\x81\x87")); /* no U+2047 is left */
     assert_memory_equal(pk_result_text(r, 0), "a", 1);
     pk_result_free(r);
-    close_bed(&b);
+    close_both(&b);
 }
 
 /* the convention is kept in .pronk files */

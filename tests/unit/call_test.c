@@ -1,6 +1,6 @@
 /* call_test.c - calls that do not wait: many threads at once get what they would have got alone;
  * cancelled, late and refused calls; the cache; tokens instead of text; failed allocations. */
-#include "check.h"
+#include "tiny_translator.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,40 +12,7 @@
 #include "base/clock.h"
 #include "engine/model.h"
 
-#define MODEL "tests/data/models/marian-relu"
-
-static const char *const lines[] = {
-    "the cat sees a house",
-    "a small dog",
-    "the sun",
-    "we go to the river and we see the old boat",
-    "good",
-    "she reads a book in the garden",
-    "",
-    "  two  spaces  ",
-    "x",
-    "the old man and the sea",
-};
-enum { N_LINES = sizeof lines / sizeof *lines, N_THREADS = 6, ROUNDS = 4 };
-
-static pk_text text_of(const char *s) { return (pk_text){ s, strlen(s) }; }
-
-typedef struct world {
-    pk_model      *m;
-    pk_translator *t;
-} world;
-
-static world open_world(const pk_translator_options *o) {
-    world w;
-    ASSERT_OK(pk_model_open(MODEL, NULL, &w.m));
-    ASSERT_OK(pk_translator_open(w.m, o, &w.t));
-    return w;
-}
-
-static void close_world(world *w) {
-    pk_translator_close(w->t);
-    pk_model_close(w->m);
-}
+enum { N_THREADS = 6, ROUNDS = 4 };
 
 /* ---- many at once ---- */
 
@@ -54,7 +21,7 @@ typedef struct expected {
     float score[N_LINES], sum[N_LINES]; /* translated; forced to be its own output */
 } expected;
 
-static void learn(world *w, expected *e) {
+static void learn(opened *w, expected *e) {
     for (size_t i = 0; i < N_LINES; i++) {
         const pk_text text = text_of(lines[i]);
         pk_result    *r, *forced;
@@ -70,7 +37,7 @@ static void learn(world *w, expected *e) {
 }
 
 typedef struct caller {
-    world          *w;
+    opened         *w;
     const expected *e;
     int             number;
     atomic_int      done; /* calls that said so */
@@ -126,7 +93,7 @@ static void *call_often(void *arg) {
 
 static void check_many(const pk_translator_options *o) {
     static expected e;
-    world           w = open_world(o);
+    opened          w = open_both(TINY_MODEL, o);
     caller          c[N_THREADS];
     pthread_t       thread[N_THREADS];
     pk_stats        stats;
@@ -142,7 +109,7 @@ static void check_many(const pk_translator_options *o) {
     pk_translator_stats(w.t, &stats);
     assert_int_equal(stats.waiting, 0);
     assert_int_equal(stats.texts, N_LINES * 2 + N_THREADS * ROUNDS * N_LINES * 3 / 2);
-    close_world(&w);
+    close_both(&w);
 }
 
 static void many_threads_get_what_they_would_alone(void **state) {
@@ -171,7 +138,7 @@ static const pk_translator_options slow = { .size = sizeof slow,
                                             .one_sentence = 1 };
 
 static void a_cancelled_call_ends_soon(void **state) {
-    world      w = open_world(&slow);
+    opened     w = open_both(TINY_MODEL, &slow);
     pk_text    text[LONG];
     pk_call   *call;
     pk_result *r = (pk_result *)&w;
@@ -191,11 +158,11 @@ static void a_cancelled_call_ends_soon(void **state) {
     ASSERT_OK(pk_call_end(call, &r));
     pk_call_cancel(NULL);
     pk_result_free(r);
-    close_world(&w);
+    close_both(&w);
 }
 
 static void a_late_call_says_so(void **state) {
-    world      w = open_world(&slow);
+    opened     w = open_both(TINY_MODEL, &slow);
     pk_text    text[LONG];
     pk_call   *call, *behind;
     pk_result *r;
@@ -207,7 +174,7 @@ static void a_late_call_says_so(void **state) {
     assert_non_null(strstr(pk_last_error(), "deadline"));
     ASSERT_OK(pk_call_end(behind, &r));
     pk_result_free(r);
-    close_world(&w);
+    close_both(&w);
 }
 
 static void too_much_is_refused(void **state) {
@@ -217,7 +184,7 @@ static void too_much_is_refused(void **state) {
     pk_result            *r;
     (void)state;
     o.max_waiting = 10;
-    world w = open_world(&o);
+    opened w = open_both(TINY_MODEL, &o);
     long_texts(text);
     ASSERT_OK(pk_submit(w.t, text, LONG, NULL, &call));
     assert_int_equal(pk_submit(w.t, text, 1, NULL, &other), PK_BUSY);
@@ -227,16 +194,16 @@ static void too_much_is_refused(void **state) {
     ASSERT_OK(pk_submit(w.t, text, 1, NULL, &other));
     ASSERT_OK(pk_call_end(other, &r));
     pk_result_free(r);
-    close_world(&w);
+    close_both(&w);
     o.max_waiting = -1;
-    ASSERT_OK(pk_model_open(MODEL, NULL, &w.m));
+    ASSERT_OK(pk_model_open(TINY_MODEL, NULL, &w.m));
     assert_int_equal(pk_translator_open(w.m, &o, &w.t), PK_ARGUMENT);
     pk_model_close(w.m);
 }
 
 /* a client with one sentence does not wait for the whole of another's text */
 static void a_short_call_overtakes_a_long_one(void **state) {
-    world      w = open_world(&slow);
+    opened     w = open_both(TINY_MODEL, &slow);
     pk_text    text[LONG];
     pk_call   *large, *small;
     pk_result *r;
@@ -251,16 +218,17 @@ static void a_short_call_overtakes_a_long_one(void **state) {
     pk_result_free(r);
     pk_call_cancel(large);
     assert_int_equal(pk_call_end(large, &r), PK_CANCELLED);
-    close_world(&w);
+    close_both(&w);
 }
 
 /* ---- the cache ---- */
 
 static void sentences_are_found_again(void **state) {
-    world    w = open_world(PK_OPTIONS(pk_translator_options, .decode = "beam:size=3,max_length=30",
-                                       .n_best = 2, .alignment = 1, .cache_bytes = 1 << 20));
-    pk_stats first, second;
-    pk_text  text[N_LINES];
+    opened     w = open_both(TINY_MODEL,
+                             PK_OPTIONS(pk_translator_options, .decode = "beam:size=3,max_length=30",
+                                        .n_best = 2, .alignment = 1, .cache_bytes = 1 << 20));
+    pk_stats   first, second;
+    pk_text    text[N_LINES];
     pk_result *a, *b;
     (void)state;
     for (size_t i = 0; i < N_LINES; i++) text[i] = text_of(lines[i]);
@@ -288,11 +256,11 @@ static void sentences_are_found_again(void **state) {
     pk_translator_stats(w.t, &first);
     assert_true(first.passes > second.passes);
     pk_result_free(a);
-    close_world(&w);
+    close_both(&w);
 }
 
 static void a_small_cache_forgets(void **state) {
-    world    w = open_world(PK_OPTIONS(pk_translator_options, .cache_bytes = 4096));
+    opened   w = open_both(TINY_MODEL, PK_OPTIONS(pk_translator_options, .cache_bytes = 4096));
     pk_stats stats;
     (void)state;
     for (int round = 0; round < 3; round++)
@@ -310,7 +278,7 @@ static void a_small_cache_forgets(void **state) {
     pk_translator_stats(w.t, &stats);
     assert_int_equal(stats.cached + stats.sentences, 120);
     assert_true(stats.sentences > 60);
-    close_world(&w);
+    close_both(&w);
 }
 
 /* ---- tokens ---- */
@@ -326,7 +294,7 @@ static void name_source(const pk_model *m, const char *text, char *out, size_t s
 }
 
 static void tokens_go_in_and_out(void **state) {
-    world              w = open_world(NULL);
+    opened             w = open_both(TINY_MODEL, NULL);
     char               names[512] = "";
     pk_text            text = text_of(lines[0]);
     pk_result         *plain, *again;
@@ -359,13 +327,13 @@ static void tokens_go_in_and_out(void **state) {
     text = (pk_text){ many, sizeof many };
     assert_int_equal(pk_translate(w.t, &text, 1, PK_OPTIONS(pk_call_options, .tokens = 1), &again),
                      PK_ARGUMENT);
-    close_world(&w);
+    close_both(&w);
 }
 
 /* ---- no memory ---- */
 
 static pk_status translate_twice(void *user) {
-    world         *w = user;
+    opened        *w = user;
     pk_translator *t;
     pk_text        text[3] = { text_of(lines[0]), text_of(lines[3]), text_of(lines[0]) };
     pk_status      status = pk_translator_open(
@@ -383,9 +351,9 @@ static pk_status translate_twice(void *user) {
 }
 
 static void no_memory_is_reported(void **state) {
-    world w;
+    opened w;
     (void)state;
-    ASSERT_OK(pk_model_open(MODEL, NULL, &w.m));
+    ASSERT_OK(pk_model_open(TINY_MODEL, NULL, &w.m));
     check_every_allocation(translate_twice, &w);
     pk_model_close(w.m);
 }

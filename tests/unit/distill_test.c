@@ -1,7 +1,7 @@
 /* distill_test.c - pk_distill as a library: counts, cancelling and going on, and every failed
  * allocation survived; and which text is closest to another. The program's side is in
  * tests/cli/distill_test.sh. */
-#include "check.h"
+#include "tiny_translator.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,8 +131,6 @@ static void every_failed_allocation_is_survived(void **state) {
     assert_true(check_every_allocation(distill, m) > 20);
     pk_model_close(m);
 }
-
-static pk_text text_of(const char *s) { return (pk_text){ s, strlen(s) }; }
 
 static void the_closest_shares_most_characters(void **state) {
     pk_closest c = { 0 };

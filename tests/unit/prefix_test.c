@@ -1,20 +1,10 @@
 /* prefix_test.c - translations that begin as a prefix says: prefixes of one sentence and of several, and those
  * with more sentences than the text has. */
-#include "check.h"
+#include "tiny_translator.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MODEL "tests/data/models/marian-relu"
-
-static pk_text text_of(const char *s) { return (pk_text){ s, strlen(s) }; }
-
-static pk_model *open_model(const char *type) {
-    pk_model *m;
-    ASSERT_OK(pk_model_open(MODEL, PK_OPTIONS(pk_model_options, .type = type), &m));
-    return m;
-}
 
 static void a_prefix_is_kept(void **state) {
     (void)state;

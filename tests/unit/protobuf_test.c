@@ -53,9 +53,9 @@ static void damaged_fields(void **state) {
     }
     pk_buffer_free(&b);
     static const unsigned char bad[][11] = {
-        { 0x00, 0 },                                                                 /* id 0 */
-        { 0x0B, 0 },                                                                 /* a group */
-        { 0x08, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF },        /* endless */
+        { 0x00, 0 },                                                          /* id 0 */
+        { 0x0B, 0 },                                                          /* a group */
+        { 0x08, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF }, /* endless */
     };
     for (size_t i = 0; i < 3; i++) {
         pk_proto_field f;

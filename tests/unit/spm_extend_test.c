@@ -7,7 +7,8 @@
 static pk_vocab_train_report report;
 
 /* old is read, extended by the characters of the text of syllables and `characters`, and written */
-static pk_status extend_to(const char *old, const char *output, const char *characters, bool no_bytes) {
+static pk_status extend_to(const char *old, const char *output, const char *characters,
+                           bool no_bytes) {
     const char *inputs[1] = { text_path };
     pk_file_map file;
     ASSERT_OK(pk_file_map_open(old, &file));
@@ -51,7 +52,7 @@ static void nothing_is_unknown(void **state) {
         strcpy(old, in_scratch("old")), strcpy(new, in_scratch("new"));
         train_to(old, type[i], text_path);
         ASSERT_OK(extend_to(old, new, "\xC3\x96 @\xC3\x96", false)); /* a space and a repetition */
-        trained a = trained_open(old), b = trained_open(new);
+        trained       a = trained_open(old), b = trained_open(new);
         const int32_t n = pk_vocab_source_size(a.vocab);
         assert_int_equal(report.pieces, n + 2 + 256);
         assert_int_equal(pk_vocab_source_size(b.vocab), report.pieces);
@@ -100,7 +101,7 @@ static void coverage_counts(void **state) {
     train_to(old, "unigram", text_path);
     pk_file_map file;
     ASSERT_OK(pk_file_map_open(old, &file));
-    static const double  coverage[] = { 0.95, 0.985, 1 };
+    static const double coverage[] = { 0.95, 0.985, 1 };
     for (int i = 0; i < 3; i++) {
         pk_vocab_train_options o = options_of(inputs, new);
         o.vocab_size = 0, o.extend = file.data, o.extend_size = file.size, o.report = &report;
@@ -141,10 +142,8 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_unknown),
-        cmocka_unit_test(characters_alone),
-        cmocka_unit_test(coverage_counts),
-        cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(nothing_is_unknown),        cmocka_unit_test(characters_alone),
+        cmocka_unit_test(coverage_counts),           cmocka_unit_test(what_is_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, open_all, remove_scratch);

@@ -1,7 +1,7 @@
 /* translator_test.c - the public interface on tiny models: results in order and independent of
  * batch, threads and workers; texts kept as they were around their sentences; bad options refused;
  * every failed allocation survived. */
-#include "check.h"
+#include "tiny_translator.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,30 +10,6 @@
 #include <unistd.h>
 
 #include "backend/cpu/isa.h"
-
-#define MODEL "tests/data/models/marian-relu"
-
-static const char *const lines[] = {
-    "the cat sees a house",
-    "a small dog",
-    "the sun",
-    "we go to the river and we see the old boat",
-    "good",
-    "she reads a book in the garden",
-    "",
-    "  two  spaces  ",
-    "x",
-    "the old man and the sea",
-};
-enum { N_LINES = sizeof lines / sizeof *lines };
-
-static pk_text text_of(const char *s) { return (pk_text){ s, strlen(s) }; }
-
-static pk_model *open_model(const char *type) {
-    pk_model *m;
-    ASSERT_OK(pk_model_open(MODEL, PK_OPTIONS(pk_model_options, .type = type), &m));
-    return m;
-}
 
 static pk_result *translate_lines(const pk_model *m, const pk_translator_options *o) {
     pk_translator *t;
@@ -474,7 +450,7 @@ static void bad_options_are_refused_with_a_reason(void **state) {
     pk_model      *m = open_model("f32"), *none;
     pk_translator *t;
     ASSERT_STATUS(PK_ARGUMENT,
-                  pk_model_open(MODEL, PK_OPTIONS(pk_model_options, .type = "f8"), &none));
+                  pk_model_open(TINY_MODEL, PK_OPTIONS(pk_model_options, .type = "f8"), &none));
     ASSERT_STATUS(PK_ARGUMENT, pk_model_open("", NULL, &none));
     ASSERT_STATUS(PK_IO, pk_model_open("no/such/model", NULL, &none));
 #define REFUSED(...)           \
@@ -517,8 +493,8 @@ static void every_failed_allocation_is_survived(void **state) {
     (void)state;
     char path[64];
     snprintf(path, sizeof path, "/tmp/pronk-%ld.pronk", (long)getpid());
-    assert_true(check_every_allocation(whole_job, MODEL) > 100);
-    ASSERT_OK(pk_model_convert(MODEL, path, NULL));
+    assert_true(check_every_allocation(whole_job, TINY_MODEL) > 100);
+    ASSERT_OK(pk_model_convert(TINY_MODEL, path, NULL));
     assert_true(check_every_allocation(whole_job, path) > 100);
     unlink(path);
 }

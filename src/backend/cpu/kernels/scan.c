@@ -10,14 +10,14 @@ static bool before(pk_scored a, pk_scored b) {
 }
 
 /* keeps the list sorted; when it is full, the last entry is dropped */
-static void insert(pk_best *best, pk_scored new) {
+static void insert(pk_best *best, pk_scored scored) {
     if (best->n == best->room) {
-        if (!before(new, best->list[best->n - 1])) return;
+        if (!before(scored, best->list[best->n - 1])) return;
         best->n--;
     }
     int32_t at = best->n++;
-    for (; at > 0 && before(new, best->list[at - 1]); at--) best->list[at] = best->list[at - 1];
-    best->list[at] = new;
+    for (; at > 0 && before(scored, best->list[at - 1]); at--) best->list[at] = best->list[at - 1];
+    best->list[at] = scored;
 }
 
 /* inserts the logits whose bit is set; never minus infinity (banned) or NaN */

@@ -1,5 +1,5 @@
-/* engine.c - opening and closing a model and its translators, within the bound on memory. */
-#include "engine.h"
+/* servable.c - opening and closing a model and its translators, within the bound on memory. */
+#include "servable.h"
 
 #include <dirent.h>
 #include <malloc.h>
@@ -32,24 +32,24 @@ static uint64_t folder_bytes(const char *path, int deeper) {
     return bytes;
 }
 
-static uint64_t size_of(const pk_engine *e) {
+static uint64_t size_of(const pk_servable *e) {
     return S_ISDIR(e->file.st_mode) ? folder_bytes(e->path, 1) : (uint64_t)e->file.st_size;
 }
 
-/* the open engine that nobody uses and that was last used before this time, longest ago; NULL: none */
-static pk_engine *find_idle(pk_models *m, double before) {
-    pk_engine *oldest = NULL;
+/* the open servable that nobody uses and that was last used before this time, longest ago; NULL: none */
+static pk_servable *find_idle(pk_models *m, double before) {
+    pk_servable *oldest = NULL;
     for (size_t i = 0; i < m->n; i++) {
-        pk_engine *e = m->engine[i];
-        if (e->state != PK_ENGINE_OPEN || e->users || e->used_at >= before) continue;
+        pk_servable *e = m->servable[i];
+        if (e->state != PK_SERVABLE_OPEN || e->users || e->used_at >= before) continue;
         if (!oldest || e->used_at < oldest->used_at) oldest = e;
     }
     return oldest;
 }
 
-/* under the lock: takes all out of an engine, which is then shut, and remembers what it has done */
-static void take_apart(pk_models *m, pk_engine *e, pk_engine *out) {
-    *out = (pk_engine){ .model = e->model };
+/* under the lock: takes all out of a servable, which is then shut, and remembers what it has done */
+static void take_apart(pk_models *m, pk_servable *e, pk_servable *out) {
+    *out = (pk_servable){ .model = e->model };
     for (int d = 0; d < PK_N_DECODINGS; d++) {
         pk_stats stats = { 0 };
         out->translator[d] = e->translator[d];
@@ -60,29 +60,29 @@ static void take_apart(pk_models *m, pk_engine *e, pk_engine *out) {
         e->translator[d] = NULL;
     }
     e->model = NULL;
-    e->state = PK_ENGINE_SHUT;
+    e->state = PK_SERVABLE_SHUT;
 }
 
 /* closing takes its time: not under the lock */
-static void close_parts(pk_engine *e) {
+static void close_parts(pk_servable *e) {
     for (int d = 0; d < PK_N_DECODINGS; d++) pk_translator_close(e->translator[d]);
     pk_model_close(e->model);
     malloc_trim(0);
 }
 
-void pk_engine_shut(pk_models *m, pk_engine *e) {
-    pk_engine parts;
+void pk_servable_shut(pk_models *m, pk_servable *e) {
+    pk_servable parts;
     pthread_mutex_lock(&m->lock);
     take_apart(m, e, &parts);
     pthread_mutex_unlock(&m->lock);
     close_parts(&parts);
 }
 
-/* closes the idlest engine that was last used before this time; false: there is none */
+/* closes the idlest servable that was last used before this time; false: there is none */
 static bool shut_idle(pk_models *m, double before) {
-    pk_engine parts;
+    pk_servable parts;
     pthread_mutex_lock(&m->lock);
-    pk_engine *e = find_idle(m, before);
+    pk_servable *e = find_idle(m, before);
     if (e) take_apart(m, e, &parts);
     pthread_mutex_unlock(&m->lock);
     if (e) close_parts(&parts);
@@ -96,7 +96,7 @@ void pk_models_tick(pk_models *m) {
 }
 
 /* closes others until there is room for what this one will take */
-static bool make_room(pk_models *m, const pk_engine *e) {
+static bool make_room(pk_models *m, const pk_servable *e) {
     const uint64_t wanted = e->bytes ? e->bytes : size_of(e) + size_of(e) / 2;
     while (pk_memory_used() + wanted > m->memory)
         if (!shut_idle(m, pk_seconds())) return false;
@@ -125,7 +125,7 @@ static void make_live(pk_translator_options *o, char *decode, size_t room) {
     if (o->cache_bytes < LIVE_CACHE_MIB * MIB) o->cache_bytes = LIVE_CACHE_MIB * MIB;
 }
 
-static pk_status open_translator(pk_models *m, pk_engine *e, pk_decoding d, pk_translator **out) {
+static pk_status open_translator(pk_models *m, pk_servable *e, pk_decoding d, pk_translator **out) {
     char                  decode[256];
     const pk_settings    *s = m->options->settings;
     pk_translator_options o = m->options->translator;
@@ -143,13 +143,13 @@ static pk_status open_translator(pk_models *m, pk_engine *e, pk_decoding d, pk_t
     return pk_translator_open(e->model, &o, out);
 }
 
-static pk_status open_missing(pk_models *m, pk_engine *e, pk_decoding d) {
+static pk_status open_missing(pk_models *m, pk_servable *e, pk_decoding d) {
     pk_status status = PK_OK;
     if (!e->model) {
         const pk_model_options o = { .size = sizeof o, .type = m->options->type };
         status = pk_model_open(e->path, &o, &e->model);
         if (status == PK_OK && !e->chosen)
-            pk_engine_ask_model(e->model, &e->own); /* names may be wrong */
+            pk_servable_ask_model(e->model, &e->own); /* names may be wrong */
     }
     if (status == PK_OK && !e->translator[d]) {
         pk_translator *made = NULL; /* others may count the stats of translators that are open */
@@ -161,9 +161,9 @@ static pk_status open_missing(pk_models *m, pk_engine *e, pk_decoding d) {
     return status;
 }
 
-/* what waited may go on: it finds the engine open, or tries to open it */
-static void end_opening(pk_models *m, pk_engine *e) {
-    e->state = e->model ? PK_ENGINE_OPEN : PK_ENGINE_SHUT;
+/* what waited may go on: it finds the servable open, or tries to open it */
+static void end_opening(pk_models *m, pk_servable *e) {
+    e->state = e->model ? PK_SERVABLE_OPEN : PK_SERVABLE_SHUT;
     e->used_at = pk_seconds();
     for (pk_exchange *x = e->parked, *next; x; x = next) {
         next = x->next;
@@ -173,11 +173,11 @@ static void end_opening(pk_models *m, pk_engine *e) {
 }
 
 /* how much memory it takes is learned from the first time: files may be packed, weights unpacked */
-static pk_use open_within_bound(pk_models *m, pk_engine *e, pk_decoding d, char *error) {
-    const bool new = !e->model;
+static pk_use open_within_bound(pk_models *m, pk_servable *e, pk_decoding d, char *error) {
+    const bool     first = !e->model;
     const double   begin = pk_seconds();
     const uint64_t before = pk_memory_used();
-    if (new && !make_room(m, e)) {
+    if (first && !make_room(m, e)) {
         pk_problem(error, "%s: there is no room for it within --memory", e->path);
         return PK_USE_FULL;
     }
@@ -186,12 +186,12 @@ static pk_use open_within_bound(pk_models *m, pk_engine *e, pk_decoding d, char 
         return PK_USE_FAILED;
     }
     const uint64_t after = pk_memory_used();
-    if (new &&after > before) e->bytes = after - before;
-    if (new) pk_log("opened %s in %.1f s", e->path, pk_seconds() - begin);
+    if (first && after > before) e->bytes = after - before;
+    if (first) pk_log("opened %s in %.1f s", e->path, pk_seconds() - begin);
     return PK_USE_READY;
 }
 
-pk_use pk_engine_open(pk_models *m, pk_engine *e, pk_decoding d, char *error) {
+pk_use pk_servable_open(pk_models *m, pk_servable *e, pk_decoding d, char *error) {
     const pk_use use = open_within_bound(m, e, d, error);
     pthread_mutex_lock(&m->lock);
     e->users += use == PK_USE_READY;
