@@ -92,6 +92,7 @@ static pk_status read_all(pk_call *k, const pk_text *text, const pk_text *target
     r.user = k;
     r.tokens = k->o.tokens;
     if (target) r.one_sentence = true;
+    r.capitals = !target && k->t->model->data.network.config.capitals;
     k->reported = pk_clock_now();
     PK_GOTO(PK_TAKE(&k->document, k->n));
     PK_GOTO(pk_splitter_copy(k->t->reader.splitter, &r.splitter));

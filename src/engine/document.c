@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "text/capitals.h"
 #include "text/utf8.h"
 
 /* what the model expects before a sentence's own tokens: languages; end_job adds what comes
@@ -90,7 +91,8 @@ static pk_status add_sentence(pk_document *d, const pk_reader *r, pk_piece p, pk
         if (r->alive) PK_TRY(r->alive(r->user));
         if (first && bytes < p.size) d->n_wrapped++;
         const size_t content = content_size(d->text + p.begin, bytes);
-        if (content) PK_TRY(add_piece(out, (pk_piece){ p.begin, content, true, !first }));
+        if (content)
+            PK_TRY(add_piece(out, (pk_piece){ p.begin, content, true, !first, p.capitals }));
         if (content < bytes)
             PK_TRY(add_piece(out, (pk_piece){ p.begin + content, bytes - content, false, !first }));
         p.begin += bytes;
@@ -149,6 +151,40 @@ static pk_status encode_target(const pk_reader *r, const char *text, size_t size
                      : pk_vocab_encode_target(r->model->vocab, text, size, out);
 }
 
+/* ---- capitals ---- */
+
+static void fold(const pk_reader *r, char *text, size_t size) {
+    pk_capitals_fold(text, size, strcmp(r->language.source_code, "en") == 0);
+}
+
+/* Sentences in capitals are replaced in a copy of the text by the same in small letters, of the same length: positions
+ * are those of the text. What translates them is put in capitals when it is written. */
+static pk_status fold_sentences(pk_document *d, const pk_reader *r) {
+    for (size_t i = 0; i < d->pieces.n; i++) {
+        pk_piece *p = &d->pieces.piece[i];
+        if (!p->sentence || !pk_capitals_are(d->text + p->begin, p->size)) continue;
+        if (!d->folded.size) pk_buffer_add(&d->folded, d->text, d->size);
+        PK_TRY(pk_buffer_status(&d->folded));
+        fold(r, d->folded.data + p->begin, p->size);
+        p->capitals = true;
+        d->text = d->folded.data;
+    }
+    return PK_OK;
+}
+
+/* a prefix or a draft of one sentence, which is in capitals where the sentence is */
+static pk_status encode_beside(const pk_job *job, const pk_reader *r, const char *text, size_t size,
+                               pk_ids *out) {
+    if (!job->capitals || !pk_capitals_are(text, size)) return encode_target(r, text, size, out);
+    pk_buffer small = { 0 };
+    pk_buffer_add(&small, text, size);
+    pk_status status = pk_buffer_status(&small);
+    if (status == PK_OK) fold(r, small.data, small.size);
+    if (status == PK_OK) status = encode_target(r, small.data, small.size, out);
+    pk_buffer_free(&small);
+    return status;
+}
+
 /* one job per sentence piece: its tokens, between what the model expects around them */
 static pk_status make_jobs(pk_document *d, const pk_reader *r) {
     size_t n = 0;
@@ -158,6 +194,7 @@ static pk_status make_jobs(pk_document *d, const pk_reader *r) {
         const pk_piece *p = &d->pieces.piece[i];
         if (!p->sentence) continue;
         pk_job *job = &d->job[d->n_jobs++];
+        job->capitals = p->capitals;
         PK_TRY(begin_job(job, r));
         PK_TRY(encode_source(r, d->text + p->begin, p->size, &job->source));
         PK_TRY(end_job(job, r));
@@ -191,6 +228,7 @@ pk_status pk_document_read(pk_document *d, const pk_reader *r, pk_text text) {
     }
     if (r->tokens) return read_tokens(d, r);
     PK_TRY(pk_split(r->splitter, d->text, d->size, r->one_sentence, &d->pieces));
+    if (r->capitals) PK_TRY(fold_sentences(d, r));
     PK_TRY(cut_long_sentences(d, r));
     d->skipped = r->skip_long && d->n_wrapped;
     if (d->skipped) d->pieces.n = 0;
@@ -239,7 +277,7 @@ static const pk_piece *next_sentence(const pk_pieces *p, size_t *at) {
 /* the prefix of one sentence as tokens, behind the language */
 static pk_status add_prefix(pk_job *job, const pk_reader *r, const char *text, size_t size) {
     const pk_config *c = &r->model->data.network.config;
-    PK_TRY(encode_target(r, text, size, &job->prefix));
+    PK_TRY(encode_beside(job, r, text, size, &job->prefix));
     if ((int64_t)job->prefix.n > c->max_target - 1)
         PK_FAIL(PK_ARGUMENT, "a prefix of %zu tokens, but the model's output has at most %d",
                 job->prefix.n, c->max_target);
@@ -278,7 +316,7 @@ pk_status pk_document_set_prefix(pk_document *d, const pk_reader *r, pk_text pre
 }
 
 static pk_status add_draft(pk_job *job, const pk_reader *r, const char *text, size_t size) {
-    PK_TRY(encode_target(r, text, size, &job->draft));
+    PK_TRY(encode_beside(job, r, text, size, &job->draft));
     pk_job_turn(&r->model->data.network.config, job->draft.id, job->draft.n);
     return PK_OK;
 }
@@ -321,5 +359,6 @@ void pk_document_free(pk_document *d) {
     pk_memory_give(d->job);
     pk_pieces_free(&d->pieces);
     pk_buffer_free(&d->repaired);
+    pk_buffer_free(&d->folded);
     *d = (pk_document){ 0 };
 }

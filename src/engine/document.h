@@ -10,9 +10,10 @@
 #include "text/split.h"
 
 typedef struct pk_document {
-    const char *text; /* borrowed, or `repaired` */
+    const char *text; /* borrowed, `repaired` or `folded` */
     size_t      size;
     pk_buffer   repaired; /* when the bytes were not valid UTF-8 */
+    pk_buffer   folded;   /* when some of it was in capitals */
     pk_pieces   pieces;
     pk_job     *job; /* one per sentence piece, in order */
     size_t      n_jobs;
@@ -28,6 +29,7 @@ typedef struct pk_reader { /* what reading needs to know */
     int32_t         max_source; /* tokens of one job */
     bool            one_sentence;
     bool            tokens;         /* texts are names of tokens with spaces between them */
+    bool            capitals;       /* sentences in capitals are read as small letters */
     bool            skip_long;      /* a text with a sentence that is too long has no jobs */
     pk_status (*alive)(void *user); /* called as a long text is read, to stop or go on; or NULL */
     void *user;

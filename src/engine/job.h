@@ -20,6 +20,7 @@ typedef struct pk_job {
     pk_ids             prefix;         /* what the output must begin with */
     pk_ids             forced;         /* the whole output, when it is to be scored */
     pk_ids             draft;          /* a guess at the output */
+    bool               capitals;       /* its text is to be written in capitals */
     int32_t            n_free_prefix;  /* tokens of the prefix that are no text (a language) */
     pk_job_hypothesis *hypothesis;     /* best first */
     int32_t            n_hypotheses;

@@ -6,6 +6,7 @@
 #include "engine/linker.h"
 #include "engine/links.h"
 #include "engine/unknowns.h"
+#include "text/capitals.h"
 
 #define WORD_SYMBOL "\xE2\x96\x81" /* U+2581 begins a word in SentencePiece's pieces */
 
@@ -44,11 +45,13 @@ static pk_status collect(const pk_model *m, const pk_job *job, const pk_job_hypo
 /* sentence: what was translated, where unknown tokens are to be replaced from it; or no data */
 static pk_status add_text(const pk_model *m, const pk_job *job, const pk_job_hypothesis *h,
                           pk_text sentence, plain *tokens, pk_buffer *out) {
-    pk_unknowns unknowns = { .model = m, .job = job, .sentence = sentence };
-    pk_status   status = collect(m, job, h, &unknowns, tokens);
+    const size_t begin = out->size;
+    pk_unknowns  unknowns = { .model = m, .job = job, .sentence = sentence };
+    pk_status    status = collect(m, job, h, &unknowns, tokens);
     if (status == PK_OK)
         status = pk_vocab_decode_with(m->vocab, tokens->id.id, tokens->id.n, unknowns.instead.id,
                                       unknowns.names.data, out, tokens->end);
+    if (status == PK_OK && job->capitals) pk_capitals_write(out->data + begin, out->size - begin);
     pk_unknowns_free(&unknowns);
     return status;
 }

@@ -105,6 +105,7 @@ static pk_status check_conventions(const pk_config *c) {
           RANGE(right_to_left, 0, 1),
           RANGE(n_text, 0, c->target_vocab),
           RANGE(bare_source, 0, 1),
+          RANGE(capitals, 0, 1),
           RANGE(n_groups, 0, PK_MOST_GROUPS),
           RANGE(shares_encoder, 0, 1),
           RANGE(first_own, c->shares_encoder, c->shares_encoder ? c->target_vocab : 0),

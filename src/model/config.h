@@ -55,7 +55,8 @@ const char *pk_family_name(pk_family family);
     X(LATER, n_text, 0)         /* target tokens that are text, a task's own behind them; 0: all */    \
     X(LATER, shares_encoder, 0) /* a drafter without encoder and tables: those of its model serve */   \
     X(LATER, first_own, 0)      /* such a drafter's first target token with a row of its own */ \
-    X(LATER, bare_source, 0)    /* no end symbol behind the source, and no tags before it */
+    X(LATER, bare_source, 0)    /* no end symbol behind the source, and no tags before it */ \
+    X(LATER, capitals, 0)       /* text in capitals is translated in small letters, and put in capitals again */
 
 #define PK_CONFIG_INT int32_t
 #define PK_CONFIG_FLOAT float

@@ -63,6 +63,7 @@ typedef enum pk_recipe_metric { PK_METRIC_MAP(PK_CHOICE_CONSTANT) } pk_recipe_me
     X(CHOICE, FIXED, norm,             "model.norm",          PK_NORM_POST, 0, 0, norms, "where norms stand: after each block, or before (deep stacks)") \
     X(CHOICE, FIXED, positions,        "model.positions",     PK_POSITIONS_SINUSOIDAL, 0, 0, positions, "how positions are encoded") \
     X(CHOICE, FIXED, tie,              "model.tie",           PK_TIE_ALL, 0, 0, ties, "one table for both embeddings and output; for the decoder's two; or three tables") \
+    X(FLAG,   FIXED, capitals,         "model.capitals",      0, 0, 0, NULL, "the finished model translates SENTENCES IN CAPITALS in small letters, and puts what it wrote in capitals") \
     X(FLAG,   FIXED, output_bias,      "model.output_bias",   0, 0, 0, NULL, "learn a bias for every output token") \
     X(LONG,   FIXED, max_positions,    "model.max_positions", 512, 8, 65536, NULL, "longest sentence the model will ever take, end symbol included") \
     X(LONG,   FREE,  updates,          "train.updates",       100000, 0, 1e12, NULL, "stop after so many updates; 0: no limit") \

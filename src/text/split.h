@@ -13,6 +13,7 @@ typedef struct pk_piece {
     size_t begin, size; /* bytes of the text */
     bool   sentence;    /* true: to translate; false: to copy as it is */
     bool   continued;   /* goes on with the sentence before it, which was cut */
+    bool   capitals;    /* was in capitals, and is read as small letters */
 } pk_piece;
 
 typedef struct pk_pieces {

@@ -189,6 +189,7 @@ pk_status pk_start_model_open(const pk_recipe *r, const pk_task *task, const voi
     if (status == PK_OK) status = pk_start_languages_add(out, &r->data_to);
     if (status == PK_OK) status = pk_start_tokens_add(out, task, options);
     if (status == PK_OK) status = record_task(r, task, options, &out->network.config);
+    if (r->capitals) out->network.config.capitals = 1;
     if (status != PK_OK) pk_model_data_close(out);
     return status;
 }

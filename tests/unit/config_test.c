@@ -42,6 +42,7 @@ static pk_config good(void) {
         .right_to_left = 1,
         .n_text = 40,
         .bare_source = 1,
+        .capitals = 1,
         .n_groups = 1,
         .group = { { "length", 48, 2 } },
         .tasks = "lengths:k=2 at-rl",
@@ -104,13 +105,15 @@ static void test_later_fields_may_be_missing(void **state) {
     pk_config c = good(), back;
     pk_buffer json = { 0 };
     (void)state;
-    c.right_to_left = c.n_text = c.n_groups = c.shares_encoder = c.first_own = c.bare_source = 0;
+    c.right_to_left = c.n_text = c.n_groups = c.shares_encoder = c.first_own = c.bare_source =
+        c.capitals = 0;
     memset(c.verifier, 0, sizeof c.verifier);
     memset(c.group, 0, sizeof c.group);
     memset(c.tasks, 0, sizeof c.tasks);
     pk_config_write(&c, &json);
-    const char *const later[] = { "right_to_left",  "n_text",    "groups",   "tasks",
-                                  "shares_encoder", "first_own", "verifier", "bare_source" };
+    const char *const later[] = { "right_to_left", "n_text",         "groups",
+                                  "tasks",         "shares_encoder", "first_own",
+                                  "verifier",      "bare_source",    "capitals" };
     for (int i = 0; i < 8; i++) assert_null(strstr(json.data, later[i]));
     assert_int_equal(pk_config_read(json.data, json.size, &back), PK_OK);
     assert_true(same(&c, &back));
@@ -164,6 +167,7 @@ static void test_check(void **state) {
     BREAK(right_to_left, 2);
     BREAK(n_text, 51);
     BREAK(bare_source, 2);
+    BREAK(capitals, 2);
     BREAK(n_groups, PK_MOST_GROUPS + 1);
     BREAK(shares_encoder, 2);
     BREAK(first_own, 0);

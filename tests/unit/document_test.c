@@ -336,6 +336,78 @@ static void unknowns_are_what_they_looked_at(void **state) {
     pk_model_close(m);
 }
 
+/* ---- capitals ---- */
+
+/* what becomes of a text: its tokens, read with or without small letters in place of capitals */
+static pk_document read_text(pk_reader *r, bool capitals, const char *text) {
+    pk_document d;
+    r->capitals = capitals;
+    ASSERT_OK(pk_document_read(&d, r, (pk_text){ text, strlen(text) }));
+    return d;
+}
+
+static void assert_same_source(const pk_job *a, const pk_job *b) {
+    assert_int_equal(a->source.n, b->source.n);
+    assert_memory_equal(a->source.id, b->source.id, a->source.n * sizeof *a->source.id);
+}
+
+/* a sentence in capitals has the tokens of the same in small letters; what stands around it stays */
+static void capitals_are_read_as_small_letters(void **state) {
+    (void)state;
+    static const char both[] = "A cat sees it.  THE CAT SEES A DOG. \n THE END";
+    pk_model         *m = open_model("marian-relu");
+    pk_reader         r = open_reader(m, "en", "de", 100);
+    r.one_sentence = false;
+    pk_document d = read_text(&r, true, both);
+    pk_document small = read_text(&r, true, "The cat sees a dog.");
+    pk_document as_is = read_text(&r, false, "THE CAT SEES A DOG.");
+    assert_int_equal(d.n_jobs, 3);
+    assert_int_equal(d.job[0].capitals, false);
+    assert_int_equal(d.job[1].capitals, true);
+    assert_int_equal(d.job[2].capitals, true);
+    assert_string_equal(d.text, "A cat sees it.  The cat sees a dog. \n The end");
+    assert_int_equal(d.repaired.size, 0);
+    assert_same_source(&d.job[1], &small.job[0]);
+    assert_true(small.job[0].capitals == false && small.folded.size == 0);
+    assert_true(as_is.job[0].capitals == false && as_is.folded.size == 0);
+    pk_document *all[] = { &d, &small, &as_is };
+    for (int i = 0; i < 3; i++) pk_document_free(all[i]);
+    pk_splitter_close(r.splitter);
+    pk_model_close(m);
+}
+
+/* prefixes and drafts in capitals are those of the sentence; what is written is in capitals again */
+static void capitals_are_written(void **state) {
+    (void)state;
+    pk_model    *m = open_model("marian-relu");
+    pk_reader    r = open_reader(m, "en", "de", 100);
+    pk_document  d = read_text(&r, true, "THE CAT SEES");
+    pk_document  small = read_text(&r, true, "The cat sees");
+    pk_rendering out;
+    ASSERT_OK(pk_document_set_prefix(&d, &r, (pk_text){ "DIE KATZE", 9 }));
+    ASSERT_OK(pk_document_set_prefix(&small, &r, (pk_text){ "Die katze", 9 }));
+    ASSERT_OK(pk_document_set_draft(&d, &r, (pk_text){ "DIE KATZE SIEHT", 15 }));
+    ASSERT_OK(pk_document_set_draft(&small, &r, (pk_text){ "Die katze sieht", 15 }));
+    assert_int_equal(d.job[0].prefix.n, small.job[0].prefix.n);
+    assert_int_equal(d.job[0].draft.n, small.job[0].draft.n);
+    assert_memory_equal(d.job[0].prefix.id, small.job[0].prefix.id, d.job[0].prefix.n * 4);
+    assert_memory_equal(d.job[0].draft.id, small.job[0].draft.id, d.job[0].draft.n * 4);
+    pk_ids           *found = &d.job[0].prefix;
+    float             logp[64] = { 0 };
+    pk_job_hypothesis h = { .token = found->id, .logp = logp, .n = (int32_t)found->n };
+    d.job[0].hypothesis = &h;
+    d.job[0].n_hypotheses = 1;
+    ASSERT_OK(pk_document_render(&d, m, 0, false, NULL, false, &out));
+    assert_string_equal(out.text.data, "DIE KATZE");
+    pk_rendering_free(&out);
+    d.job[0].hypothesis = NULL;
+    d.job[0].n_hypotheses = 0;
+    pk_document_free(&d);
+    pk_document_free(&small);
+    pk_splitter_close(r.splitter);
+    pk_model_close(m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tag_names_the_target_of_marian),
@@ -348,6 +420,8 @@ int main(void) {
         cmocka_unit_test(bytes_belong_to_the_word_they_are_in),
         cmocka_unit_test(bytes_are_whole_across_cuts),
         cmocka_unit_test(unknowns_are_what_they_looked_at),
+        cmocka_unit_test(capitals_are_read_as_small_letters),
+        cmocka_unit_test(capitals_are_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
