@@ -1,4 +1,5 @@
-/* bench.c - `pronk bench`: translates the same lines with each --decode and its model, and measures.
+/* bench.c - `pronk bench`: translates the same lines with each --decode and its model, and
+ * measures.
  *
  * Cases come one after the other, each in a process of its own, or, interleaved, in one: each block
  * of lines goes through all of them before the next one comes. At batch 1 a block is a line, as an

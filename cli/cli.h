@@ -97,8 +97,8 @@ pk_translator_options pk_cli_translator_options(const pk_cli *c, const pk_cli_mo
 /* says once what became of input that was not as it should be */
 void pk_cli_warn_stats(const pk_cli *c, const pk_translator *translator);
 
-/* The verbs, in the order of help. Each is a function here, a pk_cli_verb with its options in one of
- * the tables (options_table.c lists them), and a manual page. */
+/* The verbs, in the order of help. Each is a function here, a pk_cli_verb with its options in one
+ * of the tables (options_table.c lists them), and a manual page. */
 // clang-format off
 #define PK_CLI_VERB_MAP(X) \
     X(translate) \

@@ -73,7 +73,8 @@ static int refuse_old(const pk_cli *c, const char *path) {
                                    path);
 }
 
-/* a folder of an earlier call is taken as it is; what lies in it is checked before anything is written */
+/* a folder of an earlier call is taken as it is; what lies in it is checked before anything is
+ * written */
 static int make_folder(making *m) {
     const pk_cli *c = m->c;
     m->made = mkdir(c->output, 0777) == 0;
@@ -120,8 +121,8 @@ static void write_path(pk_line_writer *out, const char *key, const char *path) {
     pk_writer_print(out, "'\n");
 }
 
-/* What is not here has a recipe's defaults. The file is for the user too, who may change it and go on
- * with --resume. */
+/* What is not here has a recipe's defaults. The file is for the user too, who may change it and go
+ * on with --resume. */
 static void write_keys(const pk_cli *c, pk_line_writer *out) {
     const bool gpu = c->device && strncmp(c->device, "cuda", 4) == 0;
     pk_writer_print(out, "# made by `pronk drafter`: a drafter for -d gad\n"

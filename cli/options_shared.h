@@ -1,7 +1,8 @@
 /* options_shared.h - how a line of an options table is written, and the options of several verbs.
  *
- * An option that several verbs share is a macro here, so that it reads the same everywhere. Included
- * by the tables alone: text_verbs.c, model_verbs.c, study_verbs.c, serve_verb.c, options_table.c. */
+ * An option that several verbs share is a macro here, so that it reads the same everywhere.
+ * Included by the tables alone: text_verbs.c, model_verbs.c, study_verbs.c, serve_verb.c,
+ * options_table.c. */
 #ifndef PK_CLI_OPTIONS_SHARED_H
 #define PK_CLI_OPTIONS_SHARED_H
 #include "options_table.h"

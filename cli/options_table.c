@@ -1,6 +1,7 @@
 /* options_table.c - the program's own options, its help verb, and the list of all verbs.
  *
- * The verbs and their options are in text_verbs.c, model_verbs.c, study_verbs.c and serve_verb.c. */
+ * The verbs and their options are in text_verbs.c, model_verbs.c, study_verbs.c and
+ * serve_verb.c. */
 #include "options_table.h"
 
 #include <string.h>

@@ -81,8 +81,8 @@ bool               pk_viz_drafts(const pk_viz *v, size_t pass); /* it ran on the
 /* the positions that a pass filled, right or wrong, in order; the caller frees. Returns how many */
 size_t pk_viz_filled(const pk_viz *v, size_t pass, int32_t **out);
 
-/* viz_lattice.c: keeps the lattice of a pass; finds the path by the final tokens; the probability of
- * an edge; its picture, inline and as a file of its own */
+/* viz_lattice.c: keeps the lattice of a pass; finds the path by the final tokens; the probability
+ * of an edge; its picture, inline and as a file of its own */
 void   pk_viz_keep_lattice(pk_viz *v, const pk_trace_pass *pass);
 void   pk_viz_free_lattice(pk_viz *v);
 void   pk_viz_choose(pk_viz *v);
@@ -104,8 +104,8 @@ void pk_viz_svg(pk_line_writer *w, const pk_viz *v);        /* a file of its own
 void pk_viz_svg_style(pk_line_writer *w);                   /* CSS, for both kinds */
 void pk_viz_svg_labels(pk_line_writer *w, const pk_viz *v); /* inline: numbers of passes */
 void pk_viz_svg_body(pk_line_writer *w, const pk_viz *v);   /* inline: graph and grid */
-/* what pictures are made of: a rectangle that the caller closes, text squeezed into its room, a token
- * in quotation marks, the beginning of a picture */
+/* what pictures are made of: a rectangle that the caller closes, text squeezed into its room, a
+ * token in quotation marks, the beginning of a picture */
 void pk_viz_put_rect(pk_line_writer *w, double x, double y, double width, double height);
 void pk_viz_put_text(pk_line_writer *w, double x, double y, const char *class, const char *text,
                      double room);

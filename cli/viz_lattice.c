@@ -1,9 +1,9 @@
 /* viz_lattice.c - a lattice: candidates of every position, the path that was chosen, and what each
  * edge is worth on hover.
  *
- * A column is a position and its cells are candidates, in the order in which they were looked up: the
- * first SHOWN of them, and the chosen one whatever its rank. A number is the probability behind the
- * token that was chosen before. */
+ * A column is a position and its cells are candidates, in the order in which they were looked up:
+ * the first SHOWN of them, and the chosen one whatever its rank. A number is the probability behind
+ * the token that was chosen before. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* align_sizes.c - sorts the pairs' lengths; numbers depend on a size alone.
  *
- * The prior on positions knows of a pair only its two lengths. A corpus of millions of pairs has some
- * thousand sizes, so what the prior needs is computed once for each size. */
+ * The prior on positions knows of a pair only its two lengths. A corpus of millions of pairs has
+ * some thousand sizes, so what the prior needs is computed once for each size. */
 #include "align/align_sizes.h"
 
 #include <stdlib.h>

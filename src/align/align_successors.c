@@ -1,5 +1,5 @@
-/* align_successors.c - counts what follows each word: all successors of a word side by side, then its
- * most frequent ones. The result depends on the text alone. */
+/* align_successors.c - counts what follows each word: all successors of a word side by side, then
+ * its most frequent ones. The result depends on the text alone. */
 #include "align/align_successors.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* align_successors.h - which words follow which in the text that was aligned, of one language.
  *
- * For each word the most frequent of those that follow it, with their shares: what a drafter that is
- * a table needs besides translations. The beginning of a sentence has a row of its own, behind the
- * words', and its end is a word of its own, with the number behind the last. */
+ * For each word the most frequent of those that follow it, with their shares: what a drafter that
+ * is a table needs besides translations. The beginning of a sentence has a row of its own, behind
+ * the words', and its end is a word of its own, with the number behind the last. */
 #ifndef PK_ALIGN_SUCCESSORS_H
 #define PK_ALIGN_SUCCESSORS_H
 #include "align/align_corpus.h"

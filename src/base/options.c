@@ -1,7 +1,7 @@
 /* options.c - tables of named options: defaults, "name=value,...", help.
  *
- * A table is the only list of its options: reading, range checks, defaults and help all come from it.
- * How a single value is read and printed is in option_value.c. */
+ * A table is the only list of its options: reading, range checks, defaults and help all come from
+ * it. How a single value is read and printed is in option_value.c. */
 #include "base/options.h"
 
 #include <assert.h>

@@ -46,8 +46,8 @@ bool pk_beam_propose(pk_beam *s, pk_pass *pass);
 /* The given tokens of the pass become output. False when the pass had no ask but those: then all
  * there is to do is to keep the last. */
 bool pk_beam_absorb_prefix(pk_beam *s, const pk_pass *pass);
-/* One step, from the answers to `ask` of each row. True when the search is over. Otherwise there are
- * new rows, and `from` says which ask each of them follows. */
+/* One step, from the answers to `ask` of each row. True when the search is over. Otherwise there
+ * are new rows, and `from` says which ask each of them follows. */
 bool pk_beam_step(pk_beam *s, const pk_pass *pass);
 /* ends the search, or goes on with the rows of the last step */
 void    pk_beam_conclude(pk_beam *s, bool over, pk_verdict *verdict);

@@ -1,8 +1,8 @@
 /* blocks.c - a drafter on its own: block after block of masks is filled in and taken as it is.
  *
  * What the drafter of draft and verify (gad.c) is worth without anyone who checks it: the
- * non-autoregressive rows of Xia et al. (2022). Bans and penalties are those of the history in front
- * of the block; the shortest length counts each position. */
+ * non-autoregressive rows of Xia et al. (2022). Bans and penalties are those of the history in
+ * front of the block; the shortest length counts each position. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -35,8 +35,8 @@ static const pk_option options[] = {
 };
 // clang-format on
 
-/* A drafter whose prefix sees all is fed everything anew in each pass; with a causal prefix only what
- * is new, at most a block or the user's prefix, and the masks. */
+/* A drafter whose prefix sees all is fed everything anew in each pass; with a causal prefix only
+ * what is new, at most a block or the user's prefix, and the masks. */
 static pk_strategy_limits limits(const pk_strategy *self, const void *p, const pk_source *src) {
     const state  *s = p;
     const int32_t longest = pk_constraint_max_length(&s->options, src);

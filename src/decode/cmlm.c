@@ -269,8 +269,8 @@ static void sort(state *s) {
     }
 }
 
-/* Nothing is kept between passes: the next one feeds all tokens again. Masks are chosen anew when all
- * drafts of this step are filled, and not after the last step. */
+/* Nothing is kept between passes: the next one feeds all tokens again. Masks are chosen anew when
+ * all drafts of this step are filled, and not after the last step. */
 static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
     state  *s = p;
     int32_t open = 0;

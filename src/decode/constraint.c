@@ -218,7 +218,8 @@ pk_candidate pk_constraint_best(const pk_constraint *c, const pk_special *specia
     return choice;
 }
 
-/* Best tokens first, then the penalised ones, as the search compares them; own: as the model does. */
+/* Best tokens first, then the penalised ones, as the search compares them; own: as the model
+ * does. */
 static float compared(const pk_constraint *c, const pk_special *special, const pk_weights *w,
                       const pk_answer *a, int32_t i, int32_t beta, pk_candidate *own) {
     if (i < beta) {

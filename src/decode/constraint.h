@@ -90,8 +90,8 @@ float pk_constraint_weigh(const pk_constraint *c, const pk_weights *w, const pk_
  * own log-probability; PK_NO_TOKEN when nothing is allowed */
 pk_candidate pk_constraint_best(const pk_constraint *c, const pk_special *special,
                                 const pk_answer *a);
-/* `token` in place of the best, where it is among the best beta and less probable by tau at most; the
- * answer has beta best tokens */
+/* `token` in place of the best, where it is among the best beta and less probable by tau at most;
+ * the answer has beta best tokens */
 pk_candidate pk_constraint_tolerate(const pk_constraint *c, const pk_special *special,
                                     const pk_answer *a, int32_t token, int32_t beta, float tau,
                                     pk_candidate best);

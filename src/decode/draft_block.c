@@ -1,5 +1,5 @@
-/* draft_block.c - known tokens as a chain, then masks as a block; where tokens see all, one block of
- * both. Of a pass the chain is kept, the masks are not. */
+/* draft_block.c - known tokens as a chain, then masks as a block; where tokens see all, one block
+ * of both. Of a pass the chain is kept, the masks are not. */
 #include "decode/draft_block.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* draft_block.h - a block of masks behind a row, for a drafter (network 1) to fill in.
  *
- * The drafter's own history follows the row that is asked about: what both have in common stays, the
- * rest is left behind and read anew. Where it was trained with all tokens seeing each other, it is
- * fed everything each time. */
+ * The drafter's own history follows the row that is asked about: what both have in common stays,
+ * the rest is left behind and read anew. Where it was trained with all tokens seeing each other, it
+ * is fed everything each time. */
 #ifndef PK_DECODE_DRAFT_BLOCK_H
 #define PK_DECODE_DRAFT_BLOCK_H
 #include "decode/strategy.h"

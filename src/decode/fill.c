@@ -1,7 +1,7 @@
 /* fill.c - masks between known tokens become tokens, in one pass. What a prefix gives is known.
  *
- * Positions are counted from 0 here and fed from 1 on, since 0 is the start of stage one. Every k-th
- * token is known, the others are masks, unless the prefix has them. */
+ * Positions are counted from 0 here and fed from 1 on, since 0 is the start of stage one. Every
+ * k-th token is known, the others are masks, unless the prefix has them. */
 #include "decode/fill.h"
 
 #include <string.h>

@@ -21,8 +21,8 @@ typedef struct pk_fill {
     int32_t       n, room;
 } pk_fill;
 
-/* src, k, mask, length_penalty and room are set; longest: positions of a candidate. End it also when
- * this fails. */
+/* src, k, mask, length_penalty and room are set; longest: positions of a candidate. End it also
+ * when this fails. */
 pk_status pk_fill_begin(pk_fill *f, const pk_constraint_options *options, int32_t longest);
 void      pk_fill_end(pk_fill *f); /* may be called at any time, and again */
 /* takes what stage one found, at most `room`; returns how many masks there are */

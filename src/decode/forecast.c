@@ -1,8 +1,8 @@
 /* forecast.c - a ring of earlier answers; the one for the most similar history is the forecast.
  *
- * Most similar: the most last tokens in common, then the nearest position, then the latest. So after
- * a substituted, inserted or left out token a forecast goes on along what is known. Where not even
- * the last token is the same, only an answer for the same position counts. */
+ * Most similar: the most last tokens in common, then the nearest position, then the latest. So
+ * after a substituted, inserted or left out token a forecast goes on along what is known. Where not
+ * even the last token is the same, only an answer for the same position counts. */
 #include "decode/forecast.h"
 
 #include <stdlib.h>

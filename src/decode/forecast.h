@@ -1,8 +1,8 @@
 /* forecast.h - what may come next, from what was said before: the best tokens of earlier answers,
  * by the last tokens of the histories that they were given for.
  *
- * For one sentence, in bounded memory: the oldest answer makes room for the newest. It decides which
- * guesses are asked about, never what is output. */
+ * For one sentence, in bounded memory: the oldest answer makes room for the newest. It decides
+ * which guesses are asked about, never what is output. */
 #ifndef PK_DECODE_FORECAST_H
 #define PK_DECODE_FORECAST_H
 #include "base/status.h"

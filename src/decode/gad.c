@@ -1,10 +1,10 @@
 /* gad.c - draft and verify: greedy's output, a block of tokens at a time.
  *
- * Generalized aggressive decoding (Xia et al., 2022). The drafter (network 1) fills a block of masks
- * behind the known tokens in one pass; the model (network 0) is asked what follows each of them in
- * another. What the model would have said itself is kept, and its own token where they differ
- * first. With beta and tau (GAD++) a drafted token is also kept where it is among the model's best
- * beta and not much less probable than the best.
+ * Generalized aggressive decoding (Xia et al., 2022). The drafter (network 1) fills a block of
+ * masks behind the known tokens in one pass; the model (network 0) is asked what follows each of
+ * them in another. What the model would have said itself is kept, and its own token where they
+ * differ first. With beta and tau (GAD++) a drafted token is also kept where it is among the
+ * model's best beta and not much less probable than the best.
  *
  * The drafter keeps the known tokens in its own history: of its pass the chain is kept, the masks
  * are not. Where it was trained with all tokens seeing each other it is fed everything anew. */
@@ -160,8 +160,8 @@ static void propose_draft(state *s, pk_pass *pass, int32_t block) {
 }
 
 /* Tokens that the model does not have end the draft, and so does the end symbol: whether that comes
- * next is what the model says after the last draft anyway. GAD++ may keep one that it would not have
- * said: then it stands behind those that are asked about. */
+ * next is what the model says after the last draft anyway. GAD++ may keep one that it would not
+ * have said: then it stands behind those that are asked about. */
 static void absorb_draft(state *s, const pk_pass *pass, pk_verdict *verdict) {
     pk_window            *w = &s->window;
     const pk_conventions *model = w->src.model;

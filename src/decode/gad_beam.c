@@ -1,17 +1,18 @@
 /* gad_beam.c - draft and verify for beam search: beam's output, several steps in a pass.
  *
  * A beam needs an answer for each of its rows before it can take a step. A pass asks about the rows
- * there are and about rows that it may have in its next steps: a tree of guesses behind them. Then the
- * steps of beam_step.c are taken as long as every row of the beam has its ask in the tree. So the
- * output is beam's by construction, whatever was guessed; guesses decide only how many passes it
- * takes.
+ * there are and about rows that it may have in its next steps: a tree of guesses behind them. Then
+ * the steps of beam_step.c are taken as long as every row of the beam has its ask in the tree. So
+ * the output is beam's by construction, whatever was guessed; guesses decide only how many passes
+ * it takes.
  *
  *   row 1    c d      forecast: e or f  ->  c d e, c d f         forecast: g ...
  *   row 2    c h                e           c h e
  *
  * Guesses are what a beam search would keep if the model said again what it said, or what a drafter
  * says, after the most similar history (forecast.c). A chain of tokens behind the best row, from a
- * draft or from this document (guess.c), is asked about too, so that there is something to go by. */
+ * draft or from this document (guess.c), is asked about too, so that there is something to go
+ * by. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -205,7 +206,8 @@ static void foresee(state *s, const pk_pass *pass, int32_t i, int32_t width) {
             offer(s, (guessed){ i, top[k].token, score + top[k].logp }, width);
 }
 
-/* Level after level, the best rows that the forecast leads to; returns how many levels there are. */
+/* Level after level, the best rows that the forecast leads to; returns how many levels there
+ * are. */
 static int32_t grow(state *s, pk_pass *pass, int32_t levels, int32_t width) {
     int32_t level[MOST_WIDTH], n = s->beam.n_rows;
     for (int32_t i = 0; i < n; i++) {

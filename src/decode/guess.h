@@ -2,8 +2,8 @@
  *
  * Six sources: a draft the caller gave (draft), the n-grams of this document (ngram), what the
  * model predicted behind its last wrong guess (shift), the source sentence (copy), a table of
- * translations (lexicon), padding (pad). For each position each source suggests a token and says how strong its evidence is. The
- * kind of suggestion that was right most often wins. */
+ * translations (lexicon), padding (pad). For each position each source suggests a token and says
+ * how strong its evidence is. The kind of suggestion that was right most often wins. */
 #ifndef PK_DECODE_GUESS_H
 #define PK_DECODE_GUESS_H
 #include "decode/ngrams.h"

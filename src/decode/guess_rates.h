@@ -21,8 +21,8 @@ enum pk_guess_source {
 };
 /* Evidence for a guess. In a text: how many of the last output tokens are before it in the text,
  * and whether that is near the expected position. Among n-grams: how long the n-gram is, and
- * whether it was seen more than once. From a lexicon: the guess's share of all that it considered, in
- * steps of STRENGTHS. */
+ * whether it was seen more than once. From a lexicon: the guess's share of all that it considered,
+ * in steps of STRENGTHS. */
 enum pk_guess_strength {
     PK_GUESS_NOTHING = 0,
     PK_GUESS_ONE_FAR,

@@ -1,5 +1,5 @@
-/* pairs_state.h - what a search that writes two tokens a step remembers of one sentence: the tree of
- * pairs, the rows of the beam, the candidates of a step, the finished hypotheses.
+/* pairs_state.h - what a search that writes two tokens a step remembers of one sentence: the tree
+ * of pairs, the rows of the beam, the candidates of a step, the finished hypotheses.
  *
  * A hypothesis is a path in a tree of pairs. Its last pair may hold end symbols; which of its two
  * tokens are text, and where they stand, is decided here alone. */
@@ -67,7 +67,8 @@ void      pk_pairs_give(pk_pairs *s); /* also after a failed take, and again */
 bool pk_pairs_offer(pk_pair_candidate *list, int32_t *n, int32_t room, pk_pair_candidate c);
 /* the next pair that is written can only be the last one */
 bool pk_pairs_at_end(const pk_pairs *s);
-/* the candidates of this step become endings and, in `next`, rows; returns how many rows there are */
+/* the candidates of this step become endings and, in `next`, rows; returns how many rows there
+ * are */
 int32_t pk_pairs_advance(pk_pairs *s);
 void    pk_pairs_keep_attention(pk_pairs *s, const pk_pass *pass);
 void    pk_pairs_write(pk_pairs *s); /* the n_best finished ones */

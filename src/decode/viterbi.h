@@ -22,7 +22,8 @@ typedef struct pk_lattice {
     const pk_lattice_step *step;
 } pk_lattice;
 
-/* numbers of scratch memory: each step needs its largest n_to of `back`, and `sum` twice the largest */
+/* numbers of scratch memory: each step needs its largest n_to of `back`, and `sum` twice the
+ * largest */
 typedef struct pk_viterbi_scratch {
     float   *sum;    /* (2, widest) */
     int32_t *back;   /* (n, widest) */

@@ -61,8 +61,8 @@ void pk_lexicon_write(const pk_lexicon *l, pk_buffer *out);
 /* target tokens to expect for so many source tokens, end symbols not counted; at least 1 */
 int32_t pk_lexicon_length(const pk_lexicon *l, int32_t n_source);
 
-/* The tokens that a source token, or null (source_vocab), becomes at any distance, the most probable
- * first; returns how many. Their ids may be any: they come from a file. */
+/* The tokens that a source token, or null (source_vocab), becomes at any distance, the most
+ * probable first; returns how many. Their ids may be any: they come from a file. */
 int32_t pk_lexicon_row(const pk_lexicon *l, int32_t token, const pk_lexicon_candidate **out);
 
 /* Look-ups for one sentence. Opening finds the rows that its positions will need, token by token,

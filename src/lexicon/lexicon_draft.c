@@ -1,5 +1,5 @@
-/* lexicon_draft.c - the guesses of lexicon_draft.h. The numbers below were chosen by passes saved on
- * newstest2014 (bench/guesses.c); nothing but speed depends on them. */
+/* lexicon_draft.c - the guesses of lexicon_draft.h. The numbers below were chosen by passes saved
+ * on newstest2014 (bench/guesses.c); nothing but speed depends on them. */
 #include "lexicon/lexicon_draft.h"
 
 #include <stdlib.h>

@@ -1,10 +1,11 @@
-/* lexicon_draft.h - guesses at the next tokens of a translation, from a lexicon alone: a drafter that
- * is a table.
+/* lexicon_draft.h - guesses at the next tokens of a translation, from a lexicon alone: a drafter
+ * that is a table.
  *
- * After y the token z is guessed that has the highest P(z | x) P(z | y) / P(z): what the source says,
- * times what usually follows y, less what is common anyway. P(z | x) is the sum over source tokens of
- * their translations, weighed by how far they are from the one that y translates, and less where they
- * were translated before. Without successors in the lexicon it is P(z | x) alone. */
+ * After y the token z is guessed that has the highest P(z | x) P(z | y) / P(z): what the source
+ * says, times what usually follows y, less what is common anyway. P(z | x) is the sum over source
+ * tokens of their translations, weighed by how far they are from the one that y translates, and
+ * less where they were translated before. Without successors in the lexicon it is P(z | x)
+ * alone. */
 #ifndef PK_LEXICON_DRAFT_H
 #define PK_LEXICON_DRAFT_H
 #include "lexicon/lexicon.h"

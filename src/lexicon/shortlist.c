@@ -1,4 +1,5 @@
-/* shortlist.c - lists for sentences: marks on tokens, read off from the lowest id to the highest. */
+/* shortlist.c - lists for sentences: marks on tokens, read off from the lowest id to the
+ * highest. */
 #include "lexicon/shortlist.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-/* shortlist.h - the tokens that a translation may consist of: what a lexicon gives for the tokens of
- * its source, and tokens that may stand in any.
+/* shortlist.h - the tokens that a translation may consist of: what a lexicon gives for the tokens
+ * of its source, and tokens that may stand in any.
  *
  * A list is a function of the sentence alone, so no batch changes it. */
 #ifndef PK_LEXICON_SHORTLIST_H
@@ -38,7 +38,8 @@ typedef struct pk_shortlist_request {
     const int32_t *source, *prefix; /* prefix: the output begins with it, so it is listed */
     int32_t        n_source, n_prefix;
 } pk_shortlist_request;
-/* The list, rising, into out[longest]; returns its length. listed: [n_tokens] zeros, and again after. */
+/* The list, rising, into out[longest]; returns its length. listed: [n_tokens] zeros, and again
+ * after. */
 int32_t pk_shortlist_find(const pk_shortlist *s, const pk_shortlist_request *q, uint8_t *listed,
                           int32_t *out);
 #endif

@@ -33,8 +33,8 @@ typedef struct pk_word_lists {
 pk_status pk_bleu_count(const pk_points *reference, const pk_points *hypothesis,
                         pk_ngram_table *table, pk_word_lists *words, int32_t count[PK_BLEU_COUNTS],
                         int32_t *repeated);
-/* The n-grams of the first (tail: the last) `most` tokens of the hypothesis alone, against the whole
- * reference: adds to correct[n] and total[n]. */
+/* The n-grams of the first (tail: the last) `most` tokens of the hypothesis alone, against the
+ * whole reference: adds to correct[n] and total[n]. */
 pk_status pk_bleu_count_end(const pk_points *reference, const pk_points *hypothesis, size_t most,
                             bool tail, pk_ngram_table *table, pk_word_lists *words,
                             int64_t correct[PK_BLEU_ORDERS], int64_t total[PK_BLEU_ORDERS]);

@@ -152,8 +152,8 @@ typedef struct options { /* of one stack */
     float   scale;
 } options;
 
-/* Options that a stack may leave out have the values that CTranslate2 assumes then. Old versions did
- * not store the number of heads: it follows from the kind of model. */
+/* Options that a stack may leave out have the values that CTranslate2 assumes then. Old versions
+ * did not store the number of heads: it follows from the kind of model. */
 static pk_status read_options(pk_ct2_model *m, pk_stack stack, int32_t dim, options *out) {
     const int32_t heads = strcmp(m->header.spec, "TransformerBig") == 0 ? 16 : 8;
     PK_TRY(get_number(m, stack, "num_heads", heads, INT16_MAX, &out->heads));

@@ -137,8 +137,8 @@ static pk_status find_both(const pk_model_data *d, const char *word, bool needed
     return PK_OK;
 }
 
-/* Marian's decoder starts from a row of zeros, OpenNMT's from a token. With OpenNMT the source has no
- * end symbol either, unless the folder says so or both symbols are the same (fairseq). */
+/* Marian's decoder starts from a row of zeros, OpenNMT's from a token. With OpenNMT the source has
+ * no end symbol either, unless the folder says so or both symbols are the same (fairseq). */
 static pk_status read_start(pk_ct2_model *m, const words *w, pk_model_data *d) {
     const pk_stored_tensor *zero = pk_ct2_find(m, "decoder/start_from_zero_embedding");
     pk_config              *c = &d->network.config;

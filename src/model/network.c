@@ -1,7 +1,7 @@
 /* network.c - the one list of weights: names, shapes and roles, from the configuration.
  *
- * Files, importers, the trainer and conversions all walk this list with a visitor of theirs. A weight
- * that a configuration does not have is not visited; shared tables are visited once. */
+ * Files, importers, the trainer and conversions all walk this list with a visitor of theirs. A
+ * weight that a configuration does not have is not visited; shared tables are visited once. */
 #include "model/network.h"
 
 #include <assert.h>

@@ -24,8 +24,8 @@ typedef struct pk_package_file {
     void                *block;
 } pk_package_file;
 
-/* a folder opens nothing; of an archive the directory is read, and `main_file` names a file whose folder
- * is the top one */
+/* a folder opens nothing; of an archive the directory is read, and `main_file` names a file whose
+ * folder is the top one */
 void      pk_package_of_folder(const char *path, pk_file_ids *files, pk_package *out);
 pk_status pk_package_of_zip(const char *path, const char *main_file, pk_file_ids *files,
                             pk_package *out);

@@ -2,7 +2,8 @@
  *
  * The model's own conventions end here: tokens it never outputs are banned in every question, so
  * that no strategy needs to know of them. Questions about the text and about each group of a task's
- * tokens have a list each, as long as all of them: one op answers a list, and skips what is empty. */
+ * tokens have a list each, as long as all of them: one op answers a list, and skips what is
+ * empty. */
 #include <math.h>
 #include <string.h>
 
@@ -176,8 +177,8 @@ static void name_tokens(const pk_session *s, const session_sentence *e, const pk
         if (pk_session_short_find(s, e, a->target[i]) < 0) target[i] = -INFINITY;
 }
 
-/* Logits become log-probabilities by the log sum. The output layers of an ensemble lie side by side,
- * so their logits and log sums are sums over the members: both are divided by n. */
+/* Logits become log-probabilities by the log sum. The output layers of an ensemble lie side by
+ * side, so their logits and log sums are sums over the members: both are divided by n. */
 static pk_answer answer_to(pk_session *s, const session_sentence *e, const pk_ask *a, int32_t q) {
     assert(q < s->n_questions);
     const float      shift = a->logp ? log_sums(s, q) : 0, n = (float)s->n_members;

@@ -101,7 +101,8 @@ static cursor after(const pk_request *request, cursor at) {
     return (cursor){ at.request + 1, 0 };
 }
 
-/* as many steps from `at` on as fit one portion: counts its rows and blocks, returns where it ends */
+/* as many steps from `at` on as fit one portion: counts its rows and blocks, returns where it
+ * ends */
 static cursor measure(const pk_session *s, const pk_request *request, int32_t n, cursor at,
                       int32_t *rows, int32_t *blocks) {
     size_t tokens = PK_MAX_SUPPRESSED;

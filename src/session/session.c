@@ -107,8 +107,8 @@ static void answer_short(decoding *d, pk_tensor hidden) {
     }
 }
 
-/* What is recorded as a graph on a GPU: the decoder, the output layer for the text and for each group
- * that is asked about, and, where asks follow, the step to their next tokens. */
+/* What is recorded as a graph on a GPU: the decoder, the output layer for the text and for each
+ * group that is asked about, and, where asks follow, the step to their next tokens. */
 static void decode_rows(void *context) {
     decoding    *d = context;
     pk_session  *s = d->s;

@@ -60,7 +60,8 @@ typedef struct session_edging {
     uint64_t       n_seen;          /* source tokens that its rows see */
 } session_edging;
 
-/* What sentences with lists choose from, see shortening.c: max.shortlist of each for each sentence. */
+/* What sentences with lists choose from, see shortening.c: max.shortlist of each for each
+ * sentence. */
 typedef struct session_short {
     int32_t *token; /* rising */
     char    *panels;
@@ -172,7 +173,8 @@ pk_status pk_session_choose(const pk_session *s, const pk_request *request, int3
 /* the network on which the sentence is in a pass that waits for its verdict */
 pk_session *pk_session_in_flight(const pk_session *s, int32_t sentence);
 
-/* pass_memory.c: the arrays of a pass, the same for all networks. Most rows: of a pass or a call of encode */
+/* pass_memory.c: the arrays of a pass, the same for all networks. Most rows: of a pass or a call
+ * of encode */
 int32_t   pk_session_most_rows(const pk_session *s);
 pk_status pk_session_open_pass(pk_session *s);
 void      pk_session_close_pass(pk_session *s);
@@ -208,7 +210,8 @@ pk_status pk_session_not_finite(void);
 pk_status pk_session_answer(pk_session *s, const pk_request *request, int32_t n);
 /* following.c: asks that go on by themselves. How many steps they may take; 0: none follows */
 int32_t pk_session_steps(const pk_session *s, const pk_request *request, int32_t n);
-/* the slots of a sentence's steps, where its last asks follow; question: its next one after those */
+/* the slots of a sentence's steps, where its last asks follow; question: its next one after
+ * those */
 pk_status pk_session_take_steps(pk_session *s, session_sentence *e, const pk_pass *p,
                                 int32_t question);
 void      pk_session_following(pk_session *s, pk_following *out);

@@ -1,8 +1,8 @@
 /* shortening.c - sentences that choose from a list of tokens instead of the whole vocabulary.
  *
- * The rows of the output layer that a list names are gathered once, when it is given, into panels of
- * the sentence's own: a small output layer, whose logits have the bits of the large one's. What the
- * backend says in numbers of its rows becomes tokens again in answering.c. On the host alone: a
+ * The rows of the output layer that a list names are gathered once, when it is given, into panels
+ * of the sentence's own: a small output layer, whose logits have the bits of the large one's. What
+ * the backend says in numbers of its rows becomes tokens again in answering.c. On the host alone: a
  * device's recorded ops would have other weights for every sentence. */
 #include <string.h>
 

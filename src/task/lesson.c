@@ -103,8 +103,8 @@ static pk_status begin(pk_lesson *l, const pk_lesson_maker *m) {
 /* the end of what input i sees */
 static int32_t view_end(const pk_lesson *l, int32_t i) { return l->first.id[i] + l->count.id[i]; }
 
-/* What can be learned can be asked: inputs that share a view are a block, one input alone is a block
- * of one, and each block begins anew or sees all that the input before it sees. */
+/* What can be learned can be asked: inputs that share a view are a block, one input alone is a
+ * block of one, and each block begins anew or sees all that the input before it sees. */
 static pk_status check_views(const pk_lesson *l, int32_t from, int32_t end) {
     for (int32_t i = from; i < end;) {
         const int32_t first = l->first.id[i], stop = view_end(l, i);

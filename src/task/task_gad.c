@@ -1,11 +1,11 @@
 /* task_gad.c - a block of tokens behind a prefix, all at once: what a drafter does (Xia et al.,
  * 2022, GAD); and the same beside one token after the other, for a model that drafts for itself.
  *
- * Decoder inputs are the start symbol and the first p tokens at positions 0 .. p, then as many masks
- * as a block has, at p + 1 and so on; the masks see all of these, and each is asked for the token
- * at its position. Masks behind the end symbol are asked nothing. p is drawn anew each time, 0
- * included. Tokens of the prefix see those before them, so that a decoder keeps its history between
- * blocks; with prefix=all every input sees every other, as in the paper.
+ * Decoder inputs are the start symbol and the first p tokens at positions 0 .. p, then as many
+ * masks as a block has, at p + 1 and so on; the masks see all of these, and each is asked for the
+ * token at its position. Masks behind the end symbol are asked nothing. p is drawn anew each time,
+ * 0 included. Tokens of the prefix see those before them, so that a decoder keeps its history
+ * between blocks; with prefix=all every input sees every other, as in the paper.
  *
  * Glancing (Qian et al., 2021): a first pass shows how many masks are filled rightly; of the others
  * a share, drawn among all masks, is given as the right token in the second and not asked. */

@@ -4,7 +4,8 @@
  * Each pair gives two samples, which do not see each other. A share of the pairs that grows during
  * the training, most x (t/T)^lambda, gives the two stages: Skip-AT and Skip-CMLM. The others give
  * the auxiliary tasks, plain left to right and plain masked filling: without them half of the
- * tokens would never be an input. With most = 1 these end at zero, and the model does `hrt` alone. */
+ * tokens would never be an input. With most = 1 these end at zero, and the model does `hrt`
+ * alone. */
 #include <math.h>
 #include <stdio.h>
 
@@ -73,8 +74,9 @@ static int32_t token_at(const pk_pair *pair, int32_t position) {
     return position <= pair->n_target ? pair->target[position - 1] : pair->eos;
 }
 
-/* Stage one: the start symbol of k at 0, every k-th token at its own position; each is asked for the
- * next of them, the last one for the end symbol. Returns through *n how many inputs these are. */
+/* Stage one: the start symbol of k at 0, every k-th token at its own position; each is asked for
+ * the next of them, the last one for the end symbol. Returns through *n how many inputs these
+ * are. */
 static pk_status skip_chain(pk_lesson *l, const pk_pair *pair, int32_t k, int32_t *n) {
     const options *o = pair->options;
     int32_t        before = pair->token[1 + k - o->k];
@@ -88,8 +90,9 @@ static pk_status skip_chain(pk_lesson *l, const pk_pair *pair, int32_t k, int32_
     return PK_OK;
 }
 
-/* Stage two: those tokens, masks between them, the end symbol where stage one found it; all see each
- * other. Masks are asked for what they hide, the first behind the target for the end symbol. */
+/* Stage two: those tokens, masks between them, the end symbol where stage one found it; all see
+ * each other. Masks are asked for what they hide, the first behind the target for the end
+ * symbol. */
 static pk_status skip_masked(pk_lesson *l, const pk_pair *pair, int32_t k, int32_t first) {
     const int32_t n = (pair->n_target / k + 1) * k;
     for (int32_t i = 1; i <= n; i++) {

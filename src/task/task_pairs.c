@@ -1,10 +1,11 @@
 /* task_pairs.c - two tokens a step (Imamura and Sumita 2020): from both ends of the sentence toward
  * its middle; and for comparison two neighbours a step, from left to right or from right to left.
  *
- * The target is folded into pairs. From both ends pair t is (y_t, y_(n+1-t)); the middle token of an
- * odd number goes to the left. Positions that are left over hold the end symbol, which so is the sign
- * of the end of decoding: one in the last pair of an odd number, two in that of an even one. No
- * other token is needed for it: it is in the sums as any text, and is fed only in the first pair.
+ * The target is folded into pairs. From both ends pair t is (y_t, y_(n+1-t)); the middle token of
+ * an odd number goes to the left. Positions that are left over hold the end symbol, which so is the
+ * sign of the end of decoding: one in the last pair of an odd number, two in that of an even one.
+ * No other token is needed for it: it is in the sums as any text, and is fed only in the first
+ * pair.
  *
  * Inputs are (start symbol, end symbol) and then each pair; both of a pair see all pairs before
  * theirs and each other, and are asked for the next pair. What is given (a language) comes before
@@ -39,8 +40,8 @@ static pk_status add_pair(pk_lesson *l, const pk_pair *pair, int32_t t, order by
     return PK_OK;
 }
 
-/* A prefix (a language) is fed token by token; its last token takes the place of the start symbol in
- * the first pair. Pairs are counted with the one that only ends. */
+/* A prefix (a language) is fed token by token; its last token takes the place of the start symbol
+ * in the first pair. Pairs are counted with the one that only ends. */
 static pk_status teach_in(pk_lesson *l, const pk_pair *pair, order by) {
     int32_t       token[2] = { pair->start, pair->eos };
     const int32_t n_pairs = (pair->n_target - pair->n_given) / 2 + 1;

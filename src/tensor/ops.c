@@ -1,7 +1,8 @@
 /* ops.c - shape checks, scratch memory and timing around the backend's table.
  *
- * Shapes that do not fit are a mistake of ours: asserted, and refused in a build without assertions.
- * The first failure of a run sticks: ops that follow do nothing, and pk_run_status() says it. */
+ * Shapes that do not fit are a mistake of ours: asserted, and refused in a build without
+ * assertions. The first failure of a run sticks: ops that follow do nothing, and pk_run_status()
+ * says it. */
 #include "tensor/ops.h"
 
 #include <assert.h>

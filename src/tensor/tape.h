@@ -40,9 +40,9 @@ size_t pk_tape_peak(const pk_tape *t); /* most bytes of scratch that were taken 
 void pk_tape_loss(pk_run *r, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                   const pk_lesson_questions *q, pk_loss_sums *sums, int32_t *best, bool learn);
 
-/* Adds the gradient of the loss to those of the weights. Values that depend on no weight that learns
- * have no gradient: the way back ends where nothing below learns. done (may be NULL) is called whenever all
- * gradients of weights from `first` on are final; first falls from n to 0. */
+/* Adds the gradient of the loss to those of the weights. Values that depend on no weight that
+ * learns have no gradient: the way back ends where nothing below learns. done (may be NULL) is
+ * called whenever all gradients of weights from `first` on are final; first falls from n to 0. */
 typedef void pk_tape_done(void *user, size_t first);
 void         pk_tape_backward(pk_run *r, pk_tape_done *done, void *user);
 

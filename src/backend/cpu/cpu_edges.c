@@ -18,8 +18,8 @@ typedef struct edges_job {
     int32_t              n_parts;
 } edges_job;
 
-/* Rows of the output layer that belong to a step's candidates, one panel of 16: they lie anywhere in
- * the table, and the product wants panels. Lanes past the last candidate have no row and give
+/* Rows of the output layer that belong to a step's candidates, one panel of 16: they lie anywhere
+ * in the table, and the product wants panels. Lanes past the last candidate have no row and give
  * numbers that nobody reads. */
 static void gather_panel(void *context, int32_t panel, int32_t worker) {
     const edges_job *job = context;

@@ -3,7 +3,8 @@
  * Work is split by panels (outputs) and by blocks of rows, never over the columns of a sum:
  *
  *                outputs (panels of 16) ->
- *   rows of x  [ part 0 | part 1 | part 2 ... ]   one block of rows, its parts shared by the threads
+ *   rows of x  [ part 0 | part 1 | part 2 ... ]   one block of rows, its parts shared by the
+ *   threads
  *       |      [ part 0 | part 1 | part 2 ... ]   then the next block
  *
  * A block of rows is prepared once and fits the second-level cache. Where one thread is fast

@@ -143,8 +143,8 @@ void pk_pool_dispatch(pk_pool *pool, pk_pool_task *task, void *context, int32_t 
     }
 }
 
-/* Worker 0 is whoever calls, so threads are counted from 1. Those that were started before a failure
- * are joined when the pool closes. */
+/* Worker 0 is whoever calls, so threads are counted from 1. Those that were started before a
+ * failure are joined when the pool closes. */
 static pk_status start(pk_pool *pool) {
     for (int32_t i = 1; i < pool->threads; i++) {
         worker *w = &pool->workers[i];

@@ -2,9 +2,9 @@
  *
  * The same small vocabulary for every instruction set, so that each kernel is written once.
  * Products and sums are fused only where a kernel says vf_fma: the compiler may not, because I8
- * products must have the same bits on every machine. _part loads and stores touch the first n floats
- * (1 <= n <= 16). vf_first replaces lanes n .. 15 by a number (0 <= n <= 16). vf_sum16 gives the
- * sums of sixteen vectors at once, each with the same tree of additions. */
+ * products must have the same bits on every machine. _part loads and stores touch the first n
+ * floats (1 <= n <= 16). vf_first replaces lanes n .. 15 by a number (0 <= n <= 16). vf_sum16 gives
+ * the sums of sixteen vectors at once, each with the same tree of additions. */
 #ifndef PK_CPU_SIMD_H
 #define PK_CPU_SIMD_H
 #pragma GCC optimize("fp-contract=off")
