@@ -350,6 +350,7 @@ typedef struct pk_vocab_train_report {          /* of the lines that were learne
     uint64_t characters, covered;               /* but for white space and control characters; of those,
                                                    how many have a piece of their own */
     uint64_t kinds, kinds_covered;              /* the same, each character counted once */
+    uint64_t pieces;                            /* of the model */
 } pk_vocab_train_report;
 typedef struct pk_vocab_train_options {
     size_t             size;
@@ -372,6 +373,11 @@ typedef struct pk_vocab_train_options {
     int32_t            no_byte_fallback;        /* 1: no bytes (they are 256 pieces), <unk> instead */
     const char        *characters;              /* these get a piece of their own, also where rare or absent */
     pk_vocab_train_report *report;              /* filled in at the end; may be NULL */
+    /* A SentencePiece model to extend (pk_model_sentencepiece has a model's): no pieces are learned, but characters of
+       the text and of `characters` that it lacks get one, and bytes stand for all others. Old pieces keep their ids, so
+       a model can go on learning with it. vocab_size must be 0, and type is the old one's. */
+    const void        *extend;
+    size_t             extend_size;
 } pk_vocab_train_options;
 PK_API pk_status pk_vocab_train(const pk_vocab_train_options *o);
 

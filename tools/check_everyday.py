@@ -42,10 +42,12 @@ def main():
     parser.add_argument('--kept', type=int, default=0)
     parser.add_argument('--acceptable', type=int, default=0)
     parser.add_argument('--show', action='store_true', help='every output that is not acceptable')
-    parser.add_argument('more', nargs='*')
-    a = parser.parse_args()
+    own, more = sys.argv[1:], []
+    if '--' in own:
+        own, more = own[:own.index('--')], own[own.index('--') + 1:]
+    a = parser.parse_args(own)
     table = read_table(TABLE)
-    outputs = translate(a.pronk, a.model, [row[1] for row in table], a.more)
+    outputs = translate(a.pronk, a.model, [row[1] for row in table], more)
     verdicts = [judge(row, output) for row, output in zip(table, outputs)]
     for row, output, (kept, whole) in zip(table, outputs, verdicts):
         if a.show and not whole:

@@ -15,7 +15,7 @@ import sys
 
 SCRIPTS = [(0x391, 0x3C9), (0x410, 0x44F), (0x5D0, 0x5EA), (0x627, 0x64A), (0x905, 0x939), (0xE01, 0xE2E),
            (0x3042, 0x3093), (0x30A2, 0x30F3), (0x4E00, 0x9FA0), (0xAC00, 0xD7A3), (0x10D0, 0x10F0), (0x531, 0x556)]
-EMOJI = [(0x1F300, 0x1F5FF), (0x1F600, 0x1F64F), (0x1F680, 0x1F6C5), (0x1F90C, 0x1F9FF), (0x2600, 0x26FF), (0x2702, 0x27B0)]
+EMOJI = [(0x1F300, 0x1F5FF), (0x1F600, 0x1F64F), (0x1F680, 0x1F6C5), (0x1F90C, 0x1F9FF), (0x2600, 0x26FF), (0x2702, 0x27B0), (0x2B50, 0x2B55)]
 ACCENTS = 'áàâäãåāčćçďéèêëėęěğíìîïłľńñňóòôöõøőřśšşťúùûüůűýžźżþðæœÁÉÍÓÚČŠŽŁØÅÞÆĆŚŻ'
 FACES = [':-)', ':)', ';-)', ':-(', ':D', ':-/', '^^', '<3', 'xD']
 TAGS = ['b', 'i', 'em', 'strong', 'u', 'code', 'span', 'p', 'li', 'h1', 'h2', 'td', 'title', 'a', 'div', 'kbd', 'small']
@@ -106,6 +106,8 @@ def emoji(r):
     def one():
         if r.random() < 0.15:
             return r.choice(FACES)
+        if r.random() < 0.05:  # a flag: two letters of a country's code
+            return chr(0x1F1E6 + r.randrange(26)) + chr(0x1F1E6 + r.randrange(26))
         return chr(r.randint(*r.choice(EMOJI))) + ('\ufe0f' if r.random() < 0.1 else '')
     return one() * r.choice([1, 1, 1, 2, 3]) + (one() if r.random() < 0.2 else '')
 

@@ -33,7 +33,7 @@ typedef enum pk_recipe_metric { PK_METRIC_MAP(PK_CHOICE_CONSTANT) } pk_recipe_me
     X(LONG,   FREE,  threads,          "threads",             0, 0, 1024, NULL, "threads on the cpu; 0: one per core") \
     X(CHOICE, FREE,  type,             "type",                PK_CHOICE_AUTO, 1 << PK_F32 | 1 << PK_BF16, 0, number_types, "numbers to compute with; auto: bf16 on a GPU, f32 elsewhere; weights are kept in f32") \
     X(LONG,   FIXED, seed,             "seed",                1, 0, 9e15, NULL, "of all randomness") \
-    X(PATH,   FIXED, vocab,            "vocab",               "", 0, 0, NULL, "SentencePiece model of both languages, made by `pronk vocab`; not needed with init") \
+    X(PATH,   FIXED, vocab,            "vocab",               "", 0, 0, NULL, "SentencePiece model of both languages, made by `pronk vocab`; with init: the model's own (the default), or one that `pronk vocab -m` made of it") \
     X(PATH,   FIXED, target_vocab,     "vocab_target",        "", 0, 0, NULL, "SentencePiece model of the target language, where it is another") \
     X(TEXT,   FIXED, source_language,  "from",                "", 0, 0, NULL, "language of the source, an ISO code; for the finished model and the language check") \
     X(TEXT,   FIXED, target_language,  "to",                  "", 0, 0, NULL, "language of the target") \

@@ -5,6 +5,9 @@
  * stays, as a byte. Invariant: a character is counted exactly when the rules leave it as it is. */
 #include "vocab/characters.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/memory.h"
 #include "text/utf8.h"
 
@@ -34,6 +37,50 @@ void pk_characters_add(pk_characters *c, const char *text, size_t size) {
         at += pk_utf8_next(text + at, size - at, &code);
         if (!is_space(code) && !pk_characters_is_control(code)) c->count[code]++;
     }
+}
+
+typedef struct counted {
+    uint64_t count;
+    int32_t  code;
+} counted;
+
+/* most frequent first, then by code point */
+static int by_count(const void *a, const void *b) {
+    const counted *x = a, *y = b;
+    if (x->count != y->count) return x->count > y->count ? -1 : 1;
+    return x->code < y->code ? -1 : x->code > y->code;
+}
+
+/* what counts most stands first: what is wanted more than anything else */
+static size_t list_counted(const pk_characters *c, const char *wanted, counted *list) {
+    const size_t size = strlen(wanted);
+    size_t       n = 0;
+    int32_t      code;
+    for (int32_t i = 0; i < N_CODE_POINTS; i++) list[i] = (counted){ c->count[i], i };
+    for (size_t at = 0; at < size;) {
+        at += pk_utf8_next(wanted + at, size - at, &code);
+        if (!is_space(code)) list[code].count = UINT64_MAX;
+    }
+    for (int32_t i = 0; i < N_CODE_POINTS; i++)
+        if (list[i].count) list[n++] = list[i];
+    qsort(list, n, sizeof *list, by_count);
+    return n;
+}
+
+pk_status pk_characters_pick(const pk_characters *c, double coverage, const char *wanted,
+                             pk_buffer *out) {
+    counted *list;
+    double   all = 0, covered = 0;
+    PK_TRY(PK_TAKE(&list, N_CODE_POINTS));
+    const size_t n = list_counted(c, wanted, list);
+    for (size_t i = 0; i < n; i++) all += (double)c->count[list[i].code];
+    for (size_t i = 0; i < n; i++) {
+        if (list[i].count < UINT64_MAX && covered >= coverage * all) break;
+        pk_utf8_add(out, list[i].code);
+        covered += (double)c->count[list[i].code];
+    }
+    pk_memory_give(list);
+    return pk_buffer_status(out);
 }
 
 void pk_characters_report(const pk_characters *c, const char *pieces, size_t size,

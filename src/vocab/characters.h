@@ -23,6 +23,10 @@ pk_status pk_characters_open(pk_characters *c);
 void      pk_characters_close(pk_characters *c);
 /* counts the characters that stay, spaces not among them */
 void pk_characters_add(pk_characters *c, const char *text, size_t size);
+/* Appends, each once, the characters of `wanted` and, most frequent first, as many of those that were counted as
+ * make up the share `coverage` of them. */
+pk_status pk_characters_pick(const pk_characters *c, double coverage, const char *wanted,
+                             pk_buffer *out);
 /* Fills in what was counted and how much of it the pieces cover; pieces: a NUL byte behind each. */
 void pk_characters_report(const pk_characters *c, const char *pieces, size_t size,
                           pk_vocab_train_report *out);

@@ -11,72 +11,10 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "text/utf8.h"
+#include "vocab/protobuf.h"
 
-/* what is left to read */
-typedef struct reader {
-    const unsigned char *at, *end;
-} reader;
-
-/* One field. A number (varint or fixed) has its bits in number; the rest are bytes. */
-typedef struct field {
-    uint64_t id, number;
-    bool     is_bytes;
-    reader   bytes;
-} field;
-
-/* numbers of the fields that matter, from sentencepiece_model.proto */
-enum {
-    MODEL_PIECE = 1,
-    MODEL_TRAINER = 2,
-    MODEL_NORMALIZER = 3,
-    MODEL_SELF_TEST = 4,
-    MODEL_DENORMALIZER = 5
-};
-enum { PIECE_TEXT = 1, PIECE_SCORE = 2, PIECE_TYPE = 3, NORMALIZER_CHARSMAP = 2 };
-enum { TYPE_UNKNOWN = 2, TYPE_USER_DEFINED = 4 };
 /* libsentencepiece looks for at most so many user-defined pieces that begin with one another */
 enum { LONGEST_USER_DEFINED = 64 };
-
-/* seven bits a byte, lowest first; the high bit says that more follow */
-static bool read_varint(reader *r, uint64_t *value) {
-    *value = 0;
-    for (int shift = 0; shift < 64 && r->at < r->end; shift += 7) {
-        const unsigned char byte = *r->at++;
-        *value |= (uint64_t)(byte & 0x7F) << shift;
-        if (byte < 0x80) return true;
-    }
-    return false;
-}
-
-/* a number of n bytes, 4 or 8 */
-static bool read_fixed(reader *r, size_t n, uint64_t *value) {
-    if ((size_t)(r->end - r->at) < n) return false;
-    *value = 0;
-    memcpy(value, r->at, n); /* little-endian, as every machine we build for */
-    r->at += n;
-    return true;
-}
-
-/* The key of a field holds its id and, in the lowest three bits, how its value is stored: 0 varint,
- * 1 eight bytes, 2 a length and as many bytes, 5 four bytes. */
-static bool read_field(reader *r, field *f) {
-    uint64_t key, size;
-    *f = (field){ 0 };
-    if (!read_varint(r, &key) || key < 8 || key > UINT32_MAX) return false; /* ids: 1 to 2^29 - 1 */
-    f->id = key >> 3;
-    switch (key & 7) {
-    case 0: return read_varint(r, &f->number);
-    case 1: return read_fixed(r, 8, &f->number);
-    case 5: return read_fixed(r, 4, &f->number);
-    case 2:
-        if (!read_varint(r, &size) || size > (uint64_t)(r->end - r->at)) return false;
-        f->is_bytes = true;
-        f->bytes = (reader){ r->at, r->at + size };
-        r->at += size;
-        return true;
-    default: return false; /* groups are not used in this format */
-    }
-}
 
 /* counts over the whole model, and the pieces' hashes as a set: 0 is a free slot */
 typedef struct totals {
@@ -98,15 +36,15 @@ static bool is_new(totals *t, const void *text, size_t size) {
 }
 
 /* One piece: its text is there, new and UTF-8, its score is a number. */
-static pk_status check_piece(reader r, totals *t) {
-    field    f;
-    reader   text = { NULL, NULL };
-    uint64_t type = 0, bits = 0;
+static pk_status check_piece(pk_proto r, totals *t) {
+    pk_proto_field f;
+    pk_proto       text = { NULL, NULL };
+    uint64_t       type = 0, bits = 0;
     while (r.at < r.end) {
-        if (!read_field(&r, &f)) PK_FAIL(PK_FORMAT, "piece %zu is damaged", t->n_pieces);
-        if (f.id == PIECE_TEXT && f.is_bytes) text = f.bytes;
-        if (f.id == PIECE_TYPE) type = f.number;
-        if (f.id == PIECE_SCORE) bits = f.number;
+        if (!pk_proto_next(&r, &f)) PK_FAIL(PK_FORMAT, "piece %zu is damaged", t->n_pieces);
+        if (f.id == PK_SPM_PIECE_TEXT && f.is_bytes) text = f.bytes;
+        if (f.id == PK_SPM_PIECE_TYPE) type = f.number;
+        if (f.id == PK_SPM_PIECE_SCORE) bits = f.number;
     }
     const size_t   size = (size_t)(text.end - text.at);
     const uint32_t score_bits = (uint32_t)bits;
@@ -115,65 +53,65 @@ static pk_status check_piece(reader r, totals *t) {
     if (size == 0 || memchr(text.at, 0, size) || !pk_utf8_valid((const char *)text.at, size))
         PK_FAIL(PK_FORMAT, "the text of piece %zu is empty or not UTF-8", t->n_pieces);
     if (isnan(score)) PK_FAIL(PK_FORMAT, "the score of piece %zu is not a number", t->n_pieces);
-    if (type == TYPE_USER_DEFINED && size > LONGEST_USER_DEFINED)
+    if (type == PK_SPM_TYPE_USER_DEFINED && size > LONGEST_USER_DEFINED)
         PK_FAIL(PK_FORMAT, "user-defined piece %zu is longer than %d bytes", t->n_pieces,
                 LONGEST_USER_DEFINED);
     if (!is_new(t, text.at, size))
         PK_FAIL(PK_FORMAT, "piece %zu (\"%.*s\") is there twice", t->n_pieces,
                 (int)(size < 40 ? size : 40), (const char *)text.at);
     t->n_pieces++;
-    t->n_unknown += type == TYPE_UNKNOWN;
+    t->n_unknown += type == PK_SPM_TYPE_UNKNOWN;
     return PK_OK;
 }
 
 /* Rules for normalising, and for undoing it: both may hold a compiled table. */
-static pk_status check_normalizer(reader r) {
-    field f;
+static pk_status check_normalizer(pk_proto r) {
+    pk_proto_field f;
     while (r.at < r.end) {
-        if (!read_field(&r, &f)) PK_FAIL(PK_FORMAT, "its normalisation rules are damaged");
-        if (f.id == NORMALIZER_CHARSMAP && f.is_bytes && f.bytes.at < f.bytes.end)
+        if (!pk_proto_next(&r, &f)) PK_FAIL(PK_FORMAT, "its normalisation rules are damaged");
+        if (f.id == PK_SPM_NORMALIZER_CHARSMAP && f.is_bytes && f.bytes.at < f.bytes.end)
             PK_TRY(pk_charsmap_check(f.bytes.at, (size_t)(f.bytes.end - f.bytes.at)));
     }
     return PK_OK;
 }
 
 /* parts that are only looked at for being whole */
-static pk_status check_fields(reader r, const char *name) {
-    field f;
+static pk_status check_fields(pk_proto r, const char *name) {
+    pk_proto_field f;
     while (r.at < r.end)
-        if (!read_field(&r, &f)) PK_FAIL(PK_FORMAT, "its %s is damaged", name);
+        if (!pk_proto_next(&r, &f)) PK_FAIL(PK_FORMAT, "its %s is damaged", name);
     return PK_OK;
 }
 
 /* one field of the model that is bytes; ids that are not listed are skipped */
-static pk_status check_part(const field *f, totals *t) {
+static pk_status check_part(const pk_proto_field *f, totals *t) {
     switch (f->id) {
-    case MODEL_PIECE: return check_piece(f->bytes, t);
-    case MODEL_TRAINER: return check_fields(f->bytes, "training record");
-    case MODEL_SELF_TEST: return check_fields(f->bytes, "self-test");
-    case MODEL_NORMALIZER:
-    case MODEL_DENORMALIZER: return check_normalizer(f->bytes);
+    case PK_SPM_MODEL_PIECE: return check_piece(f->bytes, t);
+    case PK_SPM_MODEL_TRAINER: return check_fields(f->bytes, "training record");
+    case PK_SPM_MODEL_SELF_TEST: return check_fields(f->bytes, "self-test");
+    case PK_SPM_MODEL_NORMALIZER:
+    case PK_SPM_MODEL_DENORMALIZER: return check_normalizer(f->bytes);
     default: return PK_OK;
     }
 }
 
 /* fields of the model that are bytes; no fewer than it has pieces */
-static size_t count_fields(reader r) {
+static size_t count_fields(pk_proto r) {
     size_t n = 0;
-    for (field f; r.at < r.end && read_field(&r, &f);) n += f.is_bytes;
+    for (pk_proto_field f; r.at < r.end && pk_proto_next(&r, &f);) n += f.is_bytes;
     return n;
 }
 
 /* The whole file. The library needs exactly one unknown piece. */
 static pk_status check_model(const unsigned char *data, size_t size, totals *t) {
-    reader r = { data, data + size };
-    field  f;
+    pk_proto       r = { data, data + size };
+    pk_proto_field f;
     while (r.at < r.end) {
-        if (!read_field(&r, &f))
+        if (!pk_proto_next(&r, &f))
             PK_FAIL(PK_FORMAT, "it is cut short or damaged at byte %zu", (size_t)(r.at - data));
         if (f.is_bytes)
             PK_TRY(check_part(&f, t));
-        else if (f.id >= MODEL_PIECE && f.id <= MODEL_DENORMALIZER)
+        else if (f.id >= PK_SPM_MODEL_PIECE && f.id <= PK_SPM_MODEL_DENORMALIZER)
             PK_FAIL(PK_FORMAT, "it is no SentencePiece model (field %d is a number)", (int)f.id);
     }
     if (t->n_pieces == 0) PK_FAIL(PK_FORMAT, "it has no pieces; is it a SentencePiece model?");
@@ -186,7 +124,7 @@ pk_status pk_spm_check(const void *data, size_t size) {
     totals               t = { .mask = 1 };
     if (size == 0) PK_FAIL(PK_FORMAT, "the SentencePiece model is empty");
     /* the set of hashes is sized before anything is read into it */
-    const size_t n = count_fields((reader){ bytes, bytes + size });
+    const size_t n = count_fields((pk_proto){ bytes, bytes + size });
     while (t.mask < 2 * n) t.mask = 2 * t.mask + 1;
     PK_TRY(PK_TAKE(&t.seen, t.mask + 1));
     const pk_status status = check_model(data, size, &t);

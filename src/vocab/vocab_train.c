@@ -3,7 +3,8 @@
  * Where there are more lines than wanted, a first reading counts them and a second picks just so
  * many, every line with the same chance (Knuth's algorithm S): only the picked lines are ever
  * in memory. Lines that are empty or not UTF-8 are passed over. Invariant: which lines are picked
- * depends on the text, max_lines and the seed alone. */
+ * depends on the text, max_lines and the seed alone. A vocabulary that is extended (spm_extend.c) gets pieces for the
+ * characters of those lines, and learns no others. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +18,7 @@
 #include "text/utf8.h"
 #include "vocab/characters.h"
 #include "vocab/spm.h"
+#include "vocab/spm_extend.h"
 #include "vocab/spm_train.h"
 
 enum { REPORT_EVERY = 10000 };
@@ -101,10 +103,33 @@ static pk_status report_coverage(const lines *l, const pk_buffer *model) {
     PK_TRY(pk_spm_open(model->data, model->size, &spm));
     const pk_status status = pk_spm_pieces(spm, &pieces);
     *l->o->report = (pk_vocab_train_report){ .lines = l->picked };
+    for (size_t i = 0; i < pieces.size; i++) l->o->report->pieces += pieces.data[i] == '\0';
     if (status == PK_OK)
         pk_characters_report(&l->characters, pieces.data, pieces.size, l->o->report);
     pk_spm_close(spm);
     pk_buffer_free(&pieces);
+    return status;
+}
+
+/* the old model with what it lacks of the picked lines' characters */
+static pk_status extend(lines *l, const pk_spm_train_options *settings, pk_buffer *model) {
+    pk_buffer   characters = { 0 };
+    const char *line;
+    size_t      size;
+    pk_status   status;
+    do status = next_picked(l, &line, &size);
+    while (status == PK_OK && line);
+    if (status == PK_OK)
+        status = pk_characters_pick(&l->characters, l->o->coverage, l->o->characters, &characters);
+    if (status == PK_OK)
+        status = pk_spm_extend(&(pk_spm_extend_options){ .model = l->o->extend,
+                                                         .size = l->o->extend_size,
+                                                         .characters = characters.data,
+                                                         .byte_fallback = settings->byte_fallback,
+                                                         .rules = settings->rules,
+                                                         .rules_size = settings->rules_size },
+                               model);
+    pk_buffer_free(&characters);
     return status;
 }
 
@@ -116,7 +141,7 @@ static pk_status train(lines *l, const pk_spm_train_options *settings) {
     l->wanted = l->o->max_lines < 0 ? SIZE_MAX : (size_t)l->o->max_lines;
     /* opened first: a path that cannot be written to fails now, not after minutes of work */
     PK_TRY(pk_file_writer_open(l->o->output, &file));
-    pk_status status = pk_spm_train(settings, &model);
+    pk_status status = l->o->extend ? extend(l, settings, &model) : pk_spm_train(settings, &model);
     if (status == PK_OK) status = report_coverage(l, &model);
     if (status == PK_OK) {
         pk_file_writer_add(&file, model.data, model.size);
@@ -148,7 +173,10 @@ static pk_status check_options(const pk_vocab_train_options *o) {
     }
     if (!o->output || !o->output[0]) PK_FAIL(PK_ARGUMENT, "say where the vocabulary goes: output");
     PK_TRY(check_output(o));
-    if (o->vocab_size < PK_LEAST_VOCAB || o->vocab_size > PK_MOST_VOCAB)
+    if (o->extend && o->vocab_size)
+        PK_FAIL(PK_ARGUMENT,
+                "a vocabulary that is extended has as many pieces as it needs: leave its size out");
+    if (!o->extend && (o->vocab_size < PK_LEAST_VOCAB || o->vocab_size > PK_MOST_VOCAB))
         PK_FAIL(PK_ARGUMENT, "a vocabulary of %d pieces: give %d to %d", o->vocab_size,
                 PK_LEAST_VOCAB, PK_MOST_VOCAB);
     if (strcmp(o->type, "unigram") != 0 && strcmp(o->type, "bpe") != 0)
@@ -171,7 +199,7 @@ pk_status pk_vocab_train(const pk_vocab_train_options *given) {
     pk_vocab_train_options o;
     PK_NEED(given);
     PK_READ_OPTIONS(pk_vocab_train_options, given, &o);
-    if (o.vocab_size == 0) o.vocab_size = PK_DEFAULT_VOCAB;
+    if (o.vocab_size == 0 && !o.extend) o.vocab_size = PK_DEFAULT_VOCAB;
     if (!o.type) o.type = "unigram";
     if (!o.characters) o.characters = "";
     if (o.coverage == 0) o.coverage = PK_DEFAULT_COVERAGE;

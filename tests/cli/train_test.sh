@@ -94,6 +94,10 @@ vocabularies() {
     cmp -s "$dir/v.spm" "$dir/w.spm" && ok "vocab: both are the same" || bad "vocab: both are the same" "they differ"
     run vocab -q -i "$DATA/tiny.train.en" $size --type bpe -o "$dir/w.spm"
     worked "vocab: bpe"
+    run vocab -q -m models/en-de.pronk -i "$DATA/tiny.train.en" --characters "€@" -o "$dir/extended.spm"
+    worked "vocab: a model's own, extended"
+    refused "vocab: extended, and a size" 2 "leave its size out" \
+        vocab -q -m models/en-de.pronk -i "$DATA/tiny.train.en" --size 500 -o "$dir/never.spm"
     refused "vocab: too small for bytes" 2 "256 bytes and its characters need 296" \
         vocab -q -i "$DATA/tiny.train.en" --size 250 -o "$dir/never.spm"
     refused "vocab: bytes or none" 2 "give one of them" \

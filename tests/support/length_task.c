@@ -56,6 +56,7 @@ static pk_status grow(pk_model_data *m, const pk_backend *on, pk_parameters *p, 
 pk_status grow_model(const pk_task *task, const char *from, const char *text, const char *to) {
     pk_recipe     r = { .init = (char *)(uintptr_t)from,
                         .verifier = (char *)(uintptr_t) "",
+                        .vocab = (char *)(uintptr_t) "",
                         .task = (char *)(uintptr_t)text };
     pk_model_data m;
     pk_backend    on = { 0 };

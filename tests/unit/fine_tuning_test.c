@@ -163,6 +163,68 @@ static void hugging_face_models_grow(void **state) {
     }
 }
 
+/* ---- a vocabulary that has grown ---- */
+
+/* the good model's vocabulary with a sign and the bytes */
+static void extend_vocabulary(const char *model, const char *output) {
+    pk_model   *m;
+    const void *spm;
+    size_t      size;
+    char        input[PATH_ROOM];
+    const char *inputs[] = { toy_path(&text, "train.source", input) };
+    ASSERT_OK(pk_model_open(model, NULL, &m));
+    ASSERT_OK(pk_model_sentencepiece(m, 0, &spm, &size));
+    ASSERT_OK(pk_vocab_train(PK_OPTIONS(pk_vocab_train_options, .inputs = inputs, .n_inputs = 1,
+                                        .output = output, .characters = "@", .extend = spm,
+                                        .extend_size = size)));
+    pk_model_close(m);
+}
+
+static pk_status go_on_with(const char *vocab, const char *model) {
+    char  path[PATH_ROOM];
+    FILE *f = fopen(toy_path(&text, "extended.yml", path), "w");
+    fprintf(f,
+            "output: extended\ninit: %s\nvocab: %s\ndata.source: valid.source\n"
+            "data.target: valid.target\ndata.max_length: 30\ndevice: cpu\nthreads: 1\n"
+            "train.rate: 0\ntrain.updates: 1\ntrain.warmup: 0\ndata.batch_tokens: 64\n"
+            "save.type: f32\n",
+            model, vocab);
+    fclose(f);
+    return toy_run(&text, "extended.yml", false, 0, NULL, NULL);
+}
+
+/* pieces behind the old ones get rows behind the old ones, which begin like fresh ones */
+static void a_vocabulary_grows_with_its_model(void **state) {
+    char          from[PATH_ROOM], spm[PATH_ROOM], to[PATH_ROOM];
+    pk_model_data old, grown;
+    (void)state;
+    toy_path(&text, "good/model.pronk", from);
+    extend_vocabulary(from, toy_path(&text, "extended.spm", spm));
+    ASSERT_OK(go_on_with(spm, from));
+    ASSERT_OK(pk_model_data_open(from, -1, &old));
+    ASSERT_OK(pk_model_data_open(toy_path(&text, "extended/model.pronk", to), -1, &grown));
+    const pk_config *c = &grown.network.config;
+    const int32_t    n = old.network.config.target_vocab;
+    assert_int_equal(c->target_vocab, n + 1 + 256);
+    assert_int_equal(c->source_vocab, n + 1 + 256);
+    assert_int_equal(pk_config_text(c), n + 1 + 256); /* what is new can be output */
+    assert_true(same_rows(&old.network.output, &grown.network.output, 0, n));
+    assert_true(same_rows(&old.network.source_embed, &grown.network.source_embed, 0, n));
+    pk_model_data_close(&old);
+    pk_model_data_close(&grown);
+}
+
+static void another_vocabulary_is_refused(void **state) {
+    char        from[PATH_ROOM], spm[PATH_ROOM], input[PATH_ROOM];
+    const char *inputs[] = { toy_path(&text, "train.target", input) };
+    (void)state;
+    ASSERT_OK(
+        pk_vocab_train(PK_OPTIONS(pk_vocab_train_options, .inputs = inputs, .n_inputs = 1,
+                                  .output = toy_path(&text, "other.spm", spm), .vocab_size = 300)));
+    ASSERT_STATUS(PK_ARGUMENT, go_on_with(spm, toy_path(&text, "good/model.pronk", from)));
+    assert_non_null(strstr(pk_last_error(), "is not the vocabulary of"));
+}
+
 /* a model of several languages gets the language tokens that the engine gives it */
 static void models_of_several_languages(void **state) {
     static const char *const lines[2][3] = { { "the cat", "a dog sees", "good" },
@@ -327,6 +389,8 @@ int main(void) {
         cmocka_unit_test(fine_tuning_begins_where_the_model_is),
         cmocka_unit_test(text_stays_and_new_tokens_learn),
         cmocka_unit_test(hugging_face_models_grow),
+        cmocka_unit_test(a_vocabulary_grows_with_its_model),
+        cmocka_unit_test(another_vocabulary_is_refused),
         cmocka_unit_test(models_of_several_languages),
         cmocka_unit_test(padding_stays_zero),
         cmocka_unit_test(loss_is_score),
