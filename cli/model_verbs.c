@@ -61,8 +61,9 @@ static const pk_cli_option vocab_options[] = {
     NEEDED("output", 'o', "FILE", output, "no file to write: name one with -o FILE, joint.spm say",
            "where to write the SentencePiece model"),
     TEXT("model", 'm', "MODEL", model, NULL,
-         "extend this model's vocabulary instead: pieces for characters of the text that it lacks, and bytes for all "
-         "others; the model can go on learning with it (`init` and `vocab` of a recipe)"),
+         "extend this model's vocabulary instead: pieces for characters of the text that it lacks, "
+         "and bytes for all others; the model can go on learning with it (`init` and `vocab` of a "
+         "recipe)"),
     INT("size", vocab_size, PK_LEAST_VOCAB, PK_MOST_VOCAB, TEXT_OF(PK_DEFAULT_VOCAB) " without -m",
         "pieces of the vocabulary"),
     CHOICE("type", type, "unigram|bpe", "unigram", "how pieces are found"),
