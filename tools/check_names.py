@@ -5,7 +5,7 @@ Names: what other files can see, that is every type and function called pk_..., 
 src/, cli/ and include/. Lists: the names of a fact (an activation, a number type ...)
 stand together in one file only; a file that has two or more of them is a second list, unless it is
 allowed below with a reason. ARCHITECTURE.md: every file that it names exists, and every function of its tables of
-hops is defined in the file beside it.
+hops is defined in the file beside it; its glossary has every word once.
 
 usage: check_names.py [ROOT]
 """
@@ -95,6 +95,19 @@ def hops(page):
             yield cells[0], re.findall(r'`([^`]+)`', cells[1]), re.findall(r'`([^`]+)`', cells[2])
 
 
+def glossary_words(page):
+    """The words of the table with the columns word and meaning, in order."""
+    inside = False
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.split('|')[1:-1]]
+        if cells == ['word', 'meaning']:
+            inside = True
+        elif not cells:
+            inside = False
+        elif inside and not set(cells[0]) <= set('-: '):
+            yield from cells[0].split(', ')
+
+
 def page_complaints(root):
     """What ARCHITECTURE.md says of files and functions, and is not so."""
     try:
@@ -109,6 +122,9 @@ def page_complaints(root):
     for name in sorted(set(re.findall(r'`([\w*/-]+\.(?:c|h|cc|cu|cuh|py|sh))`', page))):
         if not any(fnmatch.fnmatch('/' + path, '*/' + name) for path in paths):
             yield f'ARCHITECTURE.md: there is no {name}'
+    words = [re.sub(r' \(.*', '', word) for word in glossary_words(page)]
+    for word in sorted({word for word in words if words.count(word) > 1}):
+        yield f'ARCHITECTURE.md: {word} is in the glossary twice'
     for hop, where, functions in hops(page):
         codes = []
         for name in where:

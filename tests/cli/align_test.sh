@@ -3,17 +3,8 @@
 # symmetrising files of links, signals, and what is refused with nothing written.
 #
 # PRONK: the program (default build/pronk).
-PRONK=${PRONK:-build/pronk}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0 skipped=0
+. tests/support/program.sh
 
-ok()   { passed=$((passed + 1)); echo "ok      $1"; }
-bad()  { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
-skip() { skipped=$((skipped + 1)); echo "SKIPPED $1"; }
-
-# check NAME EXPECTED FOUND
-check() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1" "expected '$2', found '$3'"; fi; }
 # same NAME FILE FILE
 same() { if cmp -s "$2" "$3"; then ok "$1"; else bad "$1" "$(diff "$2" "$3" | head -3)"; fi; }
 
@@ -138,5 +129,4 @@ check "stopped: exit code" 1 $code
 grep -q 'stopped' "$dir/err" && ok "stopping is said" || bad "stopping is said" "$(cat "$dir/err")"
 ls "$dir"/gone* >/dev/null 2>&1 && bad "nothing is left behind" "$(ls "$dir"/gone*)" || ok "nothing is left behind"
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed = 0 ]
+summary

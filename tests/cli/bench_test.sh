@@ -4,34 +4,13 @@
 #
 # PRONK: the program (default build/pronk). MODEL: a model to translate with; the one of the tests
 # has random weights, so checks ask for form and for equality, never for particular figures.
-PRONK=${PRONK:-build/pronk}
 MODEL=${MODEL:-tests/data/models/marian-relu}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0 skipped=0
-
-ok()  { passed=$((passed + 1)); echo "ok      $1"; }
-bad() { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
-
-# check NAME EXPECTED FOUND
-check() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1" "expected '$2', found '$3'"; fi; }
+. tests/support/program.sh
 
 # run ARGUMENT...: leaves $dir/out, $dir/err and $code
 run() {
     timeout 120 "$PRONK" bench -m "$MODEL" -i "$dir/in" "$@" >"$dir/out" 2>"$dir/err" </dev/null
     code=$?
-}
-
-# refused NAME CODE TEXT ARGUMENT...: that exit code, one line on stderr with TEXT, no output
-refused() {
-    local name=$1 expected=$2 text=$3
-    shift 3
-    run "$@"
-    if [ $code != "$expected" ]; then bad "$name" "exit code $code, not $expected"
-    elif [ "$(wc -l <"$dir/err")" != 1 ]; then bad "$name" "$(wc -l <"$dir/err") lines of errors"
-    elif ! grep -qF -- "$text" "$dir/err"; then bad "$name" "no '$text' in: $(cat "$dir/err")"
-    elif [ -s "$dir/out" ]; then bad "$name" "something on standard output"
-    else ok "$name"; fi
 }
 
 # values KEY: what the JSON lines say of it, on one line
@@ -143,5 +122,4 @@ refused "window over the limit" 2 "window takes 1..64" --decode jacobi:window=65
 refused "unknown guess" 2 "init takes auto|pad|copy|shift|ngram|draft" --decode jacobi:init=oracle
 refused "length over the limit" 2 "length takes 1..4096" --decode greedy --decode pj:length=4097
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed -eq 0 ]
+summary

@@ -4,41 +4,14 @@
 # PRONK: the program (default build/pronk). MODEL: a model to translate with; the checks that need
 # one are skipped without it. Prints a line for each check, and at the end how many passed. The
 # checks ask for form (lines, line ends, codes, messages), never for particular translations.
-PRONK=${PRONK:-build/pronk}
 MODEL=${MODEL:-tests/data/models/marian-relu}
 VERBS=$(sed -n 's/^    X(\([a-z]*\)).*/\1/p' cli/cli.h)
 LONG=${LONG:-1000000}                # characters in the longest line
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+. tests/support/program.sh
+input=$dir/in limit=300
 unset PRONK_MODEL
 mkdir "$dir/bin" && cp "$PRONK" "$dir/bin/pronk" || exit 1
 alone=$dir/bin/pronk # has no model of its own
-passed=0 failed=0 skipped=0
-
-ok()   { passed=$((passed + 1)); echo "ok      $1"; }
-bad()  { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
-skip() { skipped=$((skipped + 1)); echo "SKIPPED $1"; }
-
-# check NAME EXPECTED FOUND
-check() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1" "expected '$2', found '$3'"; fi; }
-
-# run ARGUMENT...: standard input is $dir/in; leaves $dir/out, $dir/err and $code
-run() {
-    timeout 300 "$PRONK" "$@" <"$dir/in" >"$dir/out" 2>"$dir/err"
-    code=$?
-}
-
-# refused NAME CODE TEXT ARGUMENT...: that exit code, one line on stderr with TEXT, nothing else
-refused() {
-    local name=$1 expected=$2 text=$3
-    shift 3
-    run "$@"
-    if [ $code != "$expected" ]; then bad "$name" "exit code $code, not $expected"
-    elif [ "$(wc -l <"$dir/err")" != 1 ]; then bad "$name" "$(wc -l <"$dir/err") lines of errors"
-    elif ! grep -qF -- "$text" "$dir/err"; then bad "$name" "no '$text' in: $(cat "$dir/err")"
-    elif [ -s "$dir/out" ]; then bad "$name" "something on standard output"
-    else ok "$name"; fi
-}
 
 # counts NAME: exit code 0 and as many newlines out as in
 counts() {
@@ -384,5 +357,4 @@ if [ -e "$MODEL" ]; then
 else
     skip "what needs a model: there is none at $MODEL"
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed = 0 ]
+summary

@@ -1,33 +1,10 @@
 #!/bin/bash
 # ct2_test.sh - CTranslate2 folders and .argosmodel packages through the program: translated with, described,
 # converted; hostile ones get one line. PRONK: the program (default build/pronk).
-PRONK=${PRONK:-build/pronk}
 DATA=tests/data/ct2
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+. tests/support/program.sh
+input=$dir/in
 unset PRONK_MODEL
-passed=0 failed=0
-
-ok()  { passed=$((passed + 1)); echo "ok      $1"; }
-bad() { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
-check() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1" "expected '$2', found '$3'"; fi; }
-
-run() {
-    timeout 120 "$PRONK" "$@" <"$dir/in" >"$dir/out" 2>"$dir/err"
-    code=$?
-}
-
-# refused NAME CODE TEXT ARGUMENT...: that exit code, one line on stderr with TEXT, nothing else
-refused() {
-    local name=$1 expected=$2 text=$3
-    shift 3
-    run "$@"
-    if [ $code != "$expected" ]; then bad "$name" "exit code $code"
-    elif [ "$(wc -l <"$dir/err")" != 1 ]; then bad "$name" "$(wc -l <"$dir/err") lines of errors"
-    elif ! grep -qF -- "$text" "$dir/err"; then bad "$name" "no '$text' in: $(cat "$dir/err")"
-    elif [ -s "$dir/out" ]; then bad "$name" "something on standard output"
-    else ok "$name"; fi
-}
 
 printf '%s\n' "the cat sees every house" "good morning" "" "rain again" >"$dir/in"
 
@@ -83,5 +60,4 @@ refused "no SentencePiece model" 1 "put source.spm and target.spm, or sentencepi
 mkfifo "$dir/pipe.argosmodel"
 refused "a pipe" 1 "not a model" translate -m "$dir/pipe.argosmodel"
 
-echo "$passed checks passed, $failed failed"
-[ $failed -eq 0 ]
+summary

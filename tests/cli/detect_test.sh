@@ -2,16 +2,7 @@
 # detect_test.sh - `pronk detect`: a line for each line, lists of languages, all candidates, and what is refused.
 #
 # PRONK: the program (default build/pronk).
-PRONK=${PRONK:-build/pronk}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0
-
-ok()   { passed=$((passed + 1)); echo "ok      $1"; }
-bad()  { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
-
-# check NAME EXPECTED FOUND
-check() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1" "expected '$2', found '$3'"; fi; }
+. tests/support/program.sh
 
 # detect ARGUMENT...: leaves $dir/out, $dir/err and $code
 detect() {
@@ -75,5 +66,4 @@ refused "no codes" 2 "--languages" --languages ", "
 refused "too many codes" 2 "at most 256" -i "$dir/pt" --languages "$(seq -s, 1 300)"
 refused "an operand" 2 "unexpected argument" text
 
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+summary

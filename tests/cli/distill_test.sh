@@ -3,19 +3,9 @@
 # off goes on to the same result, compressed sources, teachers together, and what is refused.
 #
 # PRONK: the program (default build/pronk). Uses the tiny models in tests/data.
-PRONK=${PRONK:-build/pronk}
 MODELS=${MODELS:-tests/data/models}
 A=$MODELS/marian-relu B=$MODELS/marian-gelu-legacy
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0 skipped=0
-
-ok()   { passed=$((passed + 1)); echo "ok      $1"; }
-bad()  { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
-skip() { skipped=$((skipped + 1)); echo "SKIPPED $1"; }
-
-# check NAME EXPECTED FOUND
-check() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1" "expected '$2', found '$3'"; fi; }
+. tests/support/program.sh
 
 # distill ARGUMENT...: leaves $dir/err and $code
 distill() {
@@ -148,5 +138,4 @@ printf 'damaged' | cat <(gzip -c "$dir/short" | head -c 60) - >"$dir/damaged.gz"
 refused "a damaged source" 1 "damaged.gz" -m $A -i "$dir/damaged.gz" -o "$dir/y" $fast
 [ -e "$dir/x" ] && bad "nothing was left behind" "$(ls -l "$dir/x")" || ok "nothing was left behind"
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed = 0 ]
+summary

@@ -3,22 +3,8 @@
 # trained for seconds, and `translate --drafter` writes what greedy search writes, in fewer passes.
 #
 # PRONK: the program (default build/pronk)
-PRONK=${PRONK:-build/pronk}
 DATA=recipes/data
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0
-
-ok()  { passed=$((passed + 1)); echo "ok      $1"; }
-bad() { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
-
-# run ARGUMENT...: leaves $dir/out, $dir/err and $code
-run() {
-    timeout 120 "$PRONK" "$@" >"$dir/out" 2>"$dir/err" </dev/null
-    code=$?
-}
-
-worked() { if [ $code = 0 ]; then ok "$1"; else bad "$1" "exit code $code: $(head -1 "$dir/err")"; fi; }
+. tests/support/program.sh
 
 # refused NAME TEXT ARGUMENT...: one line on stderr with TEXT, no output
 refused() {
@@ -149,5 +135,4 @@ for decode in gad:beta=5,tau=0 gad:block=3,beta=5,tau=0; do
     same "f32: $decode, batch 1" -m "$dir/model" --drafter "$dir/drafter" -d $decode --batch 1
 done
 
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+summary

@@ -9,17 +9,11 @@ PRONK=$(realpath "${PRONK:-build/pronk}")
 MODELS=$(realpath tests/data/models)
 CT2=$(realpath tests/data/ct2)
 DATA=$(realpath recipes/data)
-dir=$(mktemp -d) || exit 1
+. tests/support/program.sh
 disk=$dir/disk
 unset PRONK_MODEL
 # sub-mounts are ours alone and go first, so that nothing outside is ever removed
 trap 'umount "$disk" 2>/dev/null; rm -rf --one-file-system "$dir"' EXIT
-passed=0 failed=0 skipped=0
-
-ok()   { passed=$((passed + 1)); echo "ok      $1"; }
-bad()  { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
-skip() { skipped=$((skipped + 1)); echo "SKIPPED $1"; }
-check() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1" "expected '$2', found '$3'"; fi; }
 
 # run ARGUMENT...: in $w, standard input from $w/line; leaves $dir/out, $dir/err and $code
 run() {
@@ -648,5 +642,4 @@ if make_fixture; then
 else
     bad "files to try it with" "$(cat "$dir/err")"
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed = 0 ]
+summary

@@ -3,14 +3,7 @@
 # that is changed as it is read (data.change).
 #
 # PRONK: the program (default build/pronk).
-PRONK=${PRONK:-build/pronk}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0 skipped=0
-
-ok()    { passed=$((passed + 1)); echo "ok      $1"; }
-bad()   { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
-check() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1" "expected '$2', found '$3'"; fi; }
+. tests/support/program.sh
 
 # 16 words of each language; sentences of 2 to 5 words
 python3 - "$dir" <<'EOF'
@@ -64,5 +57,4 @@ say 'one two' >"$dir/a"
 say 'one two' -d beam:size=4 >"$dir/b"
 check "a beam reads the tag as well" "$(cat "$dir/a")" "$(cat "$dir/b")"
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed = 0 ]
+summary

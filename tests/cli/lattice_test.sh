@@ -3,34 +3,9 @@
 # `-d lattice` translates, alone and in batches, in every type of numbers; what cannot be done is refused.
 #
 # PRONK: the program (default build/pronk). DEVICE: who trains and translates (default cpu).
-PRONK=${PRONK:-build/pronk}
 DEVICE=${DEVICE:-cpu}
 DATA=recipes/data
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0
-
-ok()  { passed=$((passed + 1)); echo "ok      $1"; }
-bad() { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
-
-# run ARGUMENT...: leaves $dir/out, $dir/err and $code
-run() {
-    timeout 120 "$PRONK" "$@" >"$dir/out" 2>"$dir/err" </dev/null
-    code=$?
-}
-worked() { if [ $code = 0 ]; then ok "$1"; else bad "$1" "exit code $code: $(head -1 "$dir/err")"; fi; }
-
-# refused NAME CODE TEXT ARGUMENT...: that exit code, one line on stderr with TEXT, no output
-refused() {
-    local name=$1 expected=$2 text=$3
-    shift 3
-    run "$@"
-    if [ $code != "$expected" ]; then bad "$name" "exit code $code, not $expected: $(head -1 "$dir/err")"
-    elif [ "$(wc -l <"$dir/err")" != 1 ]; then bad "$name" "$(wc -l <"$dir/err") lines of errors"
-    elif ! grep -qF -- "$text" "$dir/err"; then bad "$name" "no '$text' in: $(cat "$dir/err")"
-    elif [ -s "$dir/out" ]; then bad "$name" "there is output"
-    else ok "$name"; fi
-}
+. tests/support/program.sh
 
 # translate TASK SPEC ARGUMENT...: leaves the translation of $DATA/lattice.TASK.source in $dir/out
 translate() {
@@ -51,7 +26,6 @@ at_least() {
 }
 
 # same NAME FILE: the last output is that file
-same() { if [ $code = 0 ] && cmp -s "$dir/out" "$2"; then ok "$1"; else bad "$1" "$(head -1 "$dir/err") $(diff "$dir/out" "$2" | head -3)"; fi; }
 
 it_learns() {
     run vocab -q -i "$DATA/lattice.train.source" "$DATA/lattice.train.target" --size 100 --no-byte-fallback -o "$dir/v.spm"
@@ -155,5 +129,4 @@ pictures
 other_models
 saved_alignments
 what_is_refused
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+summary

@@ -3,34 +3,8 @@
 # translate, bench and viz; and what is refused. The model of the tests has random weights: checks ask for form.
 #
 # PRONK: the program (default build/pronk).
-PRONK=${PRONK:-build/pronk}
 MODEL=tests/data/models/marian-relu
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0
-
-ok()  { passed=$((passed + 1)); echo "ok      $1"; }
-bad() { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
-
-# run ARGUMENT...: leaves $dir/out, $dir/err and $code
-run() {
-    timeout 120 "$PRONK" "$@" >"$dir/out" 2>"$dir/err" </dev/null
-    code=$?
-}
-worked() { if [ $code = 0 ]; then ok "$1"; else bad "$1" "exit code $code: $(head -1 "$dir/err")"; fi; }
-same() { if [ $code = 0 ] && cmp -s "$dir/out" "$2"; then ok "$1"; else bad "$1" "$(head -1 "$dir/err") $(diff "$dir/out" "$2" | head -3)"; fi; }
-
-# refused NAME CODE TEXT ARGUMENT...: that exit code, one line on stderr with TEXT, no output
-refused() {
-    local name=$1 expected=$2 text=$3
-    shift 3
-    run "$@"
-    if [ $code != "$expected" ]; then bad "$name" "exit code $code, not $expected: $(head -1 "$dir/err")"
-    elif [ "$(wc -l <"$dir/err")" != 1 ]; then bad "$name" "$(wc -l <"$dir/err") lines of errors"
-    elif ! grep -qF -- "$text" "$dir/err"; then bad "$name" "no '$text' in: $(cat "$dir/err")"
-    elif [ -s "$dir/out" ]; then bad "$name" "there is output"
-    else ok "$name"; fi
-}
+. tests/support/program.sh
 
 for i in $(seq 1 20); do
     printf 'the house ||| das Haus\nthe small house ||| das kleine Haus\na book ||| ein Buch\n'
@@ -74,5 +48,4 @@ refused "an ensemble with a shortlist" 1 "leave it out" translate -m "$MODEL" -m
 refused "bench: nothing follows" 2 "no --decode follows --shortlist" bench -m "$MODEL" -i "$dir/en" -d greedy --shortlist
 head -c 3000 "$dir/lexicon" >"$dir/cut"
 refused "a lexicon that is cut off" 1 "cut off or damaged" translate -m "$MODEL" --lexicon "$dir/cut" -i "$dir/en"
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+summary

@@ -4,21 +4,11 @@
 #
 # PRONK: the program (default build/pronk). Checks that need the model of Pronk's own, a terminal or
 # a compiler are skipped, and counted, without it.
-PRONK=${PRONK:-build/pronk}
 MODEL=tests/data/models/marian-relu
 OWN=models/en-de.pronk
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+. tests/support/program.sh
 unset PRONK_MODEL
 mkdir "$dir/bin" && cp "$PRONK" "$dir/bin/pronk" || exit 1
-passed=0 failed=0 skipped=0
-
-ok()   { passed=$((passed + 1)); echo "ok      $1"; }
-bad()  { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
-skip() { skipped=$((skipped + 1)); echo "SKIPPED $1"; }
-
-# check NAME EXPECTED FOUND
-check() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1" "expected '$2', found '$3'"; fi; }
 
 # says NAME CODE TEXT ARGUMENT...: that exit code, one line on standard error with TEXT in it
 says() {
@@ -195,5 +185,4 @@ terminal
 streams
 example_in_c
 example_of_viz
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed = 0 ]
+summary

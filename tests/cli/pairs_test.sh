@@ -4,16 +4,9 @@
 # steps, with scores; and what is refused.
 #
 # PRONK: the program (default build/pronk). DEVICE: who trains and translates (default cpu).
-PRONK=${PRONK:-build/pronk}
 DEVICE=${DEVICE:-cpu}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0
+. tests/support/program.sh
 
-ok()  { passed=$((passed + 1)); echo "ok      $1"; }
-bad() { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
-# check NAME EXPECTED FOUND
-check() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1" "expected '$2', found '$3'"; fi; }
 # at_least NAME LEAST FOUND
 at_least() { if [ "$3" -ge "$2" ]; then ok "$1"; else bad "$1" "$3 is less than $2"; fi; }
 # refused NAME TEXT ARGUMENT...: one line of error with TEXT, no output
@@ -105,5 +98,4 @@ refused "viz" "pairs writes two a step" viz -m "$dir/both" -d pairs "ba ce"
 refused "too few positions" "data.max_length is 63" train recipes/tiny-pairs.yml --set "vocab=$dir/v.spm" \
         --set "output=$dir/x" --set model.max_positions=64 --set data.max_length=63
 
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+summary

@@ -4,15 +4,9 @@
 #
 # PRONK: the program (default build/pronk), with pronk-mpi.so beside it. Skipped where there is no
 # mpirun or no plugin.
-PRONK=${PRONK:-build/pronk}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0 skipped=0
+. tests/support/program.sh
 
-ok()   { passed=$((passed + 1)); echo "ok      $1"; }
-bad()  { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
-skip() { skipped=$((skipped + 1)); echo "SKIP $1"; }
-end()  { echo "$passed passed, $failed failed, $skipped skipped"; [ $failed = 0 ]; exit; }
+end() { summary; exit; }
 
 command -v mpirun >/dev/null || { skip "ranks: there is no mpirun"; end; }
 [ -e "$(dirname "$PRONK")/pronk-mpi.so" ] || { skip "ranks: there is no pronk-mpi.so"; end; }

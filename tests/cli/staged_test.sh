@@ -3,13 +3,7 @@
 # strategy of such a model translates it, alone and in batches alike, and what a model has not learned is refused.
 #
 # PRONK: the program (default build/pronk).
-PRONK=${PRONK:-build/pronk}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0
-
-ok()  { passed=$((passed + 1)); echo "ok      $1"; }
-bad() { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
+. tests/support/program.sh
 
 # text NAME LINES SEED: 20 words have a translation each; every two of them change places
 text() {
@@ -122,5 +116,4 @@ refused "a k that was not learned" "not trained for k=3; it has: 2" tiny-hrt hrt
 refused "another task" "greedy needs a model trained with task at" tiny-cmlm greedy
 refused "another task: hrt" "hrt needs a model trained with task hrt" tiny-cmlm hrt
 refused "an option that cannot be kept" "hrt has no option 'no_repeat_ngram'" tiny-hrt hrt:no_repeat_ngram=2
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+summary

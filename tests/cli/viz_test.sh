@@ -5,26 +5,19 @@
 # PRONK: the program (default build/pronk). MODEL: a model to translate with. CHROMIUM: the browser;
 # without one the checks that need it are skipped, and said to be. The model of the tests has random
 # weights, so checks ask for form, never for particular translations.
-PRONK=${PRONK:-build/pronk}
 MODEL=${MODEL:-tests/data/models/marian-relu}
 CHROMIUM=${CHROMIUM-$(command -v chromium || command -v chromium-browser)}
 REAL=${PRONK_SHARED:-../shared}/models/en-de-base-hf
 SIXTY="Parallel decoding of existing translation models promises several tokens in one pass, but how many
 of them the model gets right before their turn depends on the sentence, on names such as Washington or
 Microsoft Corporation, and on the patience of whoever is looking at the picture of it all tonight."
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0 skipped=0
+. tests/support/program.sh
 HOSTILE='</title><script>"&\'"'"'<img src=x>'
 # what the browser found, as attributes of the body
 MEASURE='var found = document.body.dataset, frame = document.querySelector(".scroll") || document.body;
 found.width = document.documentElement.scrollWidth <= innerWidth;
 found.frame = frame.scrollWidth > frame.clientWidth;
 found.cells = document.querySelectorAll(".cell").length;'
-
-ok()   { passed=$((passed + 1)); echo "ok      $1"; }
-bad()  { failed=$((failed + 1)); echo "FAILED  $1: $2"; }
-skip() { skipped=$((skipped + 1)); echo "SKIPPED $1"; }
 
 # run ARGUMENT...: leaves $dir/out, $dir/err and $code
 run() {
@@ -217,5 +210,4 @@ if [ -e "$MODEL" ]; then
 else
     skip "what needs a model: there is none at $MODEL"
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed = 0 ]
+summary

@@ -56,6 +56,8 @@ page '| 1 | `cli/one.c` | `helper` | |'
 expect check_names 'hop 1: there is no cli/one.c'
 page '| 1 | `base/one.c` | | nothing |'
 expect check_names 'hop 1: names no function'
+put ARCHITECTURE.md "$(printf '| word | meaning |\n| --- | --- |\n| tag, mark | one |\n| mark (of the server) | another |\n')"
+expect check_names 'mark is in the glossary twice'
 put ARCHITECTURE.md 'Read `base/two.c` first.'
 expect check_names 'there is no base/two.c'
 summary
