@@ -59,7 +59,8 @@ static bool open_keys(pk_server *s, char *error) {
 
 static bool open_parts(pk_server *s, const pk_server_options *o, char *error) {
     s->settings = o->settings;
-    s->quotas = pk_quotas_open(MOST_CLIENTS);
+    pk_windows_init(&s->windows, s->settings);
+    s->quotas = pk_quotas_open(MOST_CLIENTS / s->windows.n, s->windows.seconds, s->windows.n);
     s->metrics = pk_metrics_open();
     s->work = pk_work_open(WORKERS);
     if (!s->quotas || !s->metrics || !s->work) return pk_problem(error, "out of memory");

@@ -29,6 +29,13 @@ def check_limits():
         check('detect counts too', 429, s.form('/detect', {'q': 'a'}).status)
         check('deepl too', 429, s.deepl().status)
         check('languages do not', 200, s.get('/languages').status)
+    with Server('--hourly-req-limit', '4', '--hourly-req-limit-decay', '1', *SMALL, env={'LT_DAILY_REQ_LIMIT': '3'}) as s:
+        check('an array counts in all windows', 200, s.translate(['a', 'b', 'c']).status)
+        answer = s.translate('a')
+        check('a day', (429, 'Slowdown: 3 per 1 day'), answer.error)
+        holds('comes again tomorrow', 86400 - 3000 < int(answer.headers['Retry-After']) <= 86400, answer.headers['Retry-After'])
+    with Server('--hourly-req-limit', '1', *SMALL) as s:
+        check('an hour', [200, (429, 'Slowdown: 1 per 1 hour')], [s.translate('a').status, s.translate('a').error])
     with Server('--req-limit', '1', *SMALL) as s:
         s.translate('a')
         check('a proxy that nobody trusts', 429, s.send('/translate', {'q': 'a', 'source': 'en', 'target': 'de'},
