@@ -556,7 +556,7 @@ const pk_cli_verb pk_cli_verbs[] = {
       "for, by beam search. Models are opened on first use.\n"
       "Every option is also a variable of the environment, as LibreTranslate has them: LT_PORT for --port, LT_API_KEYS=true for "
       "--api-keys; options win.\n"
-      "SIGTERM: what was accepted is answered, then the server ends. SIGHUP: models and keys are read again.\n"
+      "SIGTERM: what was accepted is answered, then the server ends. SIGHUP: models, keys and certificate are read again.\n"
       "`keys` manages API keys: `add` prints a new one, which may make LIMIT requests a minute (default: --req-limit) with "
       "--char-limit characters each.",
       "pronk serve\n"

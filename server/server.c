@@ -2,7 +2,7 @@
  *
  * A request goes: http.c (bytes in) -> work.c -> access.c (may it?) -> a handler of routes.c ->
  * translation.c (models.c, then the library) -> the handler's render -> http.c (bytes out).
- * SIGTERM and SIGINT: answer what was accepted, then end. SIGHUP: look at models and keys again. */
+ * SIGTERM and SIGINT: answer what was accepted, then end. SIGHUP: look at models, keys and certificate again. */
 #include "server.h"
 
 #include <inttypes.h>
@@ -95,7 +95,9 @@ static void reload(pk_server *s, bool models) {
     }
     if (s->keys && (models || pk_keys_changed(s->keys)) && !pk_keys_read(s->keys, error))
         pk_log("keys stay as they were: %s", error);
-    if (models) pk_log("models and keys were read again");
+    if (models && !pk_http_renew(s->http, error))
+        pk_log("the certificate stays as it was: %s", error);
+    if (models) pk_log("models, keys and certificate were read again");
     if (models) pk_notify("READY=1");
 }
 
