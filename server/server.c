@@ -6,6 +6,7 @@
 #include "server.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -157,6 +158,13 @@ static char *make_prefix(const char *text) {
     return prefix;
 }
 
+/* What a model leaves goes back to the system, and what the next one takes comes fresh from it: by itself the
+ * allocator would keep ever larger blocks, and clearing one of those for a session touches all of it. */
+static void set_allocator(void) {
+    enum { OWN_BLOCK = 128 << 10 }; /* bytes from which a block is a mapping of its own */
+    mallopt(M_MMAP_THRESHOLD, OWN_BLOCK);
+}
+
 /* signals are blocked before there are threads, which inherit that: only this one takes them */
 int pk_serve(const pk_server_options *options, char *error) {
     pk_server s = { 0 };
@@ -169,6 +177,7 @@ int pk_serve(const pk_server_options *options, char *error) {
     sigaddset(&set, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
+    set_allocator();
     json_object_seed(0);
     sqlite3_initialize();
     pk_log_open(options->quiet, options->settings->access_log);
