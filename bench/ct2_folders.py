@@ -1,8 +1,8 @@
 """CTranslate2 folders opened as they are: the same tokens as CTranslate2's, the same BLEU in int8, and how fast.
 
-usage: ct2_folders.py [--types f32,i8] [--seconds N] [--lines N] [--chunk N] [--threads N] [--output FILE] [--model DIR]
-                      [--input FILE] [--reference FILE]
-       ct2_folders.py --table FILE       the table again, from what was measured before
+usage: ct2_folders.py [--types f32,i8] [--kernels avx512,avx2,generic] [--seconds N] [--lines N] [--skip N] [--chunk N]
+                      [--threads N] [--output FILE] [--model DIR] [--input FILE] [--reference FILE]
+       ct2_folders.py --table FILE       the tables again, from what was measured before
 needs: ctranslate2 4.8.4, sentencepiece; transformers and torch to make the folders (once); make build/bench/tokens
 
 The folders are made by CTranslate2's converter from a Hugging Face model, in float32 and int8. Every cell of {float32, int8} x
@@ -10,6 +10,11 @@ The folders are made by CTranslate2's converter from a Hugging Face model, in fl
 of 32; CTranslate2 has a worker of one thread for each thread. A line counts as the same when all its tokens are. When --seconds
 are over, no new chunk is begun, so that all cells have the same lines. The same command goes on where it ended: what is in
 --output (build/bench/ct2_folders.jsonl) is not measured again.
+
+Int8 rounds activations, so that a difference in a float's last bit grows to one of int8's size. How much that alone changes
+is seen by --kernels: int8 again with other kernels of both programs ($PRONK_ISA, $CT2_FORCE_CPU_ISA), which add floats up in
+other orders. Further tables have BLEU of each, a paired bootstrap against CTranslate2 as it is, and how many lines each pair of
+outputs shares.
 """
 import argparse
 import json
@@ -57,18 +62,20 @@ def peer_worker(job):
     print(json.dumps(seconds))
 
 
-def run_peer(kind, beam, text, options):
+def run_peer(kind, beam, kernels, text, options):
     job = {"folder": os.path.join(CACHE, "ct2-" + kind), "compute": TYPES[kind], "beam": beam, "threads": options.threads,
            "text": text, "tokens": text + ".peer"}
+    chosen = {"CT2_FORCE_CPU_ISA": kernels.upper()} if kernels else {}
     done = subprocess.run([sys.executable, os.path.abspath(__file__), "--worker", json.dumps(job)], stdout=subprocess.PIPE,
-                          env=dict(os.environ, OMP_NUM_THREADS="1"), check=True)
+                          env=dict(os.environ, OMP_NUM_THREADS="1", **chosen), check=True)
     return float(done.stdout), read_tokens(job["tokens"])
 
 
-def run_pronk(kind, beam, text, options):
+def run_pronk(kind, beam, kernels, text, options):
     decode = "greedy:max_length=%d" % LONGEST if beam == 1 else \
         "beam:size=%d,rules=ct2,length_penalty=1,max_length=%d" % (beam, LONGEST)
     done = subprocess.run([os.path.join(CACHE, "tokens"), os.path.join(CACHE, "ct2-" + kind), decode, str(options.threads), text],
+                          env=dict(os.environ, **({"PRONK_ISA": kernels} if kernels else {})),
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
     return float(done.stderr), done.stdout.decode().split("\n")[:-1]
 
@@ -85,12 +92,12 @@ def measure_chunk(at, chunk, records, options):
     text = os.path.join(CACHE, "folders-chunk.txt")
     with open(text, "w", encoding="utf-8") as file:
         file.writelines(line + "\n" for line in chunk)
-    for kind, beam in cells(options):
-        cell = {"type": kind, "beam": beam, "begin": at, "lines": len(chunk), "threads": options.threads}
-        if any(all(one[key] == value for key, value in cell.items()) for one in records):
+    for kind, beam, kernels in cells(options):
+        cell = {"type": kind, "beam": beam, "kernels": kernels, "begin": at, "lines": len(chunk), "threads": options.threads}
+        if any(all(one.get(key, "") == value for key, value in cell.items()) for one in records):
             continue
         sides = [("pronk", run_pronk), ("peer", run_peer)]
-        found = {name: run(kind, beam, text, options) for name, run in (sides if len(records) % 2 else reversed(sides))}
+        found = {name: run(kind, beam, kernels, text, options) for name, run in (sides if len(records) % 2 else reversed(sides))}
         records.append(dict(cell, **{name + "_seconds": one[0] for name, one in found.items()},
                             **{name + "_tokens": one[1] for name, one in found.items()}))
         with open(options.output, "a", encoding="utf-8") as file:
@@ -99,7 +106,7 @@ def measure_chunk(at, chunk, records, options):
 
 def measure(lines, options):
     records, begin = read_records(options.output), time.monotonic()
-    for at in range(0, len(lines), options.chunk):
+    for at in range(options.skip, len(lines), options.chunk):
         if time.monotonic() - begin > options.seconds:
             break
         measure_chunk(at, lines[at:at + options.chunk], records, options)
@@ -107,7 +114,9 @@ def measure(lines, options):
 
 
 def cells(options):
-    return [(kind, beam) for kind in options.types.split(",") for beam in BEAMS]
+    more = options.kernels.split(",") if options.kernels else []
+    return [(kind, beam, kernels) for kind in options.types.split(",") for beam in BEAMS
+            for kernels in [""] + (more if kind == "i8" else [])]
 
 
 def read_records(path):
@@ -117,34 +126,90 @@ def read_records(path):
         return [json.loads(line) for line in file]
 
 
-def bleu(tokens, begin, options):
-    """sacreBLEU's figure, by `pronk eval`, of pieces joined by the target's SentencePiece model"""
+def write_text(name, tokens, options):
+    """Pieces joined by the target's SentencePiece model"""
     import sentencepiece
     pieces = sentencepiece.SentencePieceProcessor(model_file=os.path.join(options.model, "target.spm"))
+    return write_lines(name, [pieces.decode_pieces(line.split(" ")) for line in tokens])
+
+
+def write_lines(name, lines):
+    path = os.path.join(CACHE, "folders." + name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(line + "\n" for line in lines)
+    return path
+
+
+def evaluate(outputs, numbers, options, *more):
+    """sacreBLEU's figures, by `pronk eval`, of several outputs for these lines"""
     with open(options.reference, encoding="utf-8") as file:
         references = file.read().split("\n")
-    paths = [os.path.join(CACHE, "folders." + name) for name in ("hypothesis", "reference")]
-    texts = [pieces.decode_pieces(line.split(" ")) for line in tokens], [references[i] for i in begin]
-    for path, lines in zip(paths, texts):
-        with open(path, "w", encoding="utf-8") as file:
-            file.writelines(line + "\n" for line in lines)
-    done = subprocess.run([options.pronk, "eval", "-r", paths[1], "--json", paths[0]], stdout=subprocess.PIPE, check=True)
-    return json.loads(done.stdout)
+    reference = write_lines("reference", [references[i] for i in numbers])
+    paths = [write_text("hypothesis-%d" % i, tokens, options) for i, tokens in enumerate(outputs)]
+    done = subprocess.run([options.pronk, "eval", "-r", reference, "--json", *more, *paths], stdout=subprocess.PIPE, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def outputs_of(records, cell):
+    """Numbers of lines, and what both wrote for them; chunks that overlap count once"""
+    sides = {"pronk": {}, "peer": {}}
+    for one in records:
+        if (one["type"], one["beam"], one.get("kernels", "")) == cell:
+            for name, lines in sides.items():
+                lines.update(enumerate(one[name + "_tokens"], one["begin"]))
+    numbers = sorted(sides["pronk"])
+    return numbers, *([lines[i] for i in numbers] for lines in sides.values())
+
+
+def share(a, b):
+    return 100 * sum(x == y for x, y in zip(a, b)) / len(a)
 
 
 def print_table(records, options):
-    print("| type | decode | lines | the same tokens | BLEU Pronk / CTranslate2 | seconds Pronk / CTranslate2 | ratio |\n"
-          "|---|---|--:|--:|--:|--:|--:|")
-    for kind, beam in cells(options):
-        mine = [one for one in records if (one["type"], one["beam"]) == (kind, beam)]
-        ours, theirs = [sum((one[name] for one in mine), []) for name in ("pronk_tokens", "peer_tokens")]
-        numbers = [i for one in mine for i in range(one["begin"], one["begin"] + one["lines"])]
-        same = sum(a == b for a, b in zip(ours, theirs))
+    print("| type | decode | kernels | lines | the same tokens | BLEU Pronk / CTranslate2 | "
+          "seconds Pronk / CTranslate2 | ratio |\n|---|---|---|--:|--:|--:|--:|--:|")
+    for cell in cells(options):
+        kind, beam, kernels = cell
+        numbers, ours, theirs = outputs_of(records, cell)
+        if not numbers:
+            continue
+        mine = [one for one in records if (one["type"], one["beam"], one.get("kernels", "")) == cell]
         seconds = [sum(one[name] for one in mine) for name in ("pronk_seconds", "peer_seconds")]
-        scores = [bleu(side, numbers, options)["bleu"] for side in (ours, theirs)]
-        print("| %s | %s | %d | %d (%.2f %%) | %.2f / %.2f | %.1f / %.1f | %.2f |" % (
-            TYPES[kind], "greedy" if beam == 1 else "beam %d" % beam, len(ours), same, 100 * same / len(ours), *scores, *seconds,
-            seconds[1] / seconds[0]))
+        scores = [one["bleu"] for one in evaluate((ours, theirs), numbers, options)]
+        print("| %s | %s | %s | %d | %d (%.2f %%) | %.2f / %.2f | %.1f / %.1f | %.2f |" % (
+            TYPES[kind], decode_name(beam), kernels or "own choice", len(ours), sum(a == b for a, b in zip(ours, theirs)),
+            share(ours, theirs), *scores, *seconds, seconds[1] / seconds[0]))
+
+
+def decode_name(beam):
+    return "greedy" if beam == 1 else "beam %d" % beam
+
+
+def print_spread(records, options):
+    """For each search: CTranslate2's int8 as it is, then float32 and int8 by all kernels of both"""
+    for beam in BEAMS:
+        found = {}
+        for cell in cells(options):
+            if cell[1] == beam:
+                numbers, ours, theirs = outputs_of(records, cell)
+                found.update({(name,) + cell: (numbers, side) for name, side in (("CTranslate2", theirs), ("Pronk", ours))})
+        first = ("CTranslate2", "i8", beam, "")
+        names = [first] + [name for name in found if name != first and found[name][0] == found[first][0]]
+        outputs = [found[name][1] for name in names]
+        scores = evaluate(outputs, found[first][0], options, "--bootstrap", "1000")
+        print("\n%s, %d lines; columns: the share of lines with equal tokens\n" % (decode_name(beam), len(outputs[0])))
+        print("| output | BLEU | p | " + " | ".join(str(i + 1) for i in range(len(names))) + " |")
+        print("|---|--:|--:|" + "--:|" * len(names))
+        for i, (name, score) in enumerate(zip(names, scores)):
+            shares = " | ".join("%.1f" % share(outputs[i], other) for other in outputs)
+            print("| %d %s %s %s | %.2f | %s | %s |" % (i + 1, name[0], TYPES[name[1]], name[3], score["bleu"],
+                                                         "%.3f" % score["p_value"]["bleu"] if i else "-", shares))
+
+
+def print_tables(records, options):
+    print_table(records, options)
+    if options.kernels:
+        print_spread(records, options)
 
 
 def main():
@@ -155,8 +220,10 @@ def main():
     parser.add_argument("--reference", default=os.path.join(SHARED, "testsets", "en-de", "newstest2014.de"))
     parser.add_argument("--output", default=os.path.join(CACHE, "ct2_folders.jsonl"))
     parser.add_argument("--types", default=",".join(TYPES))
+    parser.add_argument("--kernels", default="")
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--lines", type=int, default=10 ** 9)
+    parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--chunk", type=int, default=200)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--table")
@@ -165,12 +232,12 @@ def main():
     if options.worker:
         return peer_worker(json.loads(options.worker))
     if options.table:
-        return print_table(read_records(options.table), options)
+        return print_tables(read_records(options.table), options)
     for kind in options.types.split(","):
         make_folder(options.model, kind)
     with open(options.input, encoding="utf-8") as file:
         lines = file.read().split("\n")[:-1][:options.lines]
-    print_table(measure(lines, options), options)
+    print_tables(measure(lines, options), options)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,10 @@ static const pk_cli_option serve_options[] = {
     INT("char-limit", serve.char_limit, -1, INT32_MAX, "-1", "most characters of a text; -1: any number"),
     INT("req-limit", serve.req_limit, -1, INT32_MAX, "-1",
         "most requests a minute of one client; a batch of N texts counts as N; -1: any number"),
+    INT("hourly-req-limit", serve.hourly_limit, -1, INT32_MAX, "-1", "most requests an hour, besides; not above 0: any number"),
+    INT("hourly-req-limit-decay", serve.hourly_decay, 0, PK_MOST_DECAY, "0",
+        "so many longer windows besides: of N hours N times that number, by 0.75 for each but the first"),
+    INT("daily-req-limit", serve.daily_limit, -1, INT32_MAX, "-1", "most requests a day, besides; not above 0: any number"),
     INT("req-flood-threshold", serve.flood_threshold, -1, INT32_MAX, "-1",
         "ban an address that broke --req-limit so often; one time is forgiven every ten minutes; -1: never"),
     INT("batch-limit", serve.batch_limit, -1, INT32_MAX, "-1", "most texts of a request; -1: any number"),
@@ -63,7 +67,7 @@ const pk_cli_verb pk_cli_verb_serve = {
     "for, by beam search. Models are opened on first use.\n"
     "Every option is also a variable of the environment, as LibreTranslate has them: LT_PORT for --port, LT_API_KEYS=true for "
     "--api-keys; options win.\n"
-    "SIGTERM: what was accepted is answered, then the server ends. SIGHUP: models and keys are read again.\n"
+    "SIGTERM: what was accepted is answered, then the server ends. SIGHUP: models, keys and certificate are read again.\n"
     "`keys` manages API keys: `add` prints a new one, which may make LIMIT requests a minute (default: --req-limit) with "
     "--char-limit characters each.",
     "pronk serve\n"

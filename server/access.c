@@ -39,13 +39,19 @@ static bool set_client(pk_exchange *x, const char *key, bool *known) {
     return x->client != NULL;
 }
 
-static bool check_rate(pk_exchange *x) {
-    pk_server *s = x->server;
-    const int  wait = pk_quotas_take(s->quotas, x->client, x->limits.requests, pk_seconds());
+static bool check_rate(pk_exchange *x, bool known) {
+    pk_server     *s = x->server;
+    int64_t        own[PK_MOST_WINDOWS];
+    char           window[32];
+    size_t         broken = 0;
+    const int64_t *most = known ? own : s->windows.most;
+    if (known) pk_windows_of_key(&s->windows, x->limits.requests, own);
+    const int wait = pk_quotas_take(s->quotas, x->client, most, pk_seconds(), &broken);
     if (!wait) return true;
     x->answer.retry_after = wait;
     pk_quotas_report(s->quotas, x->address, pk_seconds());
-    pk_exchange_fail(x, 429, "Slowdown: %" PRId64 " per 1 minute", x->limits.requests);
+    pk_windows_name(&s->windows, broken, window, sizeof window);
+    pk_exchange_fail(x, 429, "Slowdown: %" PRId64 " per %s", most[broken], window);
     return false;
 }
 
@@ -95,12 +101,12 @@ bool pk_access_check(pk_exchange *x) {
     const pk_fields_status fields =
         pk_fields_read(&r->fields, r->content_type, r->query, r->body, r->body_size);
     const char *key = fields == PK_FIELDS_OK ? given_key(x) : NULL;
-    return set_client(x, key, &known) && check_rate(x) && check_ban(x) && check_fields(x, fields) &&
-           check_key(x, key, known);
+    return set_client(x, key, &known) && check_rate(x, known) && check_ban(x) &&
+           check_fields(x, fields) && check_key(x, key, known);
 }
 
 void pk_access_charge(pk_exchange *x, size_t texts) {
-    if (x->limits.requests < 0 || texts < 2) return;
+    if (texts < 2) return;
     pk_quotas_charge(x->server->quotas, x->client, (int64_t)texts - 1, pk_seconds());
 }
 

@@ -10,7 +10,6 @@
 #include "detection.h"
 #include "plain_text.h"
 #include "routes.h"
-#include "seconds.h"
 #include "state.h"
 #include "translation.h"
 
@@ -112,7 +111,7 @@ static void render(pk_exchange *x) {
                                               "text", json_stringn(text.data, text.size),
                                               "billed_characters", (json_int_t)billed));
     }
-    pk_quotas_add_characters(x->server->quotas, x->client, (int64_t)all, pk_seconds());
+    pk_quotas_add_characters(x->server->quotas, x->client, (int64_t)all);
     pk_exchange_answer(x, 200, json_pack("{so}", "translations", list));
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "access.h"
+#include "certificate.h"
 #include "log.h"
 #include "page.h"
 #include "problem.h"
@@ -25,14 +26,21 @@ enum { HEADER_ROOM = 64 << 10, FIRST_BODY = 4 << 10 };
 #define ALL_BODIES   ((int64_t)256 << 20)
 #define MOST_SKIPPED ((uint64_t)256 << 20)
 
-struct pk_http {
-    pk_server         *server;
+/* where connections come in, with one certificate; it has a thread of its own */
+typedef struct door {
+    struct door       *older;
     struct MHD_Daemon *daemon;
-    int                fd;
-    bool               accepting;
-    pk_visits          visits;
-    _Atomic int64_t    bodies; /* bytes */
-    char              *certificate, *private_key;
+    int                fd; /* of all doors for the same address and port */
+    pk_certificate     certificate;
+} door;
+
+struct pk_http {
+    pk_server *server;
+    door      *doors; /* the newest takes connections, the others serve those that they have */
+    _Atomic(struct MHD_Daemon *) newest;
+    bool                         accepting;
+    pk_visits                    visits;
+    _Atomic int64_t              bodies; /* bytes */
 };
 
 /* ---- a request comes in ---- */
@@ -232,6 +240,13 @@ static void add_cors(struct MHD_Response *r) {
         MHD_add_response_header(r, header[i][0], header[i][1]);
 }
 
+/* behind the next answer: at the end, or where the certificate is no longer the one */
+static bool must_close(const pk_exchange *x) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(x->visit->connection, MHD_CONNECTION_INFO_DAEMON);
+    return x->server->draining || (info && info->daemon != x->server->http->newest);
+}
+
 static void add_headers(const pk_exchange *x, struct MHD_Response *r) {
     char                  seconds[16], allow[32];
     const pk_http_answer *a = &x->answer;
@@ -249,7 +264,7 @@ static void add_headers(const pk_exchange *x, struct MHD_Response *r) {
     if (a->tag[0]) pk_page_headers(r, a->tag);
     if (a->location) MHD_add_response_header(r, MHD_HTTP_HEADER_LOCATION, a->location);
     if (a->status == 401) MHD_add_response_header(r, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
-    if (x->server->draining) MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
+    if (must_close(x)) MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
 static enum MHD_Result send_answer(pk_exchange *x) {
@@ -317,73 +332,107 @@ static void connection_changed(void *user, struct MHD_Connection *c, void **cont
 
 /* ---- open and close ---- */
 
-/* the text of a file, for certificates; the caller frees; NULL: `error` */
-static char *read_text(const char *path, const char *option, char *error) {
-    enum { MOST = 1 << 20 };
-    char *text = NULL;
-    FILE *file = path ? fopen(path, "re") : NULL;
-    if (!path) return pk_problem(error, "--ssl needs %s FILE", option), NULL;
-    if (file && (text = calloc(1, MOST)))
-        if (!fread(text, 1, MOST - 1, file)) errno = ENODATA;
-    if (!text || !*text) {
-        pk_problem(error, "%s: %s", path, strerror(errno));
-        free(text);
-        text = NULL;
-    }
-    if (file) fclose(file);
-    return text;
-}
-
-static bool read_certificate(pk_http *h, char *error) {
-    const pk_settings *s = h->server->settings;
-    if (!s->ssl) return true;
-    h->certificate = read_text(s->certificate, "--ssl-cert", error);
-    h->private_key = h->certificate ? read_text(s->private_key, "--ssl-key", error) : NULL;
-    return h->private_key != NULL;
-}
-
-static bool start(pk_http *h, char *error) {
-    const bool            tls = h->server->settings->ssl;
+static struct MHD_Daemon *start(pk_http *h, const door *d) {
     struct MHD_OptionItem secure[] = {
-        { MHD_OPTION_HTTPS_MEM_CERT, 0, h->certificate },
-        { MHD_OPTION_HTTPS_MEM_KEY, 0, h->private_key },
+        { MHD_OPTION_HTTPS_MEM_CERT, 0, d->certificate.chain },
+        { MHD_OPTION_HTTPS_MEM_KEY, 0, d->certificate.key },
         { MHD_OPTION_HTTPS_PRIORITIES, 0, "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2" },
         { MHD_OPTION_END, 0, NULL },
     };
     struct MHD_OptionItem plain[] = { { MHD_OPTION_END, 0, NULL } };
+    const bool            tls = d->certificate.chain != NULL;
     const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
                            (tls ? MHD_USE_TLS : 0u);
-    h->daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, handle, h, MHD_OPTION_LISTEN_SOCKET, h->fd,
+    return MHD_start_daemon(
+        flags, 0, NULL, NULL, handle, h, MHD_OPTION_LISTEN_SOCKET, d->fd,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)h->server->settings->connections,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_ROOM, MHD_OPTION_CONNECTION_TIMEOUT, 60u,
         MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, h, MHD_OPTION_NOTIFY_COMPLETED, end_exchange,
         h, MHD_OPTION_NOTIFY_CONNECTION, connection_changed, h, MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_ARRAY, tls ? secure : plain, MHD_OPTION_END);
-    if (h->daemon) return true;
-    return pk_problem(error, "the server could not be started%s",
-                      tls ? ": are certificate and key right?" : "");
+}
+
+/* a newest door; takes the certificate over, and the socket where it succeeds */
+static bool open_door(pk_http *h, int fd, pk_certificate *certificate, char *error) {
+    door *d = calloc(1, sizeof *d);
+    if (d) {
+        *d = (door){ .older = h->doors, .fd = fd, .certificate = *certificate };
+        d->daemon = start(h, d);
+    }
+    if (!d || !d->daemon) {
+        pk_certificate_free(certificate);
+        free(d);
+        return pk_problem(error, "the server could not be started");
+    }
+    h->doors = d;
+    h->newest = d->daemon;
+    return true;
+}
+
+static void free_door(door *d) {
+    MHD_stop_daemon(d->daemon);
+    if (d->fd >= 0) close(d->fd);
+    pk_certificate_free(&d->certificate);
+    free(d);
 }
 
 bool pk_http_open(pk_server *s, int fd, char *error) {
-    pk_http *h = calloc(1, sizeof *h);
+    pk_certificate certificate;
+    pk_http       *h = calloc(1, sizeof *h);
     if (!h) return pk_problem(error, "out of memory");
     h->server = s;
-    h->fd = fd;
     h->accepting = true;
     s->http = h; /* requests may come before this returns */
     pk_visits_init(&h->visits);
-    if (read_certificate(h, error) && start(h, error)) return true;
+    if (pk_certificate_read(s->settings, &certificate, error) &&
+        open_door(h, fd, &certificate, error))
+        return true;
+    close(fd);
     s->http = NULL;
     pk_http_close(h);
     return false;
 }
 
-int pk_http_socket(const pk_http *h) { return h->fd; }
+/* The new door is open before the old one is shut: nobody finds both closed. */
+bool pk_http_renew(pk_http *h, char *error) {
+    door          *old = h->doors;
+    pk_certificate certificate;
+    if (!pk_certificate_read(h->server->settings, &certificate, error)) return false;
+    if (pk_certificate_equal(&certificate, &old->certificate)) {
+        pk_certificate_free(&certificate);
+        return true;
+    }
+    const int fd = fcntl(old->fd, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0) {
+        pk_certificate_free(&certificate);
+        return pk_problem(error, "%s", strerror(errno));
+    }
+    if (!open_door(h, fd, &certificate, error)) return false;
+    MHD_quiesce_daemon(old->daemon);
+    return true;
+}
+
+/* doors that nobody is inside of any more */
+static void close_old_doors(pk_http *h) {
+    for (door **at = &h->doors->older; *at;) {
+        door                       *d = *at;
+        const union MHD_DaemonInfo *info =
+            MHD_get_daemon_info(d->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+        if (!info || info->num_connections) {
+            at = &d->older;
+            continue;
+        }
+        *at = d->older;
+        free_door(d);
+    }
+}
+
+int pk_http_socket(const pk_http *h) { return h->doors->fd; }
 
 void pk_http_tick(pk_http *h) {
     for (size_t n = pk_visits_look(&h->visits, pk_seconds()); n; n--)
         pk_metrics_add_gone(h->server->metrics);
+    close_old_doors(h);
 }
 
 /* Connections that the system has taken already, but not we, would be lost with the socket: with a
@@ -391,12 +440,15 @@ void pk_http_tick(pk_http *h) {
 void pk_http_stop_accepting(pk_http *h) {
     const struct timespec moment = { .tv_nsec = 50000000 };
     if (!h->accepting) return;
-    listen(h->fd, 0);
+    listen(h->doors->fd, 0);
     nanosleep(&moment, NULL);
     h->accepting = false;
     h->server->draining = true;
-    MHD_quiesce_daemon(h->daemon);
-    close(h->fd);
+    MHD_quiesce_daemon(h->doors->daemon);
+    for (door *d = h->doors; d; d = d->older) {
+        close(d->fd);
+        d->fd = -1;
+    }
 }
 
 bool pk_http_is_quiet(pk_http *h) { return pk_visits_are_idle(&h->visits, pk_seconds(), 0.5); }
@@ -405,14 +457,11 @@ void pk_http_cancel_all(pk_http *h) { pk_visits_cancel_all(&h->visits); }
 
 void pk_http_close(pk_http *h) {
     if (!h) return;
-    if (h->daemon) {
-        pk_http_stop_accepting(h);
-        MHD_stop_daemon(h->daemon);
-    } else {
-        close(h->fd);
+    if (h->doors) pk_http_stop_accepting(h);
+    for (door *d = h->doors, *older; d; d = older) {
+        older = d->older;
+        free_door(d);
     }
     pk_visits_free(&h->visits);
-    free(h->certificate);
-    free(h->private_key);
     free(h);
 }

@@ -99,7 +99,7 @@ bool pk_keys_read(pk_keys *k, char *error) {
     if (stat(k->path, &now) != 0) {
         if (errno != ENOENT) return pk_problem(error, "%s: %s", k->path, strerror(errno));
         memset(&now, 0, sizeof now);
-    } else if (!read_file(k->path, &list, error)) {
+    } else if (now.st_size && !read_file(k->path, &list, error)) {
         free_list(&list);
         k->read = now; /* not again before it changes */
         return false;

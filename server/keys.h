@@ -16,7 +16,7 @@ typedef struct pk_keys pk_keys;
 /* path is borrowed; NULL: no memory. Nothing is read yet */
 pk_keys *pk_keys_open(const char *path);
 void     pk_keys_close(pk_keys *k);
-/* reads the table anew; a file that is not there has no keys. false: `error` says why */
+/* reads the table anew; a file that is not there, or is empty, has no keys. false: `error` says why */
 bool pk_keys_read(pk_keys *k, char *error);
 /* whether the file is another than the one that was read last */
 bool pk_keys_changed(const pk_keys *k);

@@ -47,6 +47,10 @@ static const pk_route_field type_fields[] = {
     { "type", "{\"type\":\"string\",\"enum\":[\"source\",\"target\"]}", false, "Which languages" },
     { .name = NULL }
 };
+static const pk_route_field lang_fields[] = {
+    { "lang", TEXT_SCHEMA, false, "Code of the language that names are in; that of Accept-Language if it is not given" },
+    { .name = NULL }
+};
 static const pk_route_field no_fields[] = { { .name = NULL } };
 
 static const pk_route_field stream_fields[] = {
@@ -77,7 +81,7 @@ const pk_route pk_routes[] = {
     { "POST", "/detect", pk_libre_detect, true, NULL, "Detect the language of text", detect_fields,
       "{\"type\":\"array\",\"items\":" GUESS "}" },
     { "GET", "/languages", pk_libre_languages, false, NULL, "List languages and what they can be translated into",
-      no_fields,
+      lang_fields,
       "{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"code\":{\"type\":\"string\"},"
       "\"name\":{\"type\":\"string\"},\"targets\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}}}}" },
     { "GET", "/frontend/settings", pk_libre_settings, false, NULL, "What a user interface needs to know", no_fields,

@@ -172,21 +172,23 @@ static void end_opening(pk_models *m, pk_servable *e) {
     e->parked = NULL;
 }
 
-/* how much memory it takes is learned from the first time: files may be packed, weights unpacked */
+/* how much memory it takes is learned from the first time: files may be packed, weights unpacked. What
+ * others gave back to make room for it is not to be taken off. */
 static pk_use open_within_bound(pk_models *m, pk_servable *e, pk_decoding d, char *error) {
-    const bool     first = !e->model;
-    const double   begin = pk_seconds();
-    const uint64_t before = pk_memory_used();
+    const bool   first = !e->model;
+    const double begin = pk_seconds();
     if (first && !make_room(m, e)) {
         pk_problem(error, "%s: there is no room for it within --memory", e->path);
         return PK_USE_FULL;
     }
+    const uint64_t before = pk_memory_used();
     if (open_missing(m, e, d) != PK_OK) {
         pk_problem(error, "%s", pk_last_error());
         return PK_USE_FAILED;
     }
     const uint64_t after = pk_memory_used();
-    if (first && after > before) e->bytes = after - before;
+    if (first && after > before && (!e->bytes || after - before < e->bytes))
+        e->bytes = after - before; /* the least: others take memory at the same time */
     if (first) pk_log("opened %s in %.1f s", e->path, pk_seconds() - begin);
     return PK_USE_READY;
 }

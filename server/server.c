@@ -2,10 +2,11 @@
  *
  * A request goes: http.c (bytes in) -> work.c -> access.c (may it?) -> a handler of routes.c ->
  * translation.c (models.c, then the library) -> the handler's render -> http.c (bytes out).
- * SIGTERM and SIGINT: answer what was accepted, then end. SIGHUP: look at models and keys again. */
+ * SIGTERM and SIGINT: answer what was accepted, then end. SIGHUP: look at models, keys and certificate again. */
 #include "server.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -59,7 +60,8 @@ static bool open_keys(pk_server *s, char *error) {
 
 static bool open_parts(pk_server *s, const pk_server_options *o, char *error) {
     s->settings = o->settings;
-    s->quotas = pk_quotas_open(MOST_CLIENTS);
+    pk_windows_init(&s->windows, s->settings);
+    s->quotas = pk_quotas_open(MOST_CLIENTS / s->windows.n, s->windows.seconds, s->windows.n);
     s->metrics = pk_metrics_open();
     s->work = pk_work_open(WORKERS);
     if (!s->quotas || !s->metrics || !s->work) return pk_problem(error, "out of memory");
@@ -94,7 +96,9 @@ static void reload(pk_server *s, bool models) {
     }
     if (s->keys && (models || pk_keys_changed(s->keys)) && !pk_keys_read(s->keys, error))
         pk_log("keys stay as they were: %s", error);
-    if (models) pk_log("models and keys were read again");
+    if (models && !pk_http_renew(s->http, error))
+        pk_log("the certificate stays as it was: %s", error);
+    if (models) pk_log("models, keys and certificate were read again");
     if (models) pk_notify("READY=1");
 }
 
@@ -154,6 +158,13 @@ static char *make_prefix(const char *text) {
     return prefix;
 }
 
+/* What a model leaves goes back to the system, and what the next one takes comes fresh from it: by itself the
+ * allocator would keep ever larger blocks, and clearing one of those for a session touches all of it. */
+static void set_allocator(void) {
+    enum { OWN_BLOCK = 128 << 10 }; /* bytes from which a block is a mapping of its own */
+    mallopt(M_MMAP_THRESHOLD, OWN_BLOCK);
+}
+
 /* signals are blocked before there are threads, which inherit that: only this one takes them */
 int pk_serve(const pk_server_options *options, char *error) {
     pk_server s = { 0 };
@@ -166,6 +177,7 @@ int pk_serve(const pk_server_options *options, char *error) {
     sigaddset(&set, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
+    set_allocator();
     json_object_seed(0);
     sqlite3_initialize();
     pk_log_open(options->quiet, options->settings->access_log);

@@ -9,6 +9,7 @@
 
 #define PK_DEFAULT_HOST "127.0.0.1"
 #define PK_DEFAULT_KEYS "db/api_keys.db"
+enum { PK_MOST_DECAY = 22 }; /* windows of 23 hours at the most: the next is a day */
 
 typedef struct pk_settings {
     const char *host;
@@ -19,6 +20,8 @@ typedef struct pk_settings {
     bool        disable_web_ui, disable_files_translation;
     /* limits; req_limit is per minute and client, flood_threshold how often it may be broken */
     int64_t     char_limit, req_limit, batch_limit, alternatives_limit, flood_threshold;
+    int64_t     hourly_limit, daily_limit; /* requests of a client; not above 0: any number */
+    int64_t     hourly_decay;              /* further windows of hours, see windows.c */
     bool        api_keys;
     const char *keys_path, *key_link, *key_origin;
     const char *key;               /* `keys add` and `keys remove` */

@@ -9,14 +9,16 @@
 #include "metrics.h"
 #include "models.h"
 #include "quotas.h"
+#include "windows.h"
 
 typedef struct pk_server {
     const pk_settings *settings;
     pk_work           *work;
     pk_models         *models;
     pk_quotas         *quotas;
-    pk_keys           *keys;   /* NULL: everybody may, without a key */
-    regex_t            origin; /* from where no key is needed, where has_origin */
+    pk_windows         windows; /* of who has no key */
+    pk_keys           *keys;    /* NULL: everybody may, without a key */
+    regex_t            origin;  /* from where no key is needed, where has_origin */
     bool               has_origin;
     pk_proxies         proxies;
     pk_metrics        *metrics;

@@ -123,6 +123,7 @@ def check_others(s):
     spec = s.get('/spec').json
     check('spec: title', 'LibreTranslate', spec['info']['title'])
     check('spec: version', '3.0.3', spec['openapi'])
+    check('spec: names in a language', ['lang'], [p['name'] for p in spec['paths']['/languages']['get']['parameters']])
     for path, methods in spec['paths'].items():
         for method in methods:
             holds(f'spec: {method} {path} is there', s.ask(method.upper(), path, '').status not in (404, 405))

@@ -1,8 +1,9 @@
 """Limits, keys and bans."""
 import os
 import signal
+import subprocess
 
-from serving import SMALL, Server, check, folder, holds, pronk, wait_for
+from serving import SMALL, Server, check, folder, holds, pronk, skip, wait_for
 
 
 def check_limits():
@@ -29,6 +30,13 @@ def check_limits():
         check('detect counts too', 429, s.form('/detect', {'q': 'a'}).status)
         check('deepl too', 429, s.deepl().status)
         check('languages do not', 200, s.get('/languages').status)
+    with Server('--hourly-req-limit', '4', '--hourly-req-limit-decay', '1', *SMALL, env={'LT_DAILY_REQ_LIMIT': '3'}) as s:
+        check('an array counts in all windows', 200, s.translate(['a', 'b', 'c']).status)
+        answer = s.translate('a')
+        check('a day', (429, 'Slowdown: 3 per 1 day'), answer.error)
+        holds('comes again tomorrow', 86400 - 3000 < int(answer.headers['Retry-After']) <= 86400, answer.headers['Retry-After'])
+    with Server('--hourly-req-limit', '1', *SMALL) as s:
+        check('an hour', [200, (429, 'Slowdown: 1 per 1 hour')], [s.translate('a').status, s.translate('a').error])
     with Server('--req-limit', '1', *SMALL) as s:
         s.translate('a')
         check('a proxy that nobody trusts', 429, s.send('/translate', {'q': 'a', 'source': 'en', 'target': 'de'},
@@ -75,3 +83,41 @@ def check_keys():
                                                   headers={'Origin': 'https://ours.example'}).status)
         settings = s.get('/frontend/settings').json
         check('settings say so', [True, True], [settings[k] for k in ('apiKeys', 'keyRequired')])
+
+
+def fill(path):
+    """Writes until there is no room left."""
+    with open(path, 'wb', buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(512))
+        except OSError:
+            pass
+
+
+def check_full_disk():
+    disk = os.path.join(folder, 'disk')
+    os.mkdir(disk)
+    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'none', disk], capture_output=True).returncode:
+        return skip('keys on a full disk', 'not permitted to mount a small one')
+    try:
+        keys = ('serve', 'keys', '--api-keys-db-path', disk + '/keys.db')
+        pronk(*keys, 'add', '5', '--key', 'kept')
+        fill(disk + '/rest')
+        with Server('--api-keys', '--api-keys-db-path', disk + '/keys.db', *SMALL) as s:
+            found = pronk(*keys, 'add', '5', '--key', 'lost')
+            check('a full disk: no key is added', (1, '', f'pronk serve: {disk}/keys.db: database or disk is full\n'),
+                  (found.returncode, found.stdout, found.stderr))
+            check('nor removed', 1, pronk(*keys, 'remove', 'kept').returncode)
+            check('and none is lost', 'kept: 5\n', pronk(*keys, 'list').stdout)
+            check('the server goes on', [200, 403], [s.translate('a', api_key=k).status for k in ('kept', 'lost')])
+            os.remove(disk + '/rest')
+            pronk(*keys, 'add', '--key', 'lost')
+            holds('with room again it is added', wait_for(lambda: s.translate('a', api_key='lost').status == 200, 5))
+        fill(disk + '/rest')
+        new = ('--api-keys-db-path', disk + '/new.db')
+        check('nor is a new file made', 1, pronk('serve', 'keys', 'add', *new).returncode)
+        with Server('--api-keys', *new, *SMALL) as s:
+            check('what is left of it has no keys', [403, 200], [s.translate('a', api_key='x').status, s.translate('a').status])
+    finally:
+        subprocess.run(['umount', disk])

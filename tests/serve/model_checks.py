@@ -7,6 +7,36 @@ import zipfile
 from serving import TINY, Server, check, folder, holds, pronk, wait_for
 
 
+def other_languages(path, source, target):
+    """Pronk's own model, said to be for another pair."""
+    own = open('models/en-de.pronk', 'rb').read()
+    for name, old, new in (('source', 'en', source), ('target', 'de', target)):
+        said = '\\"%s_language\\":\\"%s\\"'
+        own = own.replace((said % (name, old)).encode(), (said % (name, new)).encode(), 1)
+    open(path, 'wb').write(own)
+
+
+def check_memory():
+    """Whatever is opened in whatever order, the bound holds."""
+    models = os.path.join(folder, 'three')
+    os.mkdir(models)
+    pairs = (('en', 'fr'), ('en', 'it'), ('es', 'en'))
+    for source, target in pairs:
+        other_languages(f'{models}/{source}-{target}.pronk', source, target)
+    mib = 1 << 20
+    with Server('--models', models, '--metrics') as s:
+        none = s.metric('process_resident_memory_bytes')
+        s.translate('Hello.', *pairs[0])
+        one = s.metric('process_resident_memory_bytes')
+    bound = int((none + 1.8 * (one - none)) // mib)
+    with Server('--models', models, '--metrics', '--memory', str(bound)) as s:
+        def look(*pair):
+            status = s.translate('Hello.', *pair).status
+            return status, s.metric('pronk_models_open'), s.metric('process_resident_memory_bytes') <= bound * mib
+        check('one at a time within --memory', [(200, 1, True)] * 9, [look(*pairs[i % 3]) for i in range(9)])
+        check('two halves of a way, one after the other', (200, 1, True), look('es', 'fr'))
+
+
 def check_models():
     models = os.path.join(folder, 'models')
     os.mkdir(models)

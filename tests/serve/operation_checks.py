@@ -1,4 +1,5 @@
 """What operators use: metrics, variables, systemd, TLS, an unprivileged user."""
+import http.client
 import json
 import os
 import shutil
@@ -8,7 +9,7 @@ import ssl
 import subprocess
 import urllib.request
 
-from serving import PRONK, SMALL, Server, check, folder, holds, pronk, skip
+from serving import FORM, PRONK, SMALL, Server, check, folder, holds, pronk, skip, wait_for
 
 
 def check_operations():
@@ -55,22 +56,63 @@ def check_systemd():
     listener.close()
 
 
-def check_tls():
+def make_certificate(name):
+    """A pair of PEM files for 127.0.0.1; None: there is no openssl."""
     key, certificate = os.path.join(folder, 'key.pem'), os.path.join(folder, 'certificate.pem')
     made = shutil.which('openssl') and subprocess.run(
         ['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes',
-         '-keyout', key, '-out', certificate, '-days', '2', '-subj', '/CN=localhost', '-addext',
+         '-keyout', key, '-out', certificate, '-days', '2', '-subj', '/CN=' + name, '-addext',
          'subjectAltName=IP:127.0.0.1'], capture_output=True)
-    if not made or made.returncode:
+    return None if not made or made.returncode else (certificate, key)
+
+
+def shown(s):
+    """The certificate that a new connection is shown."""
+    return ssl.get_server_certificate(('127.0.0.1', s.port), timeout=10)
+
+
+def check_renewal(s, certificate, key):
+    """SIGHUP reads the pair again; a connection that there is goes on with the old one."""
+    first = open(certificate).read()
+    kept = http.client.HTTPSConnection('127.0.0.1', s.port, context=ssl._create_unverified_context(), timeout=10)
+    kept.request('GET', '/health')
+    kept.getresponse().read()
+    check('TLS: the certificate', first, shown(s))
+    make_certificate('second')
+    second = open(certificate).read()
+    check('TLS: a new file alone changes nothing', first, shown(s))
+    s.process.send_signal(signal.SIGHUP)
+    holds('TLS: SIGHUP takes the new certificate', wait_for(lambda: shown(s) == second, 5), s.errors)
+    kept.request('POST', '/translate', 'q=a&source=en&target=de', {'Content-Type': FORM})
+    answer = kept.getresponse()
+    check('TLS: a connection that was there is served, and closed then', (200, 'close'),
+          (answer.status, answer.headers['Connection']))
+    for text in ('nonsense', first):  # no certificate at all; one that the key is not for
+        open(certificate, 'w').write(text)
+        s.process.send_signal(signal.SIGHUP)
+        said = 'the certificate stays as it was: '
+        holds('TLS: a broken pair is named', wait_for(lambda: said in '\n'.join(s.errors), 5), s.errors)
+        check('TLS: and the one before serves', second, shown(s))
+        s.errors[:] = [e for e in s.errors if said not in e]
+
+
+def check_tls():
+    pair = make_certificate('first')
+    if not pair:
         return skip('TLS', 'no openssl to make a certificate')
+    certificate, key = pair
     with Server('--ssl', '--ssl-cert', certificate, '--ssl-key', key, *SMALL) as s:
         context = ssl.create_default_context(cafile=certificate)
         with urllib.request.urlopen(f'https://127.0.0.1:{s.port}/translate', b'q=a&source=en&target=de',
                                     context=context, timeout=10) as r:
             check('TLS', 200, r.status)
             check('TLS: the answer', ['translatedText'], list(json.load(r)))
+        check_renewal(s, certificate, key)
+    make_certificate('third')
     swapped = ('--ssl-cert', key, '--ssl-key', certificate)
-    check('TLS with wrong files', 1, pronk('serve', '--ssl', *swapped, '--port', '0').returncode)
+    wrong = pronk('serve', '--ssl', *swapped, '--port', '0')
+    check('TLS with wrong files', 1, wrong.returncode)
+    holds('TLS: both are named', key in wrong.stderr and certificate in wrong.stderr, wrong.stderr)
 
 
 def check_unprivileged():

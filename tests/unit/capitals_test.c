@@ -35,7 +35,8 @@ static void capitals_become_a_sentence(void **state) {
     check_fold("ICH BIN I", false, "Ich bin i");
     check_fold("1. \xC3\x84PFEL UND \xC3\x96L", false, "1. \xC3\x84pfel und \xC3\xB6l");
     check_fold("\xD0\x9C\xD0\x9E\xD0\xA1\xD0\x9A", false, "\xD0\x9C\xD0\xBE\xD1\x81\xD0\xBA");
-    check_fold("A \xC4\xB0 B", false, "A \xC4\xB0 b"); /* a dotted I: its small one is of one byte */
+    check_fold("A \xC4\xB0 B", false,
+               "A \xC4\xB0 b"); /* a dotted I: its small one is of one byte */
     check_fold("", true, "");
 }
 
@@ -49,8 +50,13 @@ static void check_write(const char *from, const char *to) {
 
 static void a_sentence_becomes_capitals(void **state) {
     (void)state;
-    check_write("Bitte \xC3\xB6" "ffne die T\xC3\xBCr.", "BITTE \xC3\x96" "FFNE DIE T\xC3\x9CR.");
-    check_write("Die Stra\xC3\x9F" "e ist gro\xC3\x9F.", "DIE STRASSE IST GROSS.");
+    check_write("Bitte \xC3\xB6"
+                "ffne die T\xC3\xBCr.",
+                "BITTE \xC3\x96"
+                "FFNE DIE T\xC3\x9CR.");
+    check_write("Die Stra\xC3\x9F"
+                "e ist gro\xC3\x9F.",
+                "DIE STRASSE IST GROSS.");
     check_write("\xE1\xBA\x9E {name} \xF0\x9F\x98\x8D 1", "\xE1\xBA\x9E {NAME} \xF0\x9F\x98\x8D 1");
     check_write("", "");
 }
