@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "decode/ngrams.h"
+#include "engine/loops.h"
 #include "engine/worker_plan.h"
 
 enum { ENCODE_SENTENCES = 256 }; /* at once */
@@ -27,6 +28,15 @@ struct pk_live { /* one sentence being decoded */
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
 /* ---- memory ---- */
+
+static size_t largest_state(const pk_worker_options *o) {
+    const pk_plan *const plan[] = { &o->plan, &o->scoring, o->plan.again };
+    size_t               largest = 0;
+    for (size_t i = 0; i < sizeof plan / sizeof *plan; i++)
+        if (plan[i] && plan[i]->strategy->state_size > largest)
+            largest = plan[i]->strategy->state_size;
+    return largest;
+}
 
 static pk_status take_live(pk_worker *w, pk_strategy_limits worst, size_t state_size) {
     const size_t batch = (size_t)w->opt.batch, room = (size_t)worst.asks + 1;
@@ -80,11 +90,10 @@ pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_o
             (pk_session_model){ .all = opt->drafter, .shares_encoder = opt->shares_encoder };
     const pk_strategy *by = opt->plan.strategy;
     if (by->fits) PK_TRY(by->fits(by, opt->plan.options, &w->model));
-    const size_t a = opt->plan.strategy->state_size, b = opt->scoring.strategy->state_size;
     PK_TRY(pk_backend_open(opt->backend, opt->threads, opt->arithmetic, &w->on));
     const pk_strategy_limits worst = plan_networks(w, network);
     PK_TRY(pk_ngrams_open(PK_NGRAMS_BITS, &w->ngrams));
-    PK_TRY(take_live(w, worst, a > b ? a : b));
+    PK_TRY(take_live(w, worst, largest_state(opt)));
     if (opt->shortlist) PK_TRY(PK_TAKE(&w->listed, (size_t)opt->shortlist->n_tokens));
     if (opt->shortlist) PK_TRY(PK_TAKE(&w->shortlist, (size_t)opt->shortlist->longest));
     PK_TRY(pk_session_open_models(network, w->n_networks, &w->on, &w->session));
@@ -106,7 +115,9 @@ void pk_worker_close(pk_worker *w) {
 
 /* ---- sentences come ---- */
 
-static const pk_plan *plan_of(const pk_job *job) { return job->call->plan; }
+static const pk_plan *plan_of(const pk_job *job) {
+    return job->again ? job->call->plan->again : job->call->plan;
+}
 
 static pk_source source_of(const pk_worker *w, const pk_job *job) {
     const pk_config *c = &w->config;
@@ -290,6 +301,11 @@ static void publish(pk_worker *w, pk_queue *q) {
     pthread_mutex_unlock(&q->lock);
 }
 
+/* tokens after which the model must end, where it does not end by itself */
+static int32_t forced_end(const pk_worker *w, const pk_job *job) {
+    return w->model.forced_eos ? source_of(w, job).max_length : 0;
+}
+
 static pk_status finish(pk_worker *w, pk_queue *q, int32_t i) {
     pk_live       *l = &w->live[i];
     pk_job        *job = l->job;
@@ -298,8 +314,12 @@ static pk_status finish(pk_worker *w, pk_queue *q, int32_t i) {
     assert(n <= larger(plan->n_best, 1));
     PK_TRY(pk_job_finish(job, w->found, n, &w->config));
     if (n) w->stats.target_tokens += (uint64_t)job->hypothesis[0].n;
-    w->stats.sentences++;
     remove_live(w, i);
+    if (pk_loops_retry(job, plan, w->config.eos, forced_end(w, job), &w->stats)) {
+        put_off(w, job);
+        return PK_OK;
+    }
+    w->stats.sentences++;
     publish(w, q);
     pk_queue_finish(q, job);
     return PK_OK;
