@@ -121,7 +121,6 @@ static void make_live(pk_translator_options *o, char *decode, size_t room) {
         snprintf(decode, room, "jacobi%s", o->decode + n);
         o->decode = decode;
     }
-    o->alignment = 1;
     if (o->cache_bytes < LIVE_CACHE_MIB * MIB) o->cache_bytes = LIVE_CACHE_MIB * MIB;
 }
 
@@ -134,6 +133,8 @@ static pk_status open_translator(pk_models *m, pk_engine *e, pk_decoding d, pk_t
     o.to = e->own.to;
     o.max_waiting = s->queue;
     o.cache_bytes = cache_bytes(s->translation_cache);
+    o.retry_loops = 1;
+    o.alignment = d != PK_DECODING_PLAIN;
     if (d == PK_DECODING_LIVE) make_live(&o, decode, sizeof decode);
     if (d == PK_DECODING_BEAM || d == PK_DECODING_WIDE) {
         o.n_best = d == PK_DECODING_BEAM ? PK_BEAM : PK_WIDE_BEAM;

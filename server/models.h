@@ -13,11 +13,12 @@
 typedef struct pk_models pk_models;
 typedef struct pk_engine pk_engine;
 
-typedef enum pk_decoding {                    /* the translators of an engine */
-                           PK_DECODING_PLAIN, /* as the operator chose */
-                           PK_DECODING_LIVE,  /* the same output, from a draft, with alignment */
-                           PK_DECODING_BEAM,  /* for alternatives: up to 3 */
-                           PK_DECODING_WIDE,  /* up to 15 */
+typedef enum pk_decoding {                     /* the translators of an engine */
+                           PK_DECODING_PLAIN,  /* as the operator chose */
+                           PK_DECODING_LIVE,   /* the same output, from a draft, with alignment */
+                           PK_DECODING_MARKUP, /* as PLAIN, with alignment: for tags and terms */
+                           PK_DECODING_BEAM,   /* for alternatives: up to 3; with alignment */
+                           PK_DECODING_WIDE,   /* up to 15 */
                            PK_N_DECODINGS
 } pk_decoding;
 enum { PK_BEAM = 4, PK_WIDE_BEAM = 16, PK_MOST_ALTERNATIVES = PK_WIDE_BEAM - 1 };

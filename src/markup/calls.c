@@ -6,7 +6,7 @@
 #include "markup/markup_call.h"
 
 struct pk_call {
-    pk_plain_call  *plain;  /* one of these two */
+    pk_plain_call  *plain; /* one of these two */
     pk_markup_call *markup;
     pk_text        *text; /* copies of the texts, one behind the other; NULL: they are borrowed */
     char           *bytes;
@@ -79,7 +79,8 @@ pk_status pk_call_end(pk_call *c, pk_result **out) {
     if (out) *out = NULL;
     PK_NEED(c);
     if (c->plain) pk_plain_call_wait(c->plain);
-    status = c->plain ? pk_plain_call_end(c->plain, &result) : pk_markup_call_end(c->markup, &result);
+    status =
+        c->plain ? pk_plain_call_end(c->plain, &result) : pk_markup_call_end(c->markup, &result);
     free_call(c);
     if (out)
         *out = result;

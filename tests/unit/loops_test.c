@@ -86,8 +86,7 @@ static void a_trace_is_of_one_decoding(void **state) {
     int       ends = 0;
     ASSERT_OK(pk_model_open(MODEL, NULL, &m));
     pk_translator *t = open_translator(m, 1, 0);
-    pk_result     *r =
-        translate(t, PK_OPTIONS(pk_call_options, .trace = count_last, .user = &ends));
+    pk_result *r = translate(t, PK_OPTIONS(pk_call_options, .trace = count_last, .user = &ends));
     assert_int_equal(ends, N_LINES);
     assert_non_null(strstr(pk_result_text(r, 0), "H H H H H H"));
     pk_result_free(r);

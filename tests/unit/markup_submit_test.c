@@ -55,10 +55,10 @@ static const pk_translator_options usual = {
 /* ---- many at once ---- */
 
 typedef struct caller {
-    world            *w;
+    world             *w;
     const char *const *expected;
-    int               number;
-    atomic_int        done, wrong;
+    int                number;
+    atomic_int         done, wrong;
 } caller;
 
 static void count_done(void *user) { atomic_fetch_add(&((caller *)user)->done, 1); }
@@ -68,11 +68,11 @@ static void expect(caller *c, bool right) { atomic_fetch_add(&c->wrong, !right);
 static void submit_one(caller *c, size_t i, pk_call **call) {
     char         *copy = strdup(texts[i]);
     const pk_text text = { copy, strlen(copy) };
-    expect(c, !pk_submit(c->w->t, &text, 1,
-                         PK_OPTIONS(pk_call_options, .format = "html", .glossary = c->w->g,
-                                    .client = (uint64_t)c->number + 1, .done = count_done,
-                                    .user = c),
-                         call));
+    expect(c,
+           !pk_submit(c->w->t, &text, 1,
+                      PK_OPTIONS(pk_call_options, .format = "html", .glossary = c->w->g,
+                                 .client = (uint64_t)c->number + 1, .done = count_done, .user = c),
+                      call));
     memset(copy, '?', strlen(copy));
     free(copy);
 }
@@ -163,8 +163,8 @@ static pk_call *submit_long(const world *w, size_t n, double deadline) {
     pk_text  text[LONG];
     pk_call *call;
     long_texts(text);
-    ASSERT_OK(pk_submit(w->t, text, n,
-                        PK_OPTIONS(pk_call_options, .format = "html", .deadline = deadline), &call));
+    ASSERT_OK(pk_submit(
+        w->t, text, n, PK_OPTIONS(pk_call_options, .format = "html", .deadline = deadline), &call));
     return call;
 }
 
@@ -243,8 +243,8 @@ static void a_short_call_overtakes_a_long_one(void **state) {
     o.max_waiting = 0;
     world w = open_world(&o);
     long_texts(text);
-    ASSERT_OK(pk_submit(w.t, text, LONG,
-                        PK_OPTIONS(pk_call_options, .format = "html", .client = 1), &large));
+    ASSERT_OK(pk_submit(w.t, text, LONG, PK_OPTIONS(pk_call_options, .format = "html", .client = 1),
+                        &large));
     ASSERT_OK(pk_submit(w.t, text, 1, PK_OPTIONS(pk_call_options, .format = "html", .client = 2),
                         &small));
     ASSERT_OK(pk_call_end(small, &r));
@@ -278,9 +278,8 @@ static pk_status submit_once(void *user) {
     const pk_text text = text_of(texts[1]);
     pk_call      *call;
     pk_result    *r = NULL;
-    pk_status     status =
-        pk_submit(w->t, &text, 1,
-                  PK_OPTIONS(pk_call_options, .format = "html", .glossary = w->g), &call);
+    pk_status     status = pk_submit(
+            w->t, &text, 1, PK_OPTIONS(pk_call_options, .format = "html", .glossary = w->g), &call);
     if (status == PK_OK) status = pk_call_end(call, &r);
     pk_result_free(r);
     return status;
