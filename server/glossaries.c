@@ -16,7 +16,7 @@ struct pk_glossaries {
     struct named {
         char        *name;
         pk_glossary *terms;
-    } *named;
+    } * named;
     size_t n;
 };
 

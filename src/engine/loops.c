@@ -39,8 +39,9 @@ bool pk_loops_retry(pk_job *job, const pk_plan *plan, int32_t eos, int32_t most,
     const bool cut = most && h->n >= most;
     const bool looped = cut || pk_loops(h->token, h->n, eos, &job->source);
     if (job->again) {
-        if (looped) swap_outputs(job);
-        stats->mended += !looped;
+        const bool better = !looped && h->n > job->n_free_prefix + 1; /* more than the end symbol */
+        if (!better) swap_outputs(job);
+        stats->mended += better;
         return false;
     }
     stats->looped += looped;

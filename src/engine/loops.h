@@ -1,7 +1,7 @@
 /* loops.h - notices an output that repeats itself or does not end, and has it decoded once more.
  *
  * A sentence is decoded again by the plan's `again`, in the same worker. What that gives is kept
- * unless it loops too; then the first output stays. */
+ * unless it loops too or says nothing; then the first output stays. */
 #ifndef PK_ENGINE_LOOPS_H
 #define PK_ENGINE_LOOPS_H
 #include "engine/job.h"

@@ -78,6 +78,36 @@ static void loops_are_decoded_again(void **state) {
     pk_model_close(m);
 }
 
+static pk_job_hypothesis copy_of(const int32_t *token, int32_t n) {
+    pk_job_hypothesis h = { .n = n };
+    ASSERT_OK(PK_TAKE(&h.token, (size_t)n));
+    memcpy(h.token, token, (size_t)n * sizeof *token);
+    return h;
+}
+
+/* nothing is worse than a loop */
+static void what_is_no_better_is_not_kept(void **state) {
+    (void)state;
+    static const int32_t loop[] = { 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 2 }, nothing[] = { 2 };
+    static const int32_t fine[] = { 5, 6, 2 };
+    const struct {
+        const int32_t *token;
+        int32_t        n, kept;
+    } cases[] = { { nothing, 1, 9 }, { loop, 11, 9 }, { fine, 3, 5 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pk_job   job = { .again = true, .n_hypotheses = 1, .n_first = 1 };
+        pk_stats stats = { 0 };
+        ASSERT_OK(PK_TAKE(&job.hypothesis, 1));
+        ASSERT_OK(PK_TAKE(&job.first, 1));
+        job.hypothesis[0] = copy_of(cases[i].token, cases[i].n);
+        job.first[0] = copy_of(loop, 11);
+        assert_false(pk_loops_retry(&job, NULL, 2, 0, &stats));
+        assert_int_equal(job.hypothesis[0].token[0], cases[i].kept);
+        assert_int_equal(stats.mended, cases[i].kept == 5);
+        pk_job_free(&job);
+    }
+}
+
 static void count_last(void *user, const pk_trace_pass *pass) { *(int *)user += pass->done; }
 
 static void a_trace_is_of_one_decoding(void **state) {
@@ -118,6 +148,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_are_noticed),
         cmocka_unit_test(loops_are_decoded_again),
+        cmocka_unit_test(what_is_no_better_is_not_kept),
         cmocka_unit_test(a_trace_is_of_one_decoding),
         cmocka_unit_test(failed_allocations_leave_nothing),
     };
