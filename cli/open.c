@@ -76,6 +76,21 @@ int pk_cli_open_translator(const pk_cli *c, const pk_cli_models *models, const c
     return status == PK_OK ? 0 : pk_cli_fail_status(c, status);
 }
 
+static void warn_loops(const pk_cli *c, const pk_stats *stats) {
+    const uint64_t    n = stats->looped, left = n - stats->mended;
+    const char *const many = n == 1 ? "" : "s";
+    if (c->retry_loops)
+        pk_cli_warn(c,
+                    "warning: the translation of %" PRIu64 " sentence%s repeated itself or did not "
+                    "end; decoded again, %" PRIu64 " still %s",
+                    n, many, left, left == 1 ? "does so" : "do so");
+    else
+        pk_cli_warn(c,
+                    "warning: the translation of %" PRIu64 " sentence%s repeats itself or does not "
+                    "end; --retry-loops decodes such sentences again",
+                    n, many);
+}
+
 void pk_cli_warn_stats(const pk_cli *c, const pk_translator *translator) {
     pk_stats stats;
     pk_translator_stats(translator, &stats);
@@ -90,16 +105,5 @@ void pk_cli_warn_stats(const pk_cli *c, const pk_translator *translator) {
                     "parts",
                     stats.wrapped, stats.wrapped == 1 ? "" : "s",
                     stats.wrapped == 1 ? "was" : "were");
-    if (stats.looped && c->retry_loops)
-        pk_cli_warn(c,
-                    "warning: %" PRIu64
-                    " translation%s repeated themselves or did not end: decoded "
-                    "again, %" PRIu64 " still %s so",
-                    stats.looped, stats.looped == 1 ? "" : "s", stats.looped - stats.mended,
-                    stats.looped - stats.mended == 1 ? "is" : "are");
-    else if (stats.looped)
-        pk_cli_warn(c,
-                    "warning: the translation of %" PRIu64 " sentence%s repeats itself or does not "
-                    "end; --retry-loops decodes such again",
-                    stats.looped, stats.looped == 1 ? "" : "s");
+    if (stats.looped) warn_loops(c, &stats);
 }

@@ -57,6 +57,8 @@ static void take_apart(pk_models *m, pk_engine *e, pk_engine *out) {
         m->past.sentences += stats.sentences;
         m->past.source_tokens += stats.source_tokens;
         m->past.target_tokens += stats.target_tokens;
+        m->past.looped += stats.looped;
+        m->past.mended += stats.mended;
         e->translator[d] = NULL;
     }
     e->model = NULL;

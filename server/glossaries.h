@@ -7,7 +7,7 @@
 
 typedef struct pk_glossaries pk_glossaries;
 
-/* spec: "NAME=FILE,NAME=FILE"; NULL or "": none. NULL: `error` says why */
+/* spec: "NAME=FILE,NAME=FILE"; NULL or "": none. NULL is returned where `error` says why */
 pk_glossaries     *pk_glossaries_open(const char *spec, char *error);
 void               pk_glossaries_close(pk_glossaries *g);
 const pk_glossary *pk_glossaries_find(const pk_glossaries *g, const char *name); /* NULL: none */

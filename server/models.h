@@ -60,7 +60,7 @@ int pk_languages_find(const pk_languages *l, const char *code);
 
 typedef struct pk_models_stats {
     size_t   known, open;
-    uint64_t sentences, source_tokens, target_tokens;
+    uint64_t sentences, source_tokens, target_tokens, looped, mended;
 } pk_models_stats;
 void pk_models_count(pk_models *m, pk_models_stats *out);
 #endif

@@ -5,7 +5,7 @@
  *   queue  the workers decode them, together with those of other calls (queue.c, worker.c)
  *   render each document becomes a text again, in the order of the call
  *
- * Reading and rendering happen in the threads of those who begin and end it, not in the workers'. */
+ * Reading and rendering happen in the threads of those who begin and end it, not in workers. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -255,6 +255,8 @@ pk_status pk_plain_call_end(pk_plain_call *c, pk_result **out) {
 }
 
 /* ---- for the room above ---- */
+
+pk_status pk_translator_check_room(pk_translator *t) { return pk_queue_check_room(&t->queue, 1); }
 
 const pk_reader *pk_translator_reader(const pk_translator *t) { return &t->reader; }
 bool             pk_translator_aligns(const pk_translator *t) { return t->plan.alignment; }

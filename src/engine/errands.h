@@ -1,8 +1,8 @@
 /* errands.h - what is to be done between two calls of the engine, by a thread of its own.
  *
- * A call that is made of several (markup/) goes on when one of them has ended. Who notices that is a
- * worker, which has passes to compute, and whoever waits in the end may not wait yet: so the thread
- * here does it, an errand at a time, in order. */
+ * A call that is made of several (markup/) goes on when one of them has ended. Who notices that is
+ * a worker, which has passes to compute, and the caller need not be waiting yet: so the thread here
+ * does it, an errand at a time, in order. */
 #ifndef PK_ENGINE_ERRANDS_H
 #define PK_ENGINE_ERRANDS_H
 #include <pthread.h>

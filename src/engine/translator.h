@@ -26,6 +26,8 @@ void pk_plain_call_wait(pk_plain_call *c);
 /* as pk_call_end, but does not call progress */
 pk_status pk_plain_call_end(pk_plain_call *c, pk_result **out);
 
+/* PK_BUSY: a call would be refused, so that its texts need not be read */
+pk_status pk_translator_check_room(pk_translator *t);
 /* its model, languages and way of splitting */
 const pk_reader *pk_translator_reader(const pk_translator *t);
 /* whether its results have links */

@@ -1,5 +1,5 @@
-/* calls.c - pk_translate, pk_submit and what becomes of a call: plain text goes to the engine as it is, and the
- * rest through markup_call.c. */
+/* calls.c - pk_translate, pk_submit and what becomes of a call: plain text goes to the engine as it
+ * is, and the rest through markup_call.c. */
 #include <string.h>
 
 #include "base/option_struct.h"

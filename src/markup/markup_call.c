@@ -68,6 +68,7 @@ static void init_lock(pk_markup_call *k) {
 static pk_status begin(pk_markup_call *k, const pk_text *text) {
     PK_TRY(find_format(k->o.format, &k->format));
     PK_TRY(check(k));
+    PK_TRY(pk_translator_check_room(k->t));
     PK_TRY(pk_markup_call_read(k, text));
     return pk_attempts_begin(k);
 }

@@ -125,6 +125,12 @@ def check_busy():
         s.translate('<b>x</b>', format='html')
         check('html that takes too long', (503, 'Cannot translate text: it took too long'),
               s.translate([long] * 3, format='html').error)
+    with Server('--char-limit', '20') as s:
+        check('tags count as characters', (400, 'Invalid request: request (21) exceeds text limit (20)'),
+              s.translate('<b>Good morning.</b> ', format='html').error)
+    with Server(*SMALL, '--metrics') as s:
+        s.translate('good morning')
+        check('loops are counted', (1, 1), (s.metric('pronk_loops_total'), s.metric('pronk_loops_mended_total')))
     with Server('--metrics', '--queue', '100') as s:
         c = s.connect()
         body = json.dumps({'q': [long] * 3, 'source': 'en', 'target': 'de', 'format': 'html'})
