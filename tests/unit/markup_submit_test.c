@@ -13,9 +13,11 @@
 
 #include "base/clock.h"
 
-#define MODEL "tests/data/models/marian-relu"
+/* It has all placeholders; and outputs that are cut off lose them, so that each is tried in turn. The
+ * vocabularies of the small models have none. */
+#define MODEL "models/en-de.pronk"
+enum { SCHEMES = 4 };
 
-/* placeholders get lost in the nonsense that the model writes: there are several attempts */
 static const char *const texts[] = {
     "<p>the <b>cat</b> sees a house</p>",
     "a small <i>dog</i> %s and <a href='x'>https://a.org/</a>. the sun &amp; the {name}.",
@@ -24,7 +26,7 @@ static const char *const texts[] = {
     "<p>we go to the river</p><p>and we see the old boat {{x}}</p>",
     "good <span translate=no>morning</span>",
 };
-enum { N_TEXTS = sizeof texts / sizeof *texts, N_THREADS = 4, ROUNDS = 3 };
+enum { N_TEXTS = sizeof texts / sizeof *texts, SENTENCES = 6, N_THREADS = 4, ROUNDS = 3 };
 
 static pk_text text_of(const char *s) { return (pk_text){ s, strlen(s) }; }
 
@@ -49,7 +51,7 @@ static void close_world(world *w) {
 }
 
 static const pk_translator_options usual = {
-    .size = sizeof usual, .alignment = 1, .threads = 2, .retry_loops = 1
+    .size = sizeof usual, .decode = "beam:size=2,max_length=6", .alignment = 1, .threads = 2
 };
 
 /* ---- many at once ---- */
@@ -119,7 +121,7 @@ static void many_threads_get_what_they_would_alone(void **state) {
     pk_translator_stats(w.t, &stats);
     assert_int_equal(stats.waiting, 0);
     assert_int_equal(stats.texts, N_TEXTS * (1 + N_THREADS * ROUNDS));
-    assert_true(stats.spans_lost > 0); /* so there were several attempts */
+    assert_true(stats.sentences > SENTENCES * (1 + N_THREADS * ROUNDS)); /* tried again */
     for (size_t i = 0; i < N_TEXTS; i++) free(expected[i]);
     close_world(&w);
 }
@@ -210,26 +212,28 @@ static void a_late_call_says_so(void **state) {
     close_world(&w);
 }
 
-/* a call that was taken is not refused half-way, when the queue is full */
+/* A call that was taken is not refused half-way: its second attempt comes when another call, which is
+ * let in as soon as none waits, has filled the queue. */
 static void too_much_is_refused_at_once(void **state) {
+    enum { FEW = 20, MORE = 40 };
     world      w = open_world(&slow);
     pk_text    text[LONG];
-    pk_call   *other = (pk_call *)&w;
+    pk_call   *other = (pk_call *)&w, *call = submit_long(&w, FEW, 0);
     pk_result *r;
     pk_stats   stats;
     (void)state;
-    long_texts(text);
-    pk_call *first = submit_long(&w, 1, 0), *call;
-    ASSERT_OK(pk_submit(w.t, text, 10, PK_OPTIONS(pk_call_options, .format = "html"), &call));
+    for (int i = 0; i < MORE; i++) text[i] = text_of("the sun");
     assert_int_equal(
-        pk_submit(w.t, text, LONG, PK_OPTIONS(pk_call_options, .format = "html"), &other), PK_BUSY);
+        pk_submit(w.t, text, MORE, PK_OPTIONS(pk_call_options, .format = "html"), &other), PK_BUSY);
     assert_null(other);
-    ASSERT_OK(pk_call_end(first, &r));
-    pk_result_free(r);
+    while (pk_submit(w.t, text, MORE, NULL, &other) == PK_BUSY) usleep(50);
     ASSERT_OK(pk_call_end(call, &r));
     pk_result_free(r);
     pk_translator_stats(w.t, &stats);
-    assert_true(stats.sentences > 11); /* some were tried again */
+    assert_true(stats.sentences >= FEW * SCHEMES);
+    pk_call_cancel(other);
+    pk_call_end(other, &r); /* cancelled, or done */
+    pk_result_free(r);
     close_world(&w);
 }
 
