@@ -16,9 +16,9 @@ static bool repeats(const int32_t *token, int32_t n, int32_t times, int32_t leas
     return false;
 }
 
-bool pk_loops(const int32_t *token, int32_t n, int32_t eos, const pk_ids *source) {
+bool pk_loops(const int32_t *token, int32_t n, pk_output_end end, const pk_ids *source) {
     if (n < 1) return false;
-    if (token[n - 1] != eos) return true;
+    if (n >= end.most && (end.forced || token[n - 1] != end.eos)) return true;
     return repeats(token, n - 1, TIMES, LEAST) &&
            !repeats(source->id, (int32_t)source->n, SOURCE_TIMES, SOURCE_LEAST);
 }
@@ -33,11 +33,10 @@ static void swap_outputs(pk_job *job) {
     job->n_first = n;
 }
 
-bool pk_loops_retry(pk_job *job, const pk_plan *plan, int32_t eos, int32_t most, pk_stats *stats) {
+bool pk_loops_retry(pk_job *job, const pk_plan *plan, pk_output_end end, pk_stats *stats) {
     const pk_job_hypothesis *h = job->n_hypotheses ? job->hypothesis : NULL;
     if (job->forced.n || !h) return false;
-    const bool cut = most && h->n >= most;
-    const bool looped = cut || pk_loops(h->token, h->n, eos, &job->source);
+    const bool looped = pk_loops(h->token, h->n, end, &job->source);
     if (job->again) {
         const bool better = !looped && h->n > job->n_free_prefix + 1; /* more than the end symbol */
         if (!better) swap_outputs(job);

@@ -301,9 +301,8 @@ static void publish(pk_worker *w, pk_queue *q) {
     pthread_mutex_unlock(&q->lock);
 }
 
-/* tokens after which the model must end, where it does not end by itself */
-static int32_t forced_end(const pk_worker *w, const pk_job *job) {
-    return w->model.forced_eos ? source_of(w, job).max_length : 0;
+static pk_output_end end_of(const pk_worker *w, const pk_job *job) {
+    return (pk_output_end){ w->config.eos, source_of(w, job).max_length, w->model.forced_eos };
 }
 
 static pk_status finish(pk_worker *w, pk_queue *q, int32_t i) {
@@ -315,7 +314,7 @@ static pk_status finish(pk_worker *w, pk_queue *q, int32_t i) {
     PK_TRY(pk_job_finish(job, w->found, n, &w->config));
     if (n) w->stats.target_tokens += (uint64_t)job->hypothesis[0].n;
     remove_live(w, i);
-    if (pk_loops_retry(job, plan, w->config.eos, forced_end(w, job), &w->stats)) {
+    if (pk_loops_retry(job, plan, end_of(w, job), &w->stats)) {
         put_off(w, job);
         return PK_OK;
     }

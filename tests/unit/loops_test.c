@@ -12,17 +12,21 @@ static pk_text text_of(const char *s) { return (pk_text){ s, strlen(s) }; }
 
 static void loops_are_noticed(void **state) {
     (void)state;
-    const int32_t loop[] = { 5, 6, 7, 8, 7, 8, 7, 8, 7, 8, 7, 8, 2 };
-    const int32_t same[] = { 5, 9, 9, 9, 9, 9, 9, 9, 9, 9, 2 };
-    const int32_t fine[] = { 5, 6, 7, 6, 7, 8, 6, 7, 2 };
-    int32_t       words[] = { 11, 12, 13, 2 }, laughter[] = { 11, 11, 11, 11, 2 };
-    const pk_ids  source = { .id = words, .n = 4 }, repeats = { .id = laughter, .n = 5 };
-    assert_true(pk_loops(loop, 13, 2, &source));
-    assert_true(pk_loops(same, 11, 2, &source));
-    assert_false(pk_loops(fine, 9, 2, &source));
-    assert_true(pk_loops(fine, 8, 2, &source)); /* does not end */
-    assert_false(pk_loops(loop, 13, 2, &repeats));
-    assert_false(pk_loops(fine, 0, 2, &source));
+    const int32_t       loop[] = { 5, 6, 7, 8, 7, 8, 7, 8, 7, 8, 7, 8, 2 };
+    const int32_t       same[] = { 5, 9, 9, 9, 9, 9, 9, 9, 9, 9, 2 };
+    const int32_t       fine[] = { 5, 6, 7, 6, 7, 8, 6, 7, 2 };
+    int32_t             words[] = { 11, 12, 13, 2 }, laughter[] = { 11, 11, 11, 11, 2 };
+    const pk_ids        source = { .id = words, .n = 4 }, repeats = { .id = laughter, .n = 5 };
+    const pk_output_end far = { .eos = 2, .most = 50 }, near = { .eos = 2, .most = 8 };
+    assert_true(pk_loops(loop, 13, far, &source));
+    assert_true(pk_loops(same, 11, far, &source));
+    assert_false(pk_loops(fine, 9, far, &source));
+    assert_true(pk_loops(fine, 8, near, &source)); /* does not end */
+    assert_false(pk_loops(fine, 8, far, &source)); /* was cut off at the caller's wish */
+    assert_false(pk_loops(fine, 9, near, &source));
+    assert_true(pk_loops(fine, 9, (pk_output_end){ 2, 9, true }, &source));
+    assert_false(pk_loops(loop, 13, far, &repeats));
+    assert_false(pk_loops(fine, 0, far, &source));
 }
 
 /* the model of nonsense says H H H H ... for the first, and ends the second */
@@ -101,7 +105,7 @@ static void what_is_no_better_is_not_kept(void **state) {
         ASSERT_OK(PK_TAKE(&job.first, 1));
         job.hypothesis[0] = copy_of(cases[i].token, cases[i].n);
         job.first[0] = copy_of(loop, 11);
-        assert_false(pk_loops_retry(&job, NULL, 2, 0, &stats));
+        assert_false(pk_loops_retry(&job, NULL, (pk_output_end){ 2, 50, false }, &stats));
         assert_int_equal(job.hypothesis[0].token[0], cases[i].kept);
         assert_int_equal(stats.mended, cases[i].kept == 5);
         pk_job_free(&job);
