@@ -189,7 +189,7 @@ static void a_call_can_be_cancelled_at_any_time(void **state) {
     world w = open_world(&usual);
     int   cancelled = 0;
     (void)state;
-    for (useconds_t wait = 0; wait < 20000; wait += 200) {
+    for (useconds_t wait = 0; wait < 20000; wait += 800) {
         pk_result *r;
         pk_call   *call = submit_long(&w, 2, 0);
         usleep(wait);
