@@ -36,7 +36,7 @@ void pk_cli_close_models(pk_cli_models *models) {
 
 bool pk_cli_wants_markup(const pk_cli *c) {
     return (c->text_format && strcmp(c->text_format, "text") != 0) || c->glossary || c->protect.n ||
-           c->protect_usual || c->retry_loops;
+           c->protect_usual;
 }
 
 pk_translator_options pk_cli_translator_options(const pk_cli *c, const pk_cli_models *models,
@@ -59,6 +59,7 @@ pk_translator_options pk_cli_translator_options(const pk_cli *c, const pk_cli_mo
         .max_input = (int32_t)c->max_input,
         .lexicon = c->lexicon,
         .shortlist = c->shortlist,
+        .retry_loops = c->retry_loops,
     };
     if (models->n > 1) {
         options.ensemble = (const pk_model *const *)models->model + 1;
@@ -75,6 +76,21 @@ int pk_cli_open_translator(const pk_cli *c, const pk_cli_models *models, const c
     return status == PK_OK ? 0 : pk_cli_fail_status(c, status);
 }
 
+static void warn_loops(const pk_cli *c, const pk_stats *stats) {
+    const uint64_t    n = stats->looped, left = n - stats->mended;
+    const char *const many = n == 1 ? "" : "s";
+    if (c->retry_loops)
+        pk_cli_warn(c,
+                    "warning: the translation of %" PRIu64 " sentence%s repeated itself or did not "
+                    "end; decoded again, %" PRIu64 " still %s",
+                    n, many, left, left == 1 ? "does so" : "do so");
+    else
+        pk_cli_warn(c,
+                    "warning: the translation of %" PRIu64 " sentence%s repeats itself or does not "
+                    "end; --retry-loops decodes such sentences again",
+                    n, many);
+}
+
 void pk_cli_warn_stats(const pk_cli *c, const pk_translator *translator) {
     pk_stats stats;
     pk_translator_stats(translator, &stats);
@@ -89,10 +105,5 @@ void pk_cli_warn_stats(const pk_cli *c, const pk_translator *translator) {
                     "parts",
                     stats.wrapped, stats.wrapped == 1 ? "" : "s",
                     stats.wrapped == 1 ? "was" : "were");
-    if (stats.looped)
-        pk_cli_warn(c,
-                    "warning: the translation%s of %" PRIu64 " sentence%s repeated %s or did not "
-                    "end; decoded again",
-                    stats.looped == 1 ? "" : "s", stats.looped, stats.looped == 1 ? "" : "s",
-                    stats.looped == 1 ? "itself" : "themselves");
+    if (stats.looped) warn_loops(c, &stats);
 }

@@ -35,6 +35,8 @@ static const pk_cli_option serve_options[] = {
     TEXT("url-prefix", 0, "PATH", serve.url_prefix, NULL, "serve everything below this path"),
     FLAG("disable-web-ui", 0, serve.disable_web_ui, "no page at /"),
     FLAG("disable-files-translation", 0, serve.disable_files_translation, "for LibreTranslate's sake: files are never translated here"),
+    TEXT("glossary", 0, "NAME=FILE,...", serve.glossaries, NULL,
+         "glossaries that requests may name: a source term, a tab and a target term a line"),
     TEXT("translation-cache", 0, "MIB", serve.translation_cache, "off",
          "keep finished sentences of each model in so much memory and do not decode them again; all: 64"),
     FLAG("ssl", 0, serve.ssl, "serve HTTPS"),

@@ -9,13 +9,11 @@
 #include "lines.h"
 #include "progress.h"
 
-#define AGAIN "beam:size=4,no_repeat_ngram=4" /* how a sentence that loops is decoded again */
-
 /* what is open while lines are translated */
 typedef struct job {
     pk_cli        *c;
     pk_cli_models  models;
-    pk_translator *translator, *again; /* again: with --retry-loops */
+    pk_translator *translator;
     pk_glossary   *glossary;
     pk_line_reader input, prefix, draft;
     pk_line_writer output;
@@ -41,7 +39,7 @@ static int check_markup(const pk_cli *c) {
     if (!pk_cli_wants_markup(c)) return 0;
     if (c->prefix || c->draft || c->alignment)
         return pk_cli_usage(c, "--prefix, --draft and --alignment go only with plain text, without "
-                               "--glossary, --protect and --retry-loops");
+                               "--glossary and --protect");
     if (whole && (c->n_best || c->scores || c->word_scores))
         return pk_cli_usage(c, "--n-best and scores are for lines, not for --format %s",
                             c->text_format);
@@ -73,7 +71,6 @@ static int open_all(job *j) {
     if (!code) code = check_counts(j);
     if (!code) code = pk_cli_open_models(c, &j->models);
     if (!code) code = pk_cli_open_translator(c, &j->models, c->decode, &j->translator);
-    if (!code && c->retry_loops) code = pk_cli_open_translator(c, &j->models, AGAIN, &j->again);
     if (!code) code = pk_writer_open(c, c->output, &j->output);
     return code;
 }
@@ -81,7 +78,6 @@ static int open_all(job *j) {
 static int close_all(job *j, int code) {
     code = pk_writer_close(j->c, &j->output, code);
     pk_translator_close(j->translator);
-    pk_translator_close(j->again);
     pk_glossary_close(j->glossary);
     pk_cli_close_models(&j->models);
     pk_lines_close(&j->draft);
@@ -162,8 +158,7 @@ static pk_call_options call_options(job *j) {
                               .glossary = j->glossary,
                               .protect = c->protect.item,
                               .n_protect = c->protect.n,
-                              .protect_usual = c->protect_usual,
-                              .again = j->again };
+                              .protect_usual = c->protect_usual };
 }
 
 /* one call of the library; number: of the chunk's first line, for messages */

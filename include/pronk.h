@@ -138,6 +138,9 @@ typedef struct pk_translator_options {
                                                    alignment, for links instead of attention */
     int32_t     shortlist;                      /* 1: a translation is made of likely translations of its source's
                                                    pieces, and of common ones; needs a lexicon, or a model with one */
+    int32_t     retry_loops;                    /* 1: a sentence whose output repeats itself or does not end is decoded
+                                                   again by beam search that repeats no four tokens; not where it is
+                                                   traced, and only counted for models that cannot be decoded so */
 } pk_translator_options;
 PK_API pk_status pk_translator_open(const pk_model *m, const pk_translator_options *opt,
                                     pk_translator **out);
@@ -205,18 +208,16 @@ typedef struct pk_call_options {
                                                    (pieces) with spaces between them, and so are results; each
                                                    text is one sentence, not longer than the model reads */
     /* for pk_submit: called once when the call has ended, from any thread that had to do with it; it must not
-       wait. pk_call_end can be called from then on without waiting */
+       wait. pk_call_end can be called from then on without waiting for a translation */
     void         (*done)(void *user);
-    /* Text as people send it, for pk_translate: docs/text.md. Any of these needs a translator with alignment = 1,
-       goes without prefix, draft and trace, and gives results without alignments. Usual spans (addresses, placeholders of
+    /* Text as people send it: docs/text.md. Any of these needs a translator with alignment = 1, goes without
+       prefix, draft, trace and tokens, and gives results without alignments. Usual spans (addresses, placeholders of
        programs, code) then come out as they are */
     const char        *format;                  /* "text" (default), "html", "srt" or "vtt" */
-    const pk_glossary *glossary;                /* terms to use */
+    const pk_glossary *glossary;                /* terms to use; needed until the call has ended */
     const char *const *protect;                 /* patterns, ICU's regular expressions: what they match comes out */
     size_t             n_protect;               /*   as it is */
     int32_t            protect_usual;           /* 1: usual spans also where none of the above is given */
-    pk_translator     *again;                   /* decodes again what repeats itself or does not end; best beam
-                                                   search with no_repeat_ngram. NULL: nothing is */
 } pk_call_options;
 PK_API pk_status   pk_translate(pk_translator *t, const pk_text *text, size_t n,
                                 const pk_call_options *opt, pk_result **out);
@@ -227,7 +228,8 @@ PK_API pk_status   pk_score(pk_translator *t, const pk_text *source, const pk_te
    all calls share passes, and every result is bitwise what it is alone. */
 typedef struct pk_call pk_call;
 /* as pk_translate, but returns when the texts are read, which are then no longer needed; PK_BUSY: see
-   max_waiting. *out is set before `done` is called */
+   max_waiting. *out is set before `done` is called. What pk_translate does in several rounds (sentences that
+   lost a span are tried again) is one call here too: it is refused at once or not at all */
 PK_API pk_status   pk_submit(pk_translator *t, const pk_text *text, size_t n, const pk_call_options *opt,
                              pk_call **out);
 /* the call ends soon, with PK_CANCELLED unless it has ended already; from any thread, before pk_call_end */
@@ -286,7 +288,8 @@ typedef struct pk_stats {
     uint64_t waiting;                           /* sentences that wait for a worker now */
     uint64_t cached;                            /* sentences that were found, see cache_bytes; not in `sentences` */
     uint64_t sentence_drafts;                   /* of sentence_passes: those on a drafter */
-    uint64_t looped;                            /* sentences decoded again, see `again` */
+    uint64_t looped, mended;                    /* sentences whose output repeats itself or does not end; of those:
+                                                   decoded again with an output that does not, see retry_loops */
     uint64_t spans, spans_lost;                 /* protected; of those: lost by the model and put in by alignment */
 } pk_stats;
 PK_API void        pk_translator_stats(const pk_translator *t, pk_stats *out);

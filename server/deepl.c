@@ -1,13 +1,14 @@
 /* deepl.c - DeepL's API, version 2, as far as its official clients need it for text.
  *
  * Codes are upper case there, and a target may have a region (EN-US). What cannot be done here
- * (glossaries, tags, formality) is refused by name; what only advises (context, model_type,
+ * (styles, formality) is refused by name; what only advises (context, model_type,
  * split_sentences ...) is passed over. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "access.h"
 #include "detection.h"
+#include "glossaries.h"
 #include "plain_text.h"
 #include "routes.h"
 #include "state.h"
@@ -32,8 +33,10 @@ static bool check_refused(pk_exchange *x) {
     static const struct {
         const char *name, *harmless; /* the value that asks for nothing */
     } refused[] = {
-        { "tag_handling", "" }, { "glossary_id", "" },         { "glossary_ids", "" },
-        { "style_id", "" },     { "custom_instructions", "" },
+        { "glossary_ids", "" },
+        { "ignore_tags", "" },
+        { "style_id", "" },
+        { "custom_instructions", "" },
     };
     const char *formality = pk_fields_text(&x->request.fields, "formality");
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
@@ -70,9 +73,22 @@ static bool read_texts(pk_exchange *x, pk_translation *t) {
     return true;
 }
 
+/* XML is read as HTML: tags that it does not know are inline, and empty ones hold nothing */
+static bool read_markup(pk_exchange *x, pk_translation *t) {
+    const json_t *value = pk_fields_get(&x->request.fields, "tag_handling");
+    const char   *text = json_string_value(value);
+    if (value && !json_is_null(value) && (!text || *text)) {
+        if (!text || (strcmp(text, "html") && strcmp(text, "xml")))
+            return pk_exchange_fail(x, 400, "Value for 'tag_handling' not supported."), false;
+        t->format = "html";
+    }
+    return pk_translation_check_html(x) && pk_glossaries_read(x);
+}
+
 static bool guess_source(pk_exchange *x, pk_translation *t) {
     size_t             n;
-    pk_language_guess *guess = pk_detection_guess(x->server->models, t->text, t->n, &n);
+    pk_language_guess *guess =
+        pk_detection_guess(x->server->models, t->text, t->n, t->format != NULL, &n);
     if (!guess) return pk_exchange_fail(x, 503, "out of memory"), false;
     strcpy(t->from, guess[0].code);
     free(guess);
@@ -90,7 +106,7 @@ static bool choose_languages(pk_exchange *x, pk_translation *t) {
         read_code(source, t->from);
     else if (!guess_source(x, t))
         return false;
-    if (pk_translation_find_way(x)) return true;
+    if (pk_translation_find_way(x)) return pk_translation_check_terms(x);
     pk_exchange_fail(x, 400, "Value for 'target_lang' not supported for source language '%s'.",
                      t->from);
     return false;
@@ -117,7 +133,9 @@ static void render(pk_exchange *x) {
 
 void pk_deepl_translate(pk_exchange *x) {
     pk_translation *t = pk_translation_new(x);
-    if (!t || !check_refused(x) || !read_texts(x, t) || !choose_languages(x, t)) return;
+    if (!t || !check_refused(x) || !read_texts(x, t) || !read_markup(x, t) ||
+        !choose_languages(x, t))
+        return;
     t->render = render;
     pk_translation_begin(x);
 }

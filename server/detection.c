@@ -13,9 +13,21 @@ typedef struct tally {
     size_t            n;
 } tally;
 
-/* the first so many bytes of a long text are as good as all of it */
+enum { MOST = 4096 }; /* bytes: the first of a long text are as good as all of it */
+
+/* the same of what stands between tags */
+static pk_text without_tags(pk_text text, char out[MOST]) {
+    size_t n = 0;
+    bool   tag = false;
+    for (size_t i = 0; i < text.size && n < MOST; i++) {
+        if (text.data[i] == '<') tag = true;
+        if (!tag) out[n++] = text.data[i];
+        if (tag && text.data[i] == '>') tag = false, out[n++] = ' ';
+    }
+    return (pk_text){ out, n };
+}
+
 static pk_text beginning(pk_text text) {
-    enum { MOST = 4096 };
     if (text.size <= MOST) return text;
     text.size = MOST;
     while (text.size && (text.data[text.size] & 0xC0) == 0x80) text.size--;
@@ -34,9 +46,11 @@ static int find_best(pk_text text, const char *const *names, size_t n, double *c
     return -1;
 }
 
-static void add(tally *t, const pk_languages *l, const char *const *names, pk_text text) {
+static void add(tally *t, const pk_languages *l, const char *const *names, pk_text text,
+                bool html) {
     double confidence = 0;
-    text = beginning(text);
+    char   plain[MOST];
+    text = html ? without_tags(text, plain) : beginning(text);
     const int at = pk_text_is_translatable(text.data, text.size)
                        ? find_best(text, names, l->n, &confidence)
                        : -1;
@@ -70,7 +84,7 @@ static pk_language_guess *collect(const tally *t, const pk_languages *l, size_t 
     return guess;
 }
 
-pk_language_guess *pk_detection_guess(pk_models *m, const pk_text *text, size_t n,
+pk_language_guess *pk_detection_guess(pk_models *m, const pk_text *text, size_t n, bool html,
                                       size_t *n_guesses) {
     pk_languages       l = { 0 };
     pk_language_guess *guess = NULL;
@@ -79,7 +93,7 @@ pk_language_guess *pk_detection_guess(pk_models *m, const pk_text *text, size_t 
     tally       *t = calloc(l.n + 1, sizeof *t);
     if (name && t) {
         for (size_t i = 0; i < l.n; i++) name[i] = pk_language_outside(l.code[i]);
-        for (size_t i = 0; i < n; i++) add(t, &l, name, text[i]);
+        for (size_t i = 0; i < n; i++) add(t, &l, name, text[i], html);
         guess = collect(t, &l, n_guesses);
     }
     free(name);

@@ -9,8 +9,8 @@ typedef struct pk_language_guess {
     size_t size;       /* characters it was guessed from */
 } pk_language_guess;
 
-/* the languages that texts are in, best first; of the same language in several texts the mean. At least
+/* html: tags are passed over. The languages that texts are in, best first; of the same language in several texts the mean. At least
    one: English with confidence 0 where nothing was found. NULL: no memory; the caller frees */
-pk_language_guess *pk_detection_guess(pk_models *m, const pk_text *text, size_t n,
+pk_language_guess *pk_detection_guess(pk_models *m, const pk_text *text, size_t n, bool html,
                                       size_t *n_guesses);
 #endif

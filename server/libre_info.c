@@ -35,7 +35,7 @@ void pk_libre_detect(pk_exchange *x) {
     pk_text *text = read_texts(x, &n);
     if (!text) return;
     pk_access_charge(x, n);
-    pk_language_guess *guess = pk_detection_guess(x->server->models, text, n, &n_guesses);
+    pk_language_guess *guess = pk_detection_guess(x->server->models, text, n, false, &n_guesses);
     json_t            *list = guess ? json_array() : NULL;
     for (size_t i = 0; i < n_guesses; i++)
         json_array_append_new(list, json_pack("{sfss}", "confidence", guess[i].confidence,

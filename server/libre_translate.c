@@ -4,6 +4,7 @@
 
 #include "access.h"
 #include "detection.h"
+#include "glossaries.h"
 #include "libre.h"
 #include "live.h"
 #include "plain_text.h"
@@ -98,6 +99,16 @@ static bool is_translatable(const pk_translation *t) {
     return false;
 }
 
+/* HTML, which is bounded: a tag of three bytes takes some hundred in memory; and terms */
+static bool read_markup(pk_exchange *x, pk_translation *t, bool streams) {
+    const char *format = pk_fields_text(&x->request.fields, "format");
+    if (format && !strcmp(format, "html")) t->format = "html";
+    if (!pk_translation_check_html(x) || !pk_glossaries_read(x)) return false;
+    if (!streams || !t->terms) return true;
+    pk_exchange_fail(x, 400, "Invalid request: no glossary in a stream");
+    return false;
+}
+
 /* ---- languages ---- */
 
 /* Portuguese and Chinese have two kinds each; a guess of one may be served by the other */
@@ -115,7 +126,8 @@ static void use_relative(const pk_languages *l, char code[PK_CODE_ROOM]) {
 
 static bool guess_source(pk_exchange *x, pk_translation *t, const pk_languages *l) {
     size_t             n;
-    pk_language_guess *guess = pk_detection_guess(x->server->models, t->text, t->n, &n);
+    pk_language_guess *guess =
+        pk_detection_guess(x->server->models, t->text, t->n, t->format != NULL, &n);
     if (!guess) return pk_exchange_fail(x, 503, "out of memory"), false;
     strcpy(t->from, guess[0].code);
     t->confidence = guess[0].confidence;
@@ -154,10 +166,11 @@ static bool choose_languages(pk_exchange *x, pk_translation *t, const pk_languag
 }
 
 /* the one place that says which formats there are */
-static bool check_format(pk_exchange *x) {
+static bool check_format(pk_exchange *x, bool streams) {
     const char *format = pk_fields_text(&x->request.fields, "format");
     if (pk_fields_is_missing(&x->request.fields, "format")) return true;
     if (format && !strcmp(format, "text")) return true;
+    if (x->translation->format && !streams) return true;
     char *quoted = pk_fields_quote(&x->request.fields, "format");
     pk_exchange_fail(x, 400, "%s format is not supported", quoted ? quoted : "this");
     free(quoted);
@@ -166,7 +179,7 @@ static bool check_format(pk_exchange *x) {
 
 static bool check_way(pk_exchange *x, const pk_translation *t) {
     char to[PK_NAME_ROOM], from[PK_NAME_ROOM];
-    if (pk_translation_find_way(x)) return true;
+    if (pk_translation_find_way(x)) return pk_translation_check_terms(x);
     pk_language_name(t->to, "en", to);
     pk_language_name(t->from, "en", from);
     pk_exchange_fail(x, 400, "%s (%s) is not available as a target language from %s (%s)", to,
@@ -224,10 +237,10 @@ bool pk_libre_read(pk_exchange *x, bool streams) {
     pk_translation *t = pk_translation_new(x);
     bool            right = t && check_given(x) && read_alternatives(x, &t->alternatives) &&
                  unify_lines(x, q) && read_texts(x, q, t) && check_sizes(x, t) &&
-                 pk_live_read(x, streams);
+                 read_markup(x, t, streams) && pk_live_read(x, streams);
     if (right && !pk_models_languages(x->server->models, &l))
         right = (pk_exchange_fail(x, 503, "out of memory"), false);
-    right = right && choose_languages(x, t, &l) && check_format(x) && check_way(x, t);
+    right = right && choose_languages(x, t, &l) && check_format(x, streams) && check_way(x, t);
     pk_languages_free(&l);
     return right;
 }

@@ -61,7 +61,10 @@ static bool check_most(pk_exchange *x, const char *name, size_t most) {
 /* what cannot be had together */
 static bool check_together(pk_exchange *x, const pk_tiling *l, bool streams) {
     const pk_translation *t = x->translation;
-    const char           *refused = streams && t->alternatives        ? "alternatives in a stream"
+    const bool            markup = pk_translation_has_markup(t);
+    const char           *refused = markup && l->alignment ? "alignment with html or a glossary"
+                                    : markup && l->trace   ? "trace with html or a glossary"
+                                    : streams && t->alternatives      ? "alternatives in a stream"
                                     : streams && l->trace             ? "trace in a stream"
                                     : t->alternatives && l->alignment ? "alignment with alternatives"
                                     : t->alternatives && l->trace     ? "trace with alternatives"
@@ -88,7 +91,8 @@ bool pk_live_read(pk_exchange *x, bool streams) {
     const bool      draft = !pk_fields_is_missing(&x->request.fields, "draft");
     if (draft && !check_draft(x)) return false;
     if (!check_together(x, &l, streams)) return false;
-    if (t->alternatives || !(streams || draft || l.alignment || l.trace)) return true;
+    if (t->alternatives || (pk_translation_has_markup(t) && !streams)) return true;
+    if (!(streams || draft || l.alignment || l.trace)) return true;
     if (!check_sizes(x, &l, streams)) return false;
     t->live = malloc(sizeof *t->live);
     if (!t->live) return pk_exchange_fail(x, 503, "out of memory"), false;

@@ -106,6 +106,11 @@ static void print_models(FILE *out, pk_models *models) {
     print_number(out, "pronk_source_tokens_total", "counter", "Tokens read", stats.source_tokens);
     print_number(out, "pronk_target_tokens_total", "counter", "Tokens written",
                  stats.target_tokens);
+    print_number(out, "pronk_loops_total", "counter",
+                 "Sentences decoded again: the first output repeated itself or did not end",
+                 stats.looped);
+    print_number(out, "pronk_loops_mended_total", "counter",
+                 "Of those: the second output did not loop", stats.mended);
 }
 
 static char *page(pk_server *s) {

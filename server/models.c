@@ -248,6 +248,8 @@ void pk_models_count(pk_models *m, pk_models_stats *out) {
             out->sentences += stats.sentences;
             out->source_tokens += stats.source_tokens;
             out->target_tokens += stats.target_tokens;
+            out->looped += stats.looped;
+            out->mended += stats.mended;
         }
     }
     pthread_mutex_unlock(&m->lock);

@@ -13,11 +13,12 @@
 typedef struct pk_models   pk_models;
 typedef struct pk_servable pk_servable;
 
-typedef enum pk_decoding {                    /* the translators of a servable */
-                           PK_DECODING_PLAIN, /* as the operator chose */
-                           PK_DECODING_LIVE,  /* the same output, from a draft, with alignment */
-                           PK_DECODING_BEAM,  /* for alternatives: up to 3 */
-                           PK_DECODING_WIDE,  /* up to 15 */
+typedef enum pk_decoding {                     /* the translators of a servable */
+                           PK_DECODING_PLAIN,  /* as the operator chose */
+                           PK_DECODING_LIVE,   /* the same output, from a draft, with alignment */
+                           PK_DECODING_MARKUP, /* as PLAIN, with alignment: for tags and terms */
+                           PK_DECODING_BEAM,   /* for alternatives: up to 3; with alignment */
+                           PK_DECODING_WIDE,   /* up to 15 */
                            PK_N_DECODINGS
 } pk_decoding;
 enum { PK_BEAM = 4, PK_WIDE_BEAM = 16, PK_MOST_ALTERNATIVES = PK_WIDE_BEAM - 1 };
@@ -59,7 +60,7 @@ int pk_languages_find(const pk_languages *l, const char *code);
 
 typedef struct pk_models_stats {
     size_t   known, open;
-    uint64_t sentences, source_tokens, target_tokens;
+    uint64_t sentences, source_tokens, target_tokens, looped, mended;
 } pk_models_stats;
 void pk_models_count(pk_models *m, pk_models_stats *out);
 #endif

@@ -9,6 +9,8 @@
 #define FLAG_SCHEMA "{\"type\":\"boolean\",\"default\":false}"
 #define KEY_FIELD \
     { "api_key", TEXT_SCHEMA, false, "API key" }
+#define GLOSSARY_ID_FIELD \
+    { "glossary_id", TEXT_SCHEMA, false, "Name of a glossary of this server, whose terms are used" }
 #define DRAFT_FIELD                                                                      \
     {                                                                                    \
         "draft", TEXTS_SCHEMA, false,                                                    \
@@ -23,7 +25,11 @@ static const pk_route_field translate_fields[] = {
     { "q", TEXTS_SCHEMA, true, "Text or texts to translate" },
     { "source", TEXT_SCHEMA, true, "Source language code, or \"auto\" to detect it" },
     { "target", TEXT_SCHEMA, true, "Target language code" },
-    { "format", "{\"type\":\"string\",\"enum\":[\"text\"],\"default\":\"text\"}", false, "Format of the text" },
+    { "format", "{\"type\":\"string\",\"enum\":[\"text\",\"html\"],\"default\":\"text\"}", false,
+      "Format of the text; tags of html stay, around what their words became" },
+    { "glossary", "{\"oneOf\":[{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}},{\"type\":\"string\"}]}",
+      false, "Terms to use: an object of source and target terms, or lines of both with a tab between them" },
+    GLOSSARY_ID_FIELD,
     { "alternatives", "{\"type\":\"integer\",\"default\":0}", false, "How many other translations are wanted" },
     DRAFT_FIELD,
     ALIGNMENT_FIELD,
@@ -41,6 +47,8 @@ static const pk_route_field deepl_fields[] = {
     { "text", "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}", true, "Texts to translate" },
     { "target_lang", TEXT_SCHEMA, true, "Target language code" },
     { "source_lang", TEXT_SCHEMA, false, "Source language code; detected if it is not given" },
+    { "tag_handling", "{\"type\":\"string\",\"enum\":[\"html\",\"xml\"]}", false, "Texts have tags, which stay" },
+    GLOSSARY_ID_FIELD,
     { .name = NULL }
 };
 static const pk_route_field type_fields[] = {

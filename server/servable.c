@@ -57,6 +57,8 @@ static void take_apart(pk_models *m, pk_servable *e, pk_servable *out) {
         m->past.sentences += stats.sentences;
         m->past.source_tokens += stats.source_tokens;
         m->past.target_tokens += stats.target_tokens;
+        m->past.looped += stats.looped;
+        m->past.mended += stats.mended;
         e->translator[d] = NULL;
     }
     e->model = NULL;
@@ -121,7 +123,6 @@ static void make_live(pk_translator_options *o, char *decode, size_t room) {
         snprintf(decode, room, "jacobi%s", o->decode + n);
         o->decode = decode;
     }
-    o->alignment = 1;
     if (o->cache_bytes < LIVE_CACHE_MIB * MIB) o->cache_bytes = LIVE_CACHE_MIB * MIB;
 }
 
@@ -134,6 +135,8 @@ static pk_status open_translator(pk_models *m, pk_servable *e, pk_decoding d, pk
     o.to = e->own.to;
     o.max_waiting = s->queue;
     o.cache_bytes = cache_bytes(s->translation_cache);
+    o.retry_loops = 1;
+    o.alignment = d != PK_DECODING_PLAIN;
     if (d == PK_DECODING_LIVE) make_live(&o, decode, sizeof decode);
     if (d == PK_DECODING_BEAM || d == PK_DECODING_WIDE) {
         o.n_best = d == PK_DECODING_BEAM ? PK_BEAM : PK_WIDE_BEAM;

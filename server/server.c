@@ -68,6 +68,8 @@ static bool open_parts(pk_server *s, const pk_server_options *o, char *error) {
     if (!raise_file_limit(s->settings, error) || !open_origin(s, error) || !open_keys(s, error) ||
         !pk_proxies_read(&s->proxies, s->settings->trusted_proxy, error))
         return false;
+    s->glossaries = pk_glossaries_open(s->settings->glossaries, error);
+    if (!s->glossaries) return false;
     s->models = pk_models_open(o, s->work, error);
     if (!s->models) return false;
     const int fd = pk_listen(s->settings, error);
@@ -78,6 +80,7 @@ static void close_parts(pk_server *s) {
     pk_http_close(s->http);
     pk_work_close(s->work);
     pk_models_close(s->models);
+    pk_glossaries_close(s->glossaries);
     pk_keys_close(s->keys);
     pk_quotas_close(s->quotas);
     pk_metrics_close(s->metrics);

@@ -25,6 +25,7 @@ typedef struct pk_settings {
     bool        api_keys;
     const char *keys_path, *key_link, *key_origin;
     const char *key;               /* `keys add` and `keys remove` */
+    const char *glossaries;        /* "NAME=FILE,NAME=FILE" */
     const char *translation_cache; /* "all", "off" or MiB */
     bool        ssl;
     const char *certificate, *private_key; /* PEM files */

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "address.h"
+#include "glossaries.h"
 #include "keys.h"
 #include "metrics.h"
 #include "models.h"
@@ -17,8 +18,9 @@ typedef struct pk_server {
     pk_models         *models;
     pk_quotas         *quotas;
     pk_windows         windows; /* of who has no key */
-    pk_keys           *keys;    /* NULL: everybody may, without a key */
-    regex_t            origin;  /* from where no key is needed, where has_origin */
+    pk_glossaries     *glossaries;
+    pk_keys           *keys;   /* NULL: everybody may, without a key */
+    regex_t            origin; /* from where no key is needed, where has_origin */
     bool               has_origin;
     pk_proxies         proxies;
     pk_metrics        *metrics;

@@ -32,9 +32,28 @@ void pk_translation_free(pk_exchange *x) {
     pk_result_free(t->result);
     for (size_t i = 0; i < t->n_legs; i++) pk_models_drop(x->server->models, t->leg[i]);
     pk_live_free(t->live);
+    pk_glossary_close(t->own_terms);
     free(t->text);
     free(t);
     x->translation = NULL;
+}
+
+bool pk_translation_has_markup(const pk_translation *t) { return t->format || t->terms; }
+
+bool pk_translation_check_html(pk_exchange *x) {
+    enum { MOST = 2 << 20 };
+    const pk_translation *t = x->translation;
+    size_t                size = 0;
+    for (size_t i = 0; i < t->n; i++) size += t->text[i].size;
+    if (!t->format || size <= MOST) return true;
+    pk_exchange_fail(x, 413, "Invalid request: html is for at most %d bytes", MOST);
+    return false;
+}
+
+bool pk_translation_check_terms(pk_exchange *x) {
+    if (!x->translation->terms || x->translation->n_legs < 2) return true;
+    pk_exchange_fail(x, 400, "Invalid request: no glossary for a pair that goes through English");
+    return false;
 }
 
 bool pk_translation_find_way(pk_exchange *x) {
@@ -136,6 +155,8 @@ static void submit(pk_exchange *x, pk_translator *translator) {
                                       .deadline = (double)x->server->settings->timeout,
                                       .draft = draft,
                                       .trace = live && t->live->trace ? record : NULL,
+                                      .format = t->format,
+                                      .glossary = t->terms,
                                       .done = ended,
                                       .user = x };
     pk_status             status = text && (draft || !live) ? PK_OK : PK_NO_MEMORY;
@@ -152,9 +173,10 @@ static void submit(pk_exchange *x, pk_translator *translator) {
 }
 
 static pk_decoding decoding(const pk_translation *t) {
-    if (t->at + 1 < t->n_legs) return PK_DECODING_PLAIN;
+    const pk_decoding usual = pk_translation_has_markup(t) ? PK_DECODING_MARKUP : PK_DECODING_PLAIN;
+    if (t->at + 1 < t->n_legs) return usual;
     if (t->live) return PK_DECODING_LIVE;
-    if (!t->alternatives) return PK_DECODING_PLAIN;
+    if (!t->alternatives) return usual;
     return t->alternatives < PK_BEAM ? PK_DECODING_BEAM : PK_DECODING_WIDE;
 }
 

@@ -1,26 +1,27 @@
-/* call.c - one call: texts in, result out. Read this first:
+/* call.c - one plain call: texts in, result out. Read this first:
  *
  *   read   each text becomes a document: sentences to decode, and what is between them
  *   sort   the longest sentences first, so that sentences of one pass have similar lengths
  *   queue  the workers decode them, together with those of other calls (queue.c, worker.c)
  *   render each document becomes a text again, in the order of the call
  *
- * Reading and rendering happen in the caller's threads: in pk_submit and in pk_call_end. */
+ * Reading and rendering happen in the threads of those who begin and end it, not in workers. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/option_struct.h"
 #include "engine/result.h"
 #include "engine/translator_parts.h"
 
-struct pk_call {
+struct pk_plain_call {
     pk_translator  *t;
     pk_document    *document; /* [n] */
     size_t          n, n_jobs;
     pk_queued       queued; /* its jobs, longest first; those found in the cache are left out */
     pk_call_options o;
-    double          reported; /* when reading was last reported, by the clock */
+    bool            part, again;     /* see pk_plain_request */
+    double          reported;        /* when reading was last reported, by the clock */
+    bool            over, cancelled; /* the queue has nothing of it any more; by progress */
 };
 
 static const double report_every = 0.1; /* seconds */
@@ -29,8 +30,8 @@ static const double report_every = 0.1; /* seconds */
 
 /* calls progress while texts are read, ten times a second at most */
 static pk_status report_reading(void *user) {
-    pk_call     *k = user;
-    const double now = pk_clock_now();
+    pk_plain_call *k = user;
+    const double   now = pk_clock_now();
     if (!k->o.progress || now - k->reported < report_every) return PK_OK;
     k->reported = now;
     if (k->o.progress(k->o.user, 0, 0)) PK_FAIL(PK_CANCELLED, "cancelled by the caller");
@@ -44,15 +45,17 @@ static pk_status check_text(const pk_text *texts, size_t i, const char *what) {
     return PK_OK;
 }
 
-static void count_text(pk_translator *t, const pk_document *d) {
-    atomic_fetch_add(&t->counts.texts, 1);
+static void count_text(pk_plain_call *k, const pk_document *d) {
+    pk_translator *t = k->t;
+    if (k->again) return;
+    atomic_fetch_add(&t->counts.texts, !k->part);
     atomic_fetch_add(&t->counts.repaired, d->repaired.size > 0);
     atomic_fetch_add(&t->counts.wrapped, d->skipped ? 0 : d->n_wrapped);
     atomic_fetch_add(&t->counts.skipped, d->skipped);
 }
 
 /* one text of the call, with its prefix, draft or target, becomes a document */
-static pk_status read_one(pk_call *k, size_t i, const pk_reader *r, const pk_text *text,
+static pk_status read_one(pk_plain_call *k, size_t i, const pk_reader *r, const pk_text *text,
                           const pk_text *target) {
     const pk_call_options *o = &k->o;
     pk_document           *d = &k->document[i];
@@ -67,11 +70,11 @@ static pk_status read_one(pk_call *k, size_t i, const pk_reader *r, const pk_tex
     if (target) PK_TRY(pk_document_set_forced(d, r, target[i]));
     for (size_t n = 0; n < d->n_jobs; n++) d->job[n].text = i, d->job[n].sentence = n;
     k->n_jobs += d->n_jobs;
-    count_text(k->t, d);
+    count_text(k, d);
     return PK_OK;
 }
 
-static pk_status read_texts(pk_call *k, const pk_reader *r, const pk_text *text,
+static pk_status read_texts(pk_plain_call *k, const pk_reader *r, const pk_text *text,
                             const pk_text *target) {
     const size_t number = k->o.number;
     for (size_t i = 0; i < k->n; i++) {
@@ -84,7 +87,7 @@ static pk_status read_texts(pk_call *k, const pk_reader *r, const pk_text *text,
 }
 
 /* splitters hold a position in a text, so every call has its own */
-static pk_status read_all(pk_call *k, const pk_text *text, const pk_text *target) {
+static pk_status read_all(pk_plain_call *k, const pk_text *text, const pk_text *target) {
     pk_reader r = k->t->reader;
     pk_status status;
     r.splitter = r.target_splitter = NULL;
@@ -116,7 +119,7 @@ static int by_length(const void *a, const void *b) {
 }
 
 /* a sentence that was translated before need not be again; a caller that traces wants to see it */
-static pk_status find_cached(pk_call *k, pk_job *job, bool *found) {
+static pk_status find_cached(pk_plain_call *k, pk_job *job, bool *found) {
     pk_translator *t = k->t;
     *found = false;
     if (!t->cache || job->forced.n || k->o.trace) return PK_OK;
@@ -126,7 +129,7 @@ static pk_status find_cached(pk_call *k, pk_job *job, bool *found) {
 }
 
 /* all sentences of all texts that must be decoded */
-static pk_status sort_jobs(pk_call *k) {
+static pk_status sort_jobs(pk_plain_call *k) {
     pk_queued *q = &k->queued;
     PK_TRY(PK_TAKE(&q->job, k->n_jobs));
     for (size_t i = 0; i < k->n; i++)
@@ -142,7 +145,7 @@ static pk_status sort_jobs(pk_call *k) {
 
 /* ---- begin and end ---- */
 
-static void free_call(pk_call *k) {
+static void free_call(pk_plain_call *k) {
     for (size_t i = 0; k->document && i < k->n; i++) pk_document_free(&k->document[i]);
     pk_memory_give(k->document);
     pk_memory_give(k->queued.job);
@@ -154,17 +157,18 @@ static pk_status check_options(const pk_call_options *o) {
     return PK_OK;
 }
 
-/* everything up to the queue; target: score these instead of translating */
-static pk_status begin_call(pk_call *k, const pk_text *text, const pk_text *target) {
+/* everything up to the queue */
+static pk_status prepare(pk_plain_call *k, const pk_text *text, const pk_text *target) {
     pk_translator *t = k->t;
     pk_queued     *q = &k->queued;
     const double   now = pk_clock_now();
     PK_TRY(check_options(&k->o));
     PK_TRY(pk_translator_check_files(t));
-    PK_TRY(pk_queue_check_room(&t->queue, 1));
+    if (!k->again) PK_TRY(pk_queue_check_room(&t->queue, 1));
     PK_TRY(read_all(k, text, target));
     PK_TRY(sort_jobs(k));
     q->plan = target ? &t->scoring : &t->plan;
+    q->taken = k->again;
     q->client = k->o.client;
     q->deadline = k->o.deadline > 0 ? now + k->o.deadline : 0;
     q->watched = k->o.progress != NULL;
@@ -174,18 +178,17 @@ static pk_status begin_call(pk_call *k, const pk_text *text, const pk_text *targ
     return pk_translator_start(t);
 }
 
-/* *out is set before the workers see the call */
-static pk_status submit(pk_translator *t, const pk_text *text, const pk_text *target, size_t n,
-                        const pk_call_options *opt, pk_call **out) {
-    pk_call_options o;
-    pk_call        *k;
-    PK_READ_OPTIONS(pk_call_options, opt, &o);
+pk_status pk_plain_call_begin(pk_translator *t, const pk_plain_request *r, pk_plain_call **out) {
+    pk_plain_call *k;
+    *out = NULL;
     PK_TRY(PK_TAKE(&k, 1));
     k->t = t;
-    k->n = n;
-    k->o = o;
-    pk_status status = begin_call(k, text, target);
-    *out = k;
+    k->n = r->n;
+    k->o = r->o;
+    k->part = r->part;
+    k->again = r->again;
+    pk_status status = prepare(k, r->text, r->target);
+    *out = k; /* before the workers see it */
     if (status == PK_OK) status = pk_queue_add(&t->queue, &k->queued);
     if (status != PK_OK) {
         *out = NULL;
@@ -194,36 +197,45 @@ static pk_status submit(pk_translator *t, const pk_text *text, const pk_text *ta
     return status;
 }
 
-/* Waits for the call's end. Progress may cancel it; then it is cancelled, also where its last sentence
- * was finished at the same time. */
-static bool await_end(pk_call *k) {
-    size_t finished = 0;
-    bool   cancelled = false;
-    do {
-        if (cancelled || !k->o.progress) continue;
-        cancelled = k->o.progress(k->o.user, finished, k->queued.n) != 0;
-        if (cancelled) pk_call_cancel(k);
-    } while (!pk_queue_await(&k->t->queue, &k->queued, report_every, &finished));
-    if (k->o.progress && !cancelled && k->queued.status == PK_OK)
-        k->o.progress(k->o.user, k->queued.n, k->queued.n);
-    return !cancelled;
+void pk_plain_call_cancel(pk_plain_call *c) {
+    pk_queue_stop(&c->t->queue, &c->queued, PK_CANCELLED, "cancelled by the caller");
 }
 
-static pk_status render(pk_call *k, pk_result **out) {
+void pk_plain_call_count(pk_plain_call *c, size_t *done, size_t *all) {
+    *all = c->queued.n;
+    *done = pk_queue_finished(&c->t->queue, &c->queued);
+}
+
+/* Progress may cancel the call; then it is cancelled, also where its last sentence was finished at
+ * the same time. */
+void pk_plain_call_wait(pk_plain_call *k) {
+    size_t finished = 0;
+    do {
+        if (k->cancelled || !k->o.progress) continue;
+        k->cancelled = k->o.progress(k->o.user, finished, k->queued.n) != 0;
+        if (k->cancelled) pk_plain_call_cancel(k);
+    } while (!(k->over = pk_queue_await(&k->t->queue, &k->queued, report_every, &finished)));
+    if (k->o.progress && !k->cancelled && k->queued.status == PK_OK)
+        k->o.progress(k->o.user, k->queued.n, k->queued.n);
+}
+
+static pk_status render(pk_plain_call *k, pk_result **out) {
     PK_TRY(pk_result_open(k->n, out));
     for (size_t i = 0; i < k->n; i++)
         PK_TRY(pk_result_set(*out, i, &k->document[i], k->t->model, k->queued.plan));
     return PK_OK;
 }
 
-static void keep_in_cache(pk_call *k) {
+static void keep_in_cache(pk_plain_call *k) {
     for (size_t i = 0; k->t->cache && i < k->queued.n; i++)
         if (!k->queued.job[i]->forced.n) pk_sentence_cache_add(k->t->cache, k->queued.job[i]);
 }
 
-static pk_status end_call(pk_call *k, pk_result **out) {
+static pk_status end_call(pk_plain_call *k, pk_result **out) {
     const pk_queued *q = &k->queued;
-    if (!await_end(k)) PK_FAIL(PK_CANCELLED, "cancelled by the caller");
+    size_t           finished;
+    while (!k->over) k->over = pk_queue_await(&k->t->queue, &k->queued, report_every, &finished);
+    if (k->cancelled) PK_FAIL(PK_CANCELLED, "cancelled by the caller");
     if (q->status != PK_OK) PK_FAIL(q->status, "%s", q->error);
     PK_TRY(render(k, out));
     PK_TRY(pk_translator_check_files(k->t));
@@ -231,36 +243,7 @@ static pk_status end_call(pk_call *k, pk_result **out) {
     return PK_OK;
 }
 
-/* ---- the public calls ---- */
-
-/* what may need several calls, one behind the other, cannot be submitted */
-static pk_status check_plain(const pk_call_options *opt) {
-    pk_call_options o;
-    PK_READ_OPTIONS(pk_call_options, opt, &o);
-    if ((o.format && strcmp(o.format, "text") != 0) || o.glossary || o.n_protect ||
-        o.protect_usual || o.again)
-        PK_FAIL(PK_UNSUPPORTED, "formats, glossaries, spans to protect and loops are for "
-                                "pk_translate, which waits");
-    return PK_OK;
-}
-
-pk_status pk_submit(pk_translator *t, const pk_text *text, size_t n, const pk_call_options *opt,
-                    pk_call **out) {
-    PK_NEED(out);
-    *out = NULL;
-    PK_NEED(t);
-    if (n) PK_NEED(text);
-    PK_TRY(check_plain(opt));
-    return submit(t, text, NULL, n, opt, out);
-}
-
-void pk_call_cancel(pk_call *c) {
-    if (c) pk_queue_stop(&c->t->queue, &c->queued, PK_CANCELLED, "cancelled by the caller");
-}
-
-pk_status pk_call_end(pk_call *c, pk_result **out) {
-    if (out) *out = NULL;
-    PK_NEED(c);
+pk_status pk_plain_call_end(pk_plain_call *c, pk_result **out) {
     pk_result *result = NULL;
     pk_status  status = end_call(c, &result);
     free_call(c);
@@ -272,32 +255,31 @@ pk_status pk_call_end(pk_call *c, pk_result **out) {
     return status;
 }
 
-/* one call, waited for */
-static pk_status serve(pk_translator *t, const pk_text *text, const pk_text *target, size_t n,
-                       const pk_call_options *opt, pk_result **out) {
-    pk_call *k;
-    PK_TRY(submit(t, text, target, n, opt, &k));
-    return pk_call_end(k, out);
-}
+/* ---- for the room above ---- */
 
-pk_status pk_translator_serve(pk_translator *t, const pk_text *text, size_t n,
-                              const pk_call_options *opt, pk_result **out) {
-    *out = NULL;
-    return serve(t, text, NULL, n, opt, out);
-}
+pk_status pk_translator_check_room(pk_translator *t) { return pk_queue_check_room(&t->queue, 1); }
 
 const pk_reader *pk_translator_reader(const pk_translator *t) { return &t->reader; }
 bool             pk_translator_aligns(const pk_translator *t) { return t->plan.alignment; }
 
+pk_status pk_translator_errands(pk_translator *t, pk_errands **out) {
+    *out = &t->errands;
+    return pk_errands_start(&t->errands);
+}
+
 void pk_translator_count(pk_translator *t, const pk_markup_counts *more) {
+    atomic_fetch_add(&t->counts.texts, more->texts);
     atomic_fetch_add(&t->counts.repaired, more->repaired);
-    atomic_fetch_add(&t->counts.looped, more->looped);
     atomic_fetch_add(&t->counts.kept, more->kept);
     atomic_fetch_add(&t->counts.lost, more->lost);
 }
 
+/* ---- scoring, which knows no markup ---- */
+
 pk_status pk_score(pk_translator *t, const pk_text *source, const pk_text *target, size_t n,
                    const pk_call_options *opt, pk_result **out) {
+    pk_plain_request r = { source, n ? target : &(pk_text){ "", 0 }, n };
+    pk_plain_call   *k;
     PK_NEED(out);
     *out = NULL;
     PK_NEED(t);
@@ -305,5 +287,8 @@ pk_status pk_score(pk_translator *t, const pk_text *source, const pk_text *targe
     if (n) PK_NEED(target);
     for (int32_t i = 0; i < t->all.n; i++)
         PK_TRY(pk_model_check_task(t->member[i], &pk_strategy_score));
-    return serve(t, source, n ? target : &(pk_text){ "", 0 }, n, opt, out);
+    PK_READ_OPTIONS(pk_call_options, opt, &r.o);
+    PK_TRY(pk_plain_call_begin(t, &r, &k));
+    pk_plain_call_wait(k);
+    return pk_plain_call_end(k, out);
 }

@@ -4,13 +4,18 @@
 #include <assert.h>
 #include <string.h>
 
-void pk_job_free(pk_job *job) {
-    for (int32_t i = 0; i < job->n_hypotheses; i++) {
-        pk_memory_give(job->hypothesis[i].token);
-        pk_memory_give(job->hypothesis[i].logp);
-        pk_memory_give(job->hypothesis[i].looks_at);
+static void free_hypotheses(pk_job_hypothesis *h, int32_t n) {
+    for (int32_t i = 0; i < n; i++) {
+        pk_memory_give(h[i].token);
+        pk_memory_give(h[i].logp);
+        pk_memory_give(h[i].looks_at);
     }
-    pk_memory_give(job->hypothesis);
+    pk_memory_give(h);
+}
+
+void pk_job_free(pk_job *job) {
+    free_hypotheses(job->hypothesis, job->n_hypotheses);
+    free_hypotheses(job->first, job->n_first);
     pk_ids_free(&job->source);
     pk_ids_free(&job->prefix);
     pk_ids_free(&job->forced);

@@ -142,7 +142,7 @@ pk_status pk_queue_add(pk_queue *q, pk_queued *c) {
     if (pthread_mutex_init(&c->tracing, NULL)) PK_FAIL(PK_NO_MEMORY, "no memory for a lock");
     for (size_t i = 0; i < c->n; i++) c->job[i]->call = c;
     pthread_mutex_lock(&q->lock);
-    const pk_status status = check_room(q, c->n);
+    const pk_status status = c->taken ? PK_OK : check_room(q, c->n);
     if (status == PK_OK) {
         c->left = c->n;
         if (c->n) enqueue(q, c);
@@ -179,6 +179,13 @@ bool pk_queue_await(pk_queue *q, pk_queued *c, double seconds, size_t *finished)
     pthread_mutex_unlock(&q->lock);
     if (ended) pthread_mutex_destroy(&c->tracing);
     return ended;
+}
+
+size_t pk_queue_finished(pk_queue *q, const pk_queued *c) {
+    pthread_mutex_lock(&q->lock);
+    const size_t n = c->n - c->left;
+    pthread_mutex_unlock(&q->lock);
+    return n;
 }
 
 size_t pk_queue_waiting(pk_queue *q) {

@@ -20,6 +20,7 @@ typedef struct pk_queued {
     uint64_t              client;   /* 0: a client of its own */
     double                deadline; /* by the clock; 0: none */
     bool                  watched;  /* pk_queue_await wakes at every finished sentence */
+    bool                  taken;    /* part of a call that was: it is never too much */
     void (*trace)(void *user, const pk_trace_pass *pass);
     void (*done)(void *user); /* called once, without the lock, when the last sentence is gone */
     void *user;
@@ -64,6 +65,7 @@ void pk_queue_stop(pk_queue *q, pk_queued *c, pk_status status, const char *erro
 /* Waits until the call has ended, or at most so many seconds, or (watched) until a sentence is
  * finished. Returns whether it has ended; finished: sentences that are done. */
 bool   pk_queue_await(pk_queue *q, pk_queued *c, double seconds, size_t *finished);
+size_t pk_queue_finished(pk_queue *q, const pk_queued *c);
 size_t pk_queue_waiting(pk_queue *q);
 
 /* ---- for workers ---- */

@@ -2,6 +2,7 @@
  * in call.c. */
 #include "engine/translator_parts.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/option_struct.h"
@@ -57,6 +58,25 @@ static pk_status open_strategy(pk_translator *t, const pk_translator_options *o)
     return PK_OK;
 }
 
+/* beam search that repeats no four tokens; models that cannot be decoded so are left as they are */
+static pk_status open_again(pk_translator *t, const pk_translator_options *o) {
+    enum { BEAM = 4 };
+    char               spec[64];
+    const pk_strategy *by = t->plan.strategy;
+    if (!o->retry_loops || (by->alone && by->alone(t->options))) return PK_OK;
+    const int32_t size = t->n_best > BEAM ? t->n_best : BEAM;
+    snprintf(spec, sizeof spec, "beam:size=%d,no_repeat_ngram=4", size);
+    t->again = t->plan;
+    PK_TRY(pk_strategy_parse(spec, &t->again.strategy, &t->again_options));
+    t->again.options = t->again_options;
+    by = t->again.strategy;
+    bool able = pk_model_check_task(t->model, by) == PK_OK;
+    for (size_t i = 0; i < o->n_ensemble; i++)
+        able = able && pk_model_check_task(o->ensemble[i], by) == PK_OK;
+    if (able) t->plan.again = &t->again;
+    return PK_OK;
+}
+
 static pk_status open_drafter(pk_translator *t, const pk_model *drafter) {
     PK_TRY(pk_strategy_check_drafter(t->plan.strategy, t->options, drafter != NULL));
     if (!drafter) return PK_OK;
@@ -108,7 +128,7 @@ static pk_status open_lookup(pk_translator *t, const pk_translator_options *o, i
     PK_TRY(pk_lookup_open(&look, &t->lookup));
     if (!o->alignment || !o->lexicon) return PK_OK;
     PK_TRY(pk_linker_open(&t->lookup.saved, &t->linker));
-    t->plan.linker = &t->linker;
+    t->plan.linker = t->again.linker = &t->linker;
     return PK_OK;
 }
 
@@ -182,6 +202,7 @@ static pk_status open_parts(pk_translator *t, const pk_translator_options *o) {
     PK_TRY(pk_splitter_open(t->reader.language.source_code, &t->reader.splitter));
     PK_TRY(pk_splitter_open(t->reader.language.target_code, &t->reader.target_splitter));
     PK_TRY(open_strategy(t, o));
+    PK_TRY(open_again(t, o));
     PK_TRY(open_drafter(t, o->drafter));
     PK_TRY(open_workers(t, o));
     PK_TRY(open_queue(t, o));
@@ -204,6 +225,7 @@ pk_status pk_translator_open(const pk_model *m, const pk_translator_options *opt
         pk_memory_give(t);
         PK_FAIL(PK_NO_MEMORY, "no memory for a lock");
     }
+    pk_errands_init(&t->errands);
     t->model = m;
     const pk_status status = open_parts(t, &o);
     if (status != PK_OK)
@@ -216,6 +238,7 @@ pk_status pk_translator_open(const pk_model *m, const pk_translator_options *opt
 void pk_translator_close(pk_translator *t) {
     if (!t) return;
     pk_translator_stop(t);
+    pk_errands_free(&t->errands);
     if (t->has_queue) pk_queue_close(&t->queue);
     pk_sentence_cache_close(t->cache);
     pthread_mutex_destroy(&t->starting);
@@ -223,6 +246,7 @@ void pk_translator_close(pk_translator *t) {
     pk_memory_give(t->worker);
     pk_memory_give(t->options);
     pk_memory_give(t->scoring_options);
+    pk_memory_give(t->again_options);
     pk_memory_give(t->added);
     pk_splitter_close(t->reader.splitter);
     pk_splitter_close(t->reader.target_splitter);
@@ -247,6 +271,8 @@ static void add_work(pk_stats *out, const pk_stats *seen) {
     out->probe_passes += seen->probe_passes;
     out->draft_passes += seen->draft_passes;
     out->sentence_drafts += seen->sentence_drafts;
+    out->looped += seen->looped;
+    out->mended += seen->mended;
     out->device_bytes += seen->device_bytes;
     out->flops += seen->flops;
     out->draft_flops += seen->draft_flops;
@@ -261,7 +287,6 @@ void pk_translator_stats(const pk_translator *given, pk_stats *out) {
     pk_translator *t = (pk_translator *)given; /* its lock is taken */
     *out = (pk_stats){ .texts = t->counts.texts,
                        .repaired = t->counts.repaired,
-                       .looped = t->counts.looped,
                        .spans = t->counts.kept,
                        .spans_lost = t->counts.lost,
                        .wrapped = t->counts.wrapped,

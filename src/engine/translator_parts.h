@@ -16,7 +16,7 @@ typedef struct pk_worker_thread {
 
 typedef struct pk_text_counts { /* see pk_stats */
     atomic_uint_fast64_t texts, repaired, wrapped, skipped, cached;
-    atomic_uint_fast64_t looped, kept, lost; /* by markup/ */
+    atomic_uint_fast64_t kept, lost; /* by markup/ */
 } pk_text_counts;
 
 struct pk_translator {
@@ -28,8 +28,8 @@ struct pk_translator {
     pk_lookup        lookup;
     pk_linker        linker; /* of an alignment that was saved, where links are wanted */
     pk_reader        reader;
-    pk_plan          plan, scoring;
-    void            *options, *scoring_options; /* strategies' fresh states */
+    pk_plan          plan, scoring, again; /* again: of the plan, where loops are retried */
+    void            *options, *scoring_options, *again_options; /* strategies' fresh states */
     int32_t          n_best, n_workers, threads, threads_each;
     pk_added_tokens *added; /* by tasks, to the drafter where there is one */
     int32_t          n_added;
@@ -40,6 +40,7 @@ struct pk_translator {
     bool               has_queue;
     pk_sentence_cache *cache; /* NULL: none */
     pk_text_counts     counts;
+    pk_errands         errands;   /* of calls with markup */
     pthread_mutex_t    starting;  /* of threads, by the first call */
     pk_worker_thread  *thread;    /* [n_workers] */
     int32_t            n_threads; /* started */

@@ -11,11 +11,12 @@
 
 /* How to decode the sentences of a call. */
 typedef struct pk_plan {
-    const pk_strategy *strategy;
-    const void        *options; /* a fresh state to copy */
-    int32_t            n_best;
-    bool               scores, alignment, replace_unknowns;
-    struct pk_linker  *linker; /* makes the alignment; NULL: the model's attention does */
+    const pk_strategy    *strategy;
+    const void           *options; /* a fresh state to copy */
+    int32_t               n_best;
+    bool                  scores, alignment, replace_unknowns;
+    struct pk_linker     *linker; /* makes the alignment; NULL: the model's attention does */
+    const struct pk_plan *again;  /* for a sentence whose output loops; NULL: it stays so */
 } pk_plan;
 
 typedef struct pk_worker_options {

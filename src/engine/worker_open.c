@@ -3,6 +3,15 @@
 #include "engine/worker_plan.h"
 #include "engine/worker_sentences.h"
 
+static size_t largest_state(const pk_worker_options *o) {
+    const pk_plan *const plan[] = { &o->plan, &o->scoring, o->plan.again };
+    size_t               largest = 0;
+    for (size_t i = 0; i < sizeof plan / sizeof *plan; i++)
+        if (plan[i] && plan[i]->strategy->state_size > largest)
+            largest = plan[i]->strategy->state_size;
+    return largest;
+}
+
 static pk_status take_live(pk_worker *w, pk_strategy_limits worst, size_t state_size) {
     const size_t batch = (size_t)w->opt.batch, room = (size_t)worst.asks + 1;
     const size_t state = (state_size + 63) / 64 * 64;
@@ -55,11 +64,10 @@ pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_o
             (pk_session_model){ .all = opt->drafter, .shares_encoder = opt->shares_encoder };
     const pk_strategy *by = opt->plan.strategy;
     if (by->fits) PK_TRY(by->fits(by, opt->plan.options, &w->model));
-    const size_t a = opt->plan.strategy->state_size, b = opt->scoring.strategy->state_size;
     PK_TRY(pk_backend_open(opt->backend, opt->threads, opt->arithmetic, &w->on));
     const pk_strategy_limits worst = plan_networks(w, network);
     PK_TRY(pk_ngrams_open(PK_NGRAMS_BITS, &w->ngrams));
-    PK_TRY(take_live(w, worst, a > b ? a : b));
+    PK_TRY(take_live(w, worst, largest_state(opt)));
     if (opt->shortlist) PK_TRY(PK_TAKE(&w->listed, (size_t)opt->shortlist->n_tokens));
     if (opt->shortlist) PK_TRY(PK_TAKE(&w->shortlist, (size_t)opt->shortlist->longest));
     PK_TRY(pk_session_open_models(network, w->n_networks, &w->on, &w->session));

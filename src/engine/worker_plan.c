@@ -86,8 +86,13 @@ pk_strategy_limits pk_plan_network(const pk_worker_options *o, const pk_conventi
     const pk_strategy_limits usual = limits_of(&o->plan, model, drafter, source, 0, 0);
     const pk_strategy_limits prefixed = limits_of(&o->plan, model, drafter, source, target - 1, 0);
     pk_strategy_limits       worst = pk_plan_larger(prefixed, usual);
-    if (!drafter) /* scoring has none */
+    if (!drafter) /* scoring has none, nor has what comes behind a loop */
         worst = pk_plan_larger(worst, limits_of(&o->scoring, model, false, source, 0, target));
+    if (!drafter && o->plan.again) {
+        const pk_plan *again = o->plan.again;
+        worst = pk_plan_larger(worst, limits_of(again, model, false, source, 0, 0));
+        worst = pk_plan_larger(worst, limits_of(again, model, false, source, target - 1, 0));
+    }
     *out = plan_session(o, c, usual, worst, at_once);
     if (o->shortlist && !drafter) out->shortlist = o->shortlist->longest;
     return worst;

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/loops.h"
+
 enum { ENCODE_SENTENCES = 256 }; /* at once */
 
 /* ---- sentences come ---- */
@@ -189,6 +191,11 @@ void pk_worker_publish(pk_worker *w, pk_queue *q) {
     pthread_mutex_unlock(&q->lock);
 }
 
+static pk_output_end end_of(const pk_worker *w, const pk_job *job) {
+    return (pk_output_end){ w->config.eos, pk_worker_source(w, job).max_length,
+                            w->model.forced_eos };
+}
+
 pk_status pk_worker_finish(pk_worker *w, pk_queue *q, int32_t i) {
     pk_live       *l = &w->live[i];
     pk_job        *job = l->job;
@@ -197,8 +204,12 @@ pk_status pk_worker_finish(pk_worker *w, pk_queue *q, int32_t i) {
     assert(n <= pk_plan_n_best(plan));
     PK_TRY(pk_job_finish(job, w->found, n, &w->config));
     if (n) w->stats.target_tokens += (uint64_t)job->hypothesis[0].n;
-    w->stats.sentences++;
     remove_live(w, i);
+    if (pk_loops_retry(job, plan, end_of(w, job), &w->stats)) {
+        put_back(w, job);
+        return PK_OK;
+    }
+    w->stats.sentences++;
     pk_worker_publish(w, q);
     pk_queue_finish(q, job);
     return PK_OK;

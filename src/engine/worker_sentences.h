@@ -12,7 +12,9 @@ struct pk_live { /* one sentence being decoded */
     bool       ready; /* its pass is proposed, but not yet decoded */
 };
 
-static inline const pk_plan *pk_job_plan(const pk_job *job) { return job->call->plan; }
+static inline const pk_plan *pk_job_plan(const pk_job *job) {
+    return job->again ? job->call->plan->again : job->call->plan;
+}
 /* hypotheses that a strategy is asked for */
 static inline int32_t pk_plan_n_best(const pk_plan *plan) {
     return plan->n_best > 1 ? plan->n_best : 1;

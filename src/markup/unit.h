@@ -17,7 +17,6 @@ typedef struct pk_unit {
     const pk_result *result;      /* that attempt: entry `at` of this; NULL: none yet */
     size_t           at;
     size_t           lost; /* kept spans that it has not exactly once */
-    bool             looped;
 } pk_unit;
 
 typedef struct pk_units {

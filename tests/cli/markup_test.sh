@@ -66,6 +66,10 @@ has "WebVTT keeps notes and settings" "$(printf 'WEBVTT\n\nNOTE good morning\n\n
 
 is "loops are retried, and other text is not" "$(echo 'The house is small.' | "$PRONK" translate -m $MODEL --retry-loops 2>&1)" \
     "$(echo 'The house is small.' | "$PRONK" translate -q -m $MODEL)"
+LOOPS=tests/data/ct2/en-de.argosmodel # repeats itself
+has "a loop is reported" "$(echo 'good morning' | "$PRONK" translate -m $LOOPS 2>&1 >/dev/null)" 'of 1 sentence repeats itself'
+has "a loop is decoded again" "$(echo 'good morning' | "$PRONK" translate -m $LOOPS --retry-loops 2>&1 >/dev/null)" \
+    'decoded again, 0 still do so'
 has "what does not go together is refused" "$(echo x | "$PRONK" translate -m $MODEL --format html --n-best 2 2>&1)" 'for lines'
 
 # a megabyte of nested tags: linear, or it would take hours

@@ -84,7 +84,6 @@ def check_wrong(s):
     check('an alias', (400, 'zt is not supported'), s.translate(target='zh-Hant').error)
     check('no way', (400, 'English (en) is not available as a target language from German (de)'),
           s.translate(source='de', target='en').error)
-    check('html', (400, 'html format is not supported'), s.translate(format='html').error)
     check('xml', (400, 'xml format is not supported'), s.translate(format='xml').error)
     for body in (b'', b'{', b'{"q": "\xff"}', b'{"q": "\\ud800"}', b'nonsense', b'[' * 5000):
         check(f'broken JSON {body[:12]}', (400, BROKEN), s.ask('POST', '/translate', body, 'application/json').error)
@@ -143,7 +142,7 @@ def check_deepl(s):
     check('deepl: no target', (400, "Parameter 'target_lang' not specified."), s.deepl(target=None).error)
     check('deepl: another target', 400, s.deepl(target='FR').status)
     check('deepl: tags', (400, "Value for 'tag_handling' not supported."),
-          s.deepl(tag_handling='xml').error)
+          s.deepl(tag_handling='svg').error)
     check('deepl: formality', 400, s.deepl(formality='more').status)
     check('deepl: sources', ['EN'], [l['language'] for l in s.get('/v2/languages').json])
     check('deepl: targets', ['DE'], [l['language'] for l in s.get('/v2/languages?type=target').json])

@@ -94,6 +94,14 @@ def use_deepl(url):
     found_by("deepl: regional target",
              lambda: client.translate_text("Guten Morgen.", source_lang="DE", target_lang="EN-US").text, some_text)
     found_by("deepl: Brazil", lambda: client.translate_text("Hello.", source_lang="EN", target_lang="PT-BR").text, some_text)
+    for kind in ("html", "xml"):
+        found_by("deepl: tags, " + kind,
+                 lambda: client.translate_text("Good <b>morning</b>, %s.", source_lang="EN", target_lang="DE", tag_handling=kind),
+                 lambda found: found.text.count("<b>") == found.text.count("</b>") == found.text.count("%s") == 1)
+    found_by("deepl: glossary", lambda: client.translate_text("The cat.", source_lang="EN", target_lang="DE", glossary="pets"),
+             lambda found: "Schnurrtier" in found.text)
+    raises("deepl: no such glossary", deepl.DeepLException,
+           lambda: client.translate_text("The cat.", source_lang="EN", target_lang="DE", glossary="none"))
     found_by("deepl: source languages", client.get_source_languages,
              lambda found: {"EN", "DE"} <= {one.code.upper() for one in found})
     found_by("deepl: target languages", client.get_target_languages,
@@ -121,10 +129,14 @@ def main():
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
         os.environ.pop(name, None)                      # all of this stays on this machine
     keys = [(KEY, 100000, None)]
-    with tempfile.TemporaryDirectory() as folder, http_case.Server(sys.argv[1:], ["--api-keys"], keys, folder) as server:
-        url = "http://127.0.0.1:%d/" % server.port
-        for use in (use_libretranslatepy, use_deep_translator, use_deepl, use_deepl_program):
-            use(url)
+    with tempfile.TemporaryDirectory() as folder:
+        terms = os.path.join(folder, "pets.tsv")
+        with open(terms, "w", encoding="utf-8") as file:
+            file.write("cat\tSchnurrtier\n")
+        with http_case.Server(sys.argv[1:], ["--api-keys", "--glossary", "pets=" + terms], keys, folder) as server:
+            url = "http://127.0.0.1:%d/" % server.port
+            for use in (use_libretranslatepy, use_deep_translator, use_deepl, use_deepl_program):
+                use(url)
     print("%d passed, %d failed" % (passed, failed))
     return failed > 0
 

@@ -57,8 +57,8 @@ def check_models():
               [l['code'] for l in s.get('/languages').json])
         check('nothing is open yet', 0, s.metric('pronk_models_open'))
         text = 'the cat sees every house'
-        middle = pronk('translate', '-q', '-m', models + '/ct2-fr-en', text=text).stdout
-        last = pronk('translate', '-q', '-m', models + '/translate-en_de-1_9.argosmodel', text=middle).stdout
+        middle = pronk('translate', '-q', '--retry-loops', '-m', models + '/ct2-fr-en', text=text).stdout
+        last = pronk('translate', '-q', '--retry-loops', '-m', models + '/translate-en_de-1_9.argosmodel', text=middle).stdout
         check('through English', last, s.translate(text, 'fr', 'de').json['translatedText'])
         check('two are open', 2, s.metric('pronk_models_open'))
         check('a model that is broken', (500, 'Cannot translate text: the model cannot be opened'),

@@ -18,7 +18,7 @@ enum { CLIENTS = 8, REQUESTS = 6, INHERITED = 3 };
 
 typedef struct client {
     pthread_t thread;
-    int       number, answered, live; /* requests that got 200; those of the page */
+    int number, answered, live; /* requests that got 200; those of the page, and with markup */
 } client;
 
 static uint16_t port;
@@ -49,10 +49,24 @@ static int ask(const char *path, const char *body, bool wait) {
     return status;
 }
 
+/* tags, spans and terms: several attempts each */
+static void visit_with_markup(client *c, int i) {
+    char body[256];
+    snprintf(
+        body, sizeof body,
+        "{\"q\":[\"<p>the <b>cat</b> {x} sees %%s house %d</p>\",\"#tag\"],\"source\":\"auto\","
+        "\"target\":\"de\",\"format\":\"html\",\"glossary\":{\"cat\":\"Katze\"},"
+        "\"alternatives\":%d}",
+        i, c->number % 2);
+    c->live += ask("/translate", body, true) == 200;
+    ask("/translate", body, false);
+}
+
 static void *visit(void *user) {
     client *c = user;
     for (int i = 0; i < REQUESTS; i++) {
         char body[256];
+        visit_with_markup(c, i);
         snprintf(body, sizeof body,
                  "{\"q\":[\"good morning\",\"the cat sees house %d\"],\"source\":\"%s\",\"target\":"
                  "\"de\",\"alternatives\":%d}",
@@ -146,7 +160,7 @@ static void everybody_is_answered(void **state) {
     assert_int_equal(code, 0);
     pthread_join(director, NULL);
     for (int i = 0; i < CLIENTS; i++) assert_int_equal(all[i].answered, REQUESTS);
-    for (int i = 0; i < CLIENTS; i++) assert_int_equal(all[i].live, 2 * REQUESTS);
+    for (int i = 0; i < CLIENTS; i++) assert_int_equal(all[i].live, 3 * REQUESTS);
 }
 
 int main(void) {

@@ -14,7 +14,7 @@ static pk_text text_of(const char *s) { return (pk_text){ s, strlen(s) }; }
 
 typedef struct world {
     pk_model      *model;
-    pk_translator *t, *again;
+    pk_translator *t;
 } world;
 
 static world open_world(void) {
@@ -22,16 +22,11 @@ static world open_world(void) {
     ASSERT_OK(pk_model_open(MODEL, NULL, &w.model));
     ASSERT_OK(pk_translator_open(
         w.model, PK_OPTIONS(pk_translator_options, .alignment = 1, .threads = 1), &w.t));
-    ASSERT_OK(pk_translator_open(w.model,
-                                 PK_OPTIONS(pk_translator_options, .alignment = 1, .threads = 1,
-                                            .decode = "beam:size=2,no_repeat_ngram=3"),
-                                 &w.again));
     return w;
 }
 
 static void close_world(world *w) {
     pk_translator_close(w->t);
-    pk_translator_close(w->again);
     pk_model_close(w->model);
 }
 
@@ -220,25 +215,6 @@ static void links_lie_in_both_texts(void **state) {
     close_world(&w);
 }
 
-/* the model of nonsense repeats itself: it is decoded again, and that is counted */
-static void loops_are_decoded_again(void **state) {
-    (void)state;
-    world          w = open_world();
-    pk_translator *t;
-    pk_stats       stats;
-    pk_result     *r;
-    const pk_text  text = text_of("cats"); /* H H H H ... */
-    ASSERT_OK(pk_translator_open(
-        w.model, PK_OPTIONS(pk_translator_options, .alignment = 1, .threads = 1), &t));
-    ASSERT_OK(pk_translate(t, &text, 1, PK_OPTIONS(pk_call_options, .again = w.again), &r));
-    pk_translator_stats(t, &stats);
-    assert_int_equal(stats.looped, 1);
-    assert_null(strstr(pk_result_text(r, 0), "H H H H"));
-    pk_result_free(r);
-    pk_translator_close(t);
-    close_world(&w);
-}
-
 static void subtitles_keep_their_times(void **state) {
     (void)state;
     world       w = open_world();
@@ -356,7 +332,6 @@ int main(void) {
         cmocka_unit_test(words_are_those_of_plain_text),
         cmocka_unit_test(terms_appear),
         cmocka_unit_test(links_lie_in_both_texts),
-        cmocka_unit_test(loops_are_decoded_again),
         cmocka_unit_test(subtitles_keep_their_times),
         cmocka_unit_test(several_texts_and_hypotheses),
         cmocka_unit_test(wrong_options_are_refused),

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "markup/html.h"
-#include "markup/loops.h"
 #include "markup/mend.h"
 #include "markup/place.h"
 #include "markup/tagged_write.h"
@@ -121,20 +120,6 @@ static void deep_nesting_takes_linear_time(void **state) {
     }
 }
 
-static void loops_are_noticed(void **state) {
-    (void)state;
-    const int32_t loop[] = { 5, 6, 7, 8, 7, 8, 7, 8, 7, 8, 7, 8, 2 };
-    const int32_t same[] = { 5, 9, 9, 9, 9, 9, 9, 9, 9, 9, 2 };
-    const int32_t fine[] = { 5, 6, 7, 6, 7, 8, 6, 7, 2 };
-    const pk_text source = { "some words here", 15 }, repeats = { "ha ha ha ha ha", 14 };
-    assert_true(pk_loops(loop, 13, 2, source));
-    assert_true(pk_loops(same, 11, 2, source));
-    assert_false(pk_loops(fine, 9, 2, source));
-    assert_true(pk_loops(fine, 8, 2, source)); /* does not end */
-    assert_false(pk_loops(loop, 13, 2, repeats));
-    assert_false(pk_loops(fine, 0, 2, source));
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tags_follow_their_words),
@@ -142,7 +127,6 @@ int main(void) {
         cmocka_unit_test(marks_stay_between_words),
         cmocka_unit_test(no_tag_is_lost_without_words),
         cmocka_unit_test(deep_nesting_takes_linear_time),
-        cmocka_unit_test(loops_are_noticed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

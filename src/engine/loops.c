@@ -1,0 +1,51 @@
+/* loops.c - repetition of a period: a run of tokens each of which equals the one p before it. */
+#include "engine/loops.h"
+
+#include "engine/worker.h"
+
+enum { LONGEST_PERIOD = 16, TIMES = 3, LEAST = 8, SOURCE_TIMES = 2, SOURCE_LEAST = 3 };
+
+static bool repeats(const int32_t *token, int32_t n, int32_t times, int32_t least) {
+    for (int32_t p = 1; p <= LONGEST_PERIOD && p < n; p++) {
+        int32_t run = 0;
+        for (int32_t i = p; i < n; i++) {
+            run = token[i] == token[i - p] ? run + 1 : 0;
+            if (run >= times * p && run >= least) return true;
+        }
+    }
+    return false;
+}
+
+bool pk_loops(const int32_t *token, int32_t n, pk_output_end end, const pk_ids *source) {
+    if (n < 1) return false;
+    if (n >= end.most && (end.forced || token[n - 1] != end.eos)) return true;
+    return repeats(token, n - 1, TIMES, LEAST) &&
+           !repeats(source->id, (int32_t)source->n, SOURCE_TIMES, SOURCE_LEAST);
+}
+
+/* what was kept aside becomes the job's output again, or what is its output now goes */
+static void swap_outputs(pk_job *job) {
+    pk_job_hypothesis *const hypothesis = job->hypothesis;
+    const int32_t            n = job->n_hypotheses;
+    job->hypothesis = job->first;
+    job->n_hypotheses = job->n_first;
+    job->first = hypothesis;
+    job->n_first = n;
+}
+
+bool pk_loops_retry(pk_job *job, const pk_plan *plan, pk_output_end end, pk_stats *stats) {
+    const pk_job_hypothesis *h = job->n_hypotheses ? job->hypothesis : NULL;
+    if (job->forced.n || !h) return false;
+    const bool looped = pk_loops(h->token, h->n, end, &job->source);
+    if (job->again) {
+        const bool better = !looped && h->n > job->n_free_prefix + 1; /* more than the end symbol */
+        if (!better) swap_outputs(job);
+        stats->mended += better;
+        return false;
+    }
+    stats->looped += looped;
+    if (!looped || !plan->again || job->call->trace) return false; /* a trace is of one decoding */
+    swap_outputs(job);
+    job->again = true;
+    return true;
+}
