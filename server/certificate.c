@@ -35,10 +35,9 @@ static enum MHD_Result refuse(void *user, struct MHD_Connection *c, const char *
 
 /* a server that nobody can reach is only started with a pair that belongs together */
 static bool is_usable(const pk_certificate *c) {
-    struct MHD_Daemon *d =
-        MHD_start_daemon(MHD_USE_TLS | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, refuse, NULL,
-                         MHD_OPTION_HTTPS_MEM_CERT, c->chain, MHD_OPTION_HTTPS_MEM_KEY, c->key,
-                         MHD_OPTION_END);
+    struct MHD_Daemon *d = MHD_start_daemon(MHD_USE_TLS | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
+                                            refuse, NULL, MHD_OPTION_HTTPS_MEM_CERT, c->chain,
+                                            MHD_OPTION_HTTPS_MEM_KEY, c->key, MHD_OPTION_END);
     if (d) MHD_stop_daemon(d);
     return d != NULL;
 }
