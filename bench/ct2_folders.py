@@ -1,6 +1,6 @@
 """CTranslate2 folders opened as they are: the same tokens as CTranslate2's, the same BLEU in int8, and how fast.
 
-usage: ct2_folders.py [--types f32,i8] [--kernels avx512,avx2,generic] [--seconds N] [--lines N] [--skip N] [--chunk N]
+usage: ct2_folders.py [--types f32,i8] [--kernels avx2:avx512,...] [--seconds N] [--lines N] [--skip N] [--chunk N]
                       [--threads N] [--output FILE] [--model DIR] [--input FILE] [--reference FILE]
        ct2_folders.py --table FILE       the tables again, from what was measured before
 needs: ctranslate2 4.8.4, sentencepiece; transformers and torch to make the folders (once); make build/bench/tokens
@@ -12,9 +12,8 @@ are over, no new chunk is begun, so that all cells have the same lines. The same
 --output (build/bench/ct2_folders.jsonl) is not measured again.
 
 Int8 rounds activations, so that a difference in a float's last bit grows to one of int8's size. How much that alone changes
-is seen by --kernels: int8 again with other kernels of both programs ($PRONK_ISA, $CT2_FORCE_CPU_ISA), which add floats up in
-other orders. Further tables have BLEU of each, a paired bootstrap against CTranslate2 as it is, and how many lines each pair of
-outputs shares.
+is seen by --kernels: int8 again with other kernels of both programs ($PRONK_ISA:$CT2_FORCE_CPU_ISA; not those that they choose
+themselves), which add floats up in other orders.
 """
 import argparse
 import json
@@ -65,7 +64,7 @@ def peer_worker(job):
 def run_peer(kind, beam, kernels, text, options):
     job = {"folder": os.path.join(CACHE, "ct2-" + kind), "compute": TYPES[kind], "beam": beam, "threads": options.threads,
            "text": text, "tokens": text + ".peer"}
-    chosen = {"CT2_FORCE_CPU_ISA": kernels.upper()} if kernels else {}
+    chosen = {"CT2_FORCE_CPU_ISA": kernels.split(":")[1].upper()} if kernels else {}
     done = subprocess.run([sys.executable, os.path.abspath(__file__), "--worker", json.dumps(job)], stdout=subprocess.PIPE,
                           env=dict(os.environ, OMP_NUM_THREADS="1", **chosen), check=True)
     return float(done.stdout), read_tokens(job["tokens"])
@@ -75,7 +74,7 @@ def run_pronk(kind, beam, kernels, text, options):
     decode = "greedy:max_length=%d" % LONGEST if beam == 1 else \
         "beam:size=%d,rules=ct2,length_penalty=1,max_length=%d" % (beam, LONGEST)
     done = subprocess.run([os.path.join(CACHE, "tokens"), os.path.join(CACHE, "ct2-" + kind), decode, str(options.threads), text],
-                          env=dict(os.environ, **({"PRONK_ISA": kernels} if kernels else {})),
+                          env=dict(os.environ, **({"PRONK_ISA": kernels.split(":")[0]} if kernels else {})),
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
     return float(done.stderr), done.stdout.decode().split("\n")[:-1]
 
@@ -89,7 +88,7 @@ def read_tokens(path):
 
 def measure_chunk(at, chunk, records, options):
     """Every cell of a chunk that has not been measured yet; who begins alternates"""
-    text = os.path.join(CACHE, "folders-chunk.txt")
+    text = os.path.join(CACHE, "folders-chunk.%d.txt" % os.getpid())        # another run may be at work
     with open(text, "w", encoding="utf-8") as file:
         file.writelines(line + "\n" for line in chunk)
     for kind, beam, kernels in cells(options):
@@ -134,7 +133,7 @@ def write_text(name, tokens, options):
 
 
 def write_lines(name, lines):
-    path = os.path.join(CACHE, "folders." + name)
+    path = os.path.join(CACHE, "folders.%d.%s" % (os.getpid(), name))
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(line + "\n" for line in lines)
     return path
@@ -151,14 +150,13 @@ def evaluate(outputs, numbers, options, *more):
 
 
 def outputs_of(records, cell):
-    """Numbers of lines, and what both wrote for them; chunks that overlap count once"""
-    sides = {"pronk": {}, "peer": {}}
+    """What each wrote, by the number of the line; chunks that overlap count once"""
+    sides = {"Pronk": {}, "CTranslate2": {}}
     for one in records:
         if (one["type"], one["beam"], one.get("kernels", "")) == cell:
-            for name, lines in sides.items():
-                lines.update(enumerate(one[name + "_tokens"], one["begin"]))
-    numbers = sorted(sides["pronk"])
-    return numbers, *([lines[i] for i in numbers] for lines in sides.values())
+            sides["Pronk"].update(enumerate(one["pronk_tokens"], one["begin"]))
+            sides["CTranslate2"].update(enumerate(one["peer_tokens"], one["begin"]))
+    return sides
 
 
 def share(a, b):
@@ -170,7 +168,9 @@ def print_table(records, options):
           "seconds Pronk / CTranslate2 | ratio |\n|---|---|---|--:|--:|--:|--:|--:|")
     for cell in cells(options):
         kind, beam, kernels = cell
-        numbers, ours, theirs = outputs_of(records, cell)
+        sides = outputs_of(records, cell)
+        numbers = sorted(sides["Pronk"])
+        ours, theirs = [[sides[name][i] for i in numbers] for name in ("Pronk", "CTranslate2")]
         if not numbers:
             continue
         mine = [one for one in records if (one["type"], one["beam"], one.get("kernels", "")) == cell]
@@ -185,31 +185,38 @@ def decode_name(beam):
     return "greedy" if beam == 1 else "beam %d" % beam
 
 
-def print_spread(records, options):
-    """For each search: CTranslate2's int8 as it is, then float32 and int8 by all kernels of both"""
-    for beam in BEAMS:
-        found = {}
-        for cell in cells(options):
-            if cell[1] == beam:
-                numbers, ours, theirs = outputs_of(records, cell)
-                found.update({(name,) + cell: (numbers, side) for name, side in (("CTranslate2", theirs), ("Pronk", ours))})
-        first = ("CTranslate2", "i8", beam, "")
-        names = [first] + [name for name in found if name != first and found[name][0] == found[first][0]]
-        outputs = [found[name][1] for name in names]
-        scores = evaluate(outputs, found[first][0], options, "--bootstrap", "1000")
-        print("\n%s, %d lines; columns: the share of lines with equal tokens\n" % (decode_name(beam), len(outputs[0])))
-        print("| output | BLEU | p | " + " | ".join(str(i + 1) for i in range(len(names))) + " |")
-        print("|---|--:|--:|" + "--:|" * len(names))
-        for i, (name, score) in enumerate(zip(names, scores)):
-            shares = " | ".join("%.1f" % share(outputs[i], other) for other in outputs)
-            print("| %d %s %s %s | %.2f | %s | %s |" % (i + 1, name[0], TYPES[name[1]], name[3], score["bleu"],
-                                                         "%.3f" % score["p_value"]["bleu"] if i else "-", shares))
+def outputs_by_name(records, beam, options):
+    """(program, type, kernels) -> its lines, by their numbers"""
+    found = {}
+    for cell in cells(options):
+        sides, kernels = outputs_of(records, cell), (cell[2] or ":").split(":")
+        if cell[1] == beam and sides["Pronk"]:
+            found["CTranslate2", cell[0], kernels[1]] = sides["CTranslate2"]
+            found["Pronk", cell[0], kernels[0]] = sides["Pronk"]
+    return found
+
+
+def print_spread(records, beam, options):
+    """CTranslate2's int8 as it is, then all others, on the lines that all of them have"""
+    found, first = outputs_by_name(records, beam, options), ("CTranslate2", "i8", "")
+    names = [first] + [name for name in found if name != first]
+    numbers = sorted(set.intersection(*(set(lines) for lines in found.values())))
+    outputs = [[found[name][i] for i in numbers] for name in names]
+    scores = evaluate(outputs, numbers, options, "--bootstrap", "1000")
+    print("\n%s, %d lines; columns: the share of lines with equal tokens\n" % (decode_name(beam), len(numbers)))
+    print("| output | BLEU | p | " + " | ".join(str(i + 1) for i in range(len(names))) + " |")
+    print("|---|--:|--:|" + "--:|" * len(names))
+    for i, (name, score) in enumerate(zip(names, scores)):
+        shares = " | ".join("%.1f" % share(outputs[i], other) for other in outputs)
+        print("| %d: %s %s %s | %.2f | %s | %s |" % (i + 1, name[0], TYPES[name[1]], name[2], score["bleu"],
+                                                      "%.3f" % score["p_value"]["bleu"] if i else "-", shares))
 
 
 def print_tables(records, options):
     print_table(records, options)
-    if options.kernels:
-        print_spread(records, options)
+    for beam in BEAMS:
+        if "i8" in options.types:
+            print_spread(records, beam, options)
 
 
 def main():
