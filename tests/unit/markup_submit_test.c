@@ -209,6 +209,11 @@ static void a_late_call_says_so(void **state) {
     (void)state;
     assert_int_equal(pk_call_end(submit_long(&w, LONG, 0.05), &r), PK_LATE);
     assert_non_null(strstr(pk_last_error(), "deadline"));
+    const pk_text text = text_of("<b>x</b>");
+    pk_call      *call;
+    ASSERT_STATUS(PK_ARGUMENT,
+                  pk_submit(w.t, &text, 1,
+                            PK_OPTIONS(pk_call_options, .format = "html", .deadline = -1), &call));
     close_world(&w);
 }
 
