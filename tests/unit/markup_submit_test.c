@@ -149,7 +149,7 @@ static void texts_are_not_needed_any_more(void **state) {
 
 enum { LONG = 200 };
 static const pk_translator_options slow = { .size = sizeof slow,
-                                            .decode = "beam:size=4,min_length=60,max_length=60",
+                                            .decode = "beam:size=4,min_length=12,max_length=12",
                                             .threads = 2,
                                             .batch = 4,
                                             .alignment = 1,
@@ -220,7 +220,7 @@ static void a_late_call_says_so(void **state) {
 /* A call that was taken is not refused half-way: its second attempt comes when another call, which is
  * let in as soon as none waits, has filled the queue. */
 static void too_much_is_refused_at_once(void **state) {
-    enum { FEW = 20, MORE = 40 };
+    enum { FEW = 12, MORE = 12 };
     world      w = open_world(&slow);
     pk_text    text[LONG];
     pk_call   *other = (pk_call *)&w, *call = submit_long(&w, FEW, 0);
