@@ -2,6 +2,7 @@
  *
  * First all of them; then those that lost a span, with the next scheme of placeholders. The first
  * attempt is begun by who submits the call, the others by errands. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
@@ -72,17 +73,17 @@ static void attempt_ended(void *user) {
 /* the lock is held: nobody cancels what is not there yet */
 static pk_status begin_plain(pk_markup_call *k) {
     const bool       first = k->n_results == 0;
-    pk_plain_request r = { .text = k->attempt.text,
-                           .n = k->attempt.n,
-                           .part = true,
-                           .again = !first,
-                           .o = { .client = k->o.client, .done = attempt_ended, .user = k } };
+    pk_plain_request r = {
+        .text = k->attempt.text,
+        .n = k->attempt.n,
+        .part = true,
+        .again = !first,
+        .o = { .client = k->o.client, .deadline = k->o.deadline, .done = attempt_ended, .user = k }
+    };
     if (k->cancelled) PK_FAIL(PK_CANCELLED, "cancelled by the caller");
     if (first && k->o.progress) r.o.progress = report_reading;
-    if (k->deadline > 0) {
-        r.o.deadline = k->deadline - pk_clock_now();
-        if (r.o.deadline <= 0) PK_FAIL(PK_LATE, "the deadline passed while the call was served");
-    }
+    if (k->deadline > 0) /* a plain call that is late from the beginning ends as any other does */
+        r.o.deadline = fmax(k->deadline - pk_clock_now(), DBL_MIN);
     return pk_plain_call_begin(k->t, &r, &k->plain);
 }
 
@@ -142,7 +143,6 @@ static void go_on(void *user) {
 pk_status pk_attempts_begin(pk_markup_call *k) {
     bool over;
     k->errand = (pk_errand){ .run = go_on, .user = k };
-    k->deadline = k->o.deadline > 0 ? pk_clock_now() + k->o.deadline : 0;
     PK_TRY(pk_translator_errands(k->t, &k->errands));
     PK_TRY(begin_next(k, &over));
     if (over) finish(k, PK_OK);

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 static const char *const formats[] = { "text", "html", "srt", "vtt", NULL };
 
 static pk_status find_format(const char *name, pk_format *out) {
@@ -81,6 +83,7 @@ pk_status pk_markup_call_begin(pk_translator *t, const pk_text *text, size_t n,
     k->t = t;
     k->n = n;
     k->o = *o;
+    k->deadline = o->deadline > 0 ? pk_clock_now() + o->deadline : 0;
     init_lock(k);
     *out = k;
     const pk_status status = begin(k, text);

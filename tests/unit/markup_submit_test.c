@@ -149,7 +149,7 @@ static void texts_are_not_needed_any_more(void **state) {
 
 enum { LONG = 200 };
 static const pk_translator_options slow = { .size = sizeof slow,
-                                            .decode = "beam:size=4,min_length=60,max_length=60",
+                                            .decode = "beam:size=4,min_length=12,max_length=12",
                                             .threads = 2,
                                             .batch = 4,
                                             .alignment = 1,
@@ -209,13 +209,18 @@ static void a_late_call_says_so(void **state) {
     (void)state;
     assert_int_equal(pk_call_end(submit_long(&w, LONG, 0.05), &r), PK_LATE);
     assert_non_null(strstr(pk_last_error(), "deadline"));
+    const pk_text text = text_of("<b>x</b>");
+    pk_call      *call;
+    ASSERT_STATUS(PK_ARGUMENT,
+                  pk_submit(w.t, &text, 1,
+                            PK_OPTIONS(pk_call_options, .format = "html", .deadline = -1), &call));
     close_world(&w);
 }
 
 /* A call that was taken is not refused half-way: its second attempt comes when another call, which is
  * let in as soon as none waits, has filled the queue. */
 static void too_much_is_refused_at_once(void **state) {
-    enum { FEW = 20, MORE = 40 };
+    enum { FEW = 12, MORE = 12 };
     world      w = open_world(&slow);
     pk_text    text[LONG];
     pk_call   *other = (pk_call *)&w, *call = submit_long(&w, FEW, 0);
