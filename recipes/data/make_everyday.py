@@ -48,7 +48,12 @@ def letters(r, n, alphabet=string.ascii_lowercase):
     return ''.join(r.choice(alphabet) for _ in range(n))
 
 
+KNOWN = []  # words of the sentences: names in addresses are often words, and stay what they are
+
+
 def word(r):
+    if KNOWN and r.random() < 0.5:
+        return r.choice(KNOWN)
     return letters(r, r.randint(2, 9))
 
 
@@ -215,6 +220,7 @@ def main():
         kept_out = {line.split('\t')[1] for line in f if not line.startswith('# ')}
     pairs = read(source, target, 90)
     words = in_use(read(word_source, word_target, 20), pairs)
+    KNOWN.extend(sorted({a for a, _ in words if a.isascii() and a.islower() and a.isalpha()}))
     r, written = random.Random(int(n)), set()
     with open(out_source, 'w', encoding='utf-8') as x, open(out_target, 'w', encoding='utf-8') as y:
         while len(written) < int(n):
