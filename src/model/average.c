@@ -1,7 +1,8 @@
 /* average.c - several models of one shape become one: each weight is the mean of theirs.
  *
  * Sums are in double and weights of any type count as the numbers they stand for, so the mean of
- * equal models is that model. Configuration and vocabulary must be the same in all. */
+ * equal models is that model. Configuration and vocabulary must be the same in all, but the first
+ * one's vocabulary may go on where another's ends: a row that only some have is the mean of theirs. */
 #include "model/average.h"
 
 #include <stdlib.h>
@@ -19,7 +20,6 @@ typedef struct averaging {
     pk_weight           *weight; /* (n, each): those of every model in the order of the walk */
     size_t               each, at;
     pk_model_data       *out;
-    double              *sum; /* of one row, over models */
     float               *row;
 } averaging;
 
@@ -32,10 +32,17 @@ static pk_status check_field(const averaging *a, size_t i, const char *field, bo
             a->name[i], field);
 }
 
+/* sizes of vocabularies are compared with them; how text is read does not touch weights */
+static bool may_differ(const char *field) {
+    return !strcmp(field, "source_vocab") || !strcmp(field, "target_vocab") ||
+           !strcmp(field, "capitals");
+}
+
 /* every field of the configuration, by its name */
 static pk_status check_config(const averaging *a, size_t i) {
     const pk_config *x = &a->model[0].network.config, *y = &a->model[i].network.config;
-#define CHECK(kind, field, normal) PK_TRY(check_field(a, i, #field, x->field == y->field));
+#define CHECK(kind, field, normal) \
+    PK_TRY(check_field(a, i, #field, x->field == y->field || may_differ(#field)));
     PK_CONFIG_MAP(CHECK)
 #undef CHECK
     PK_TRY(check_field(a, i, "suppressed tokens",
@@ -51,8 +58,21 @@ static bool same_blob(const pk_blob *x, const pk_blob *y) {
     return x->size == y->size && (x->size == 0 || !memcmp(x->data, y->data, x->size));
 }
 
+static bool begins_with(const pk_blob *all, const pk_blob *begin) {
+    return all->size >= begin->size && !memcmp(all->data, begin->data, begin->size);
+}
+
+/* one vocabulary for both sides, and the other model's with more behind it (`pronk vocab -m`) */
+static bool extends(const pk_model_data *x, const pk_model_data *y) {
+    const size_t apart =
+        x->target_spm.size + x->target_tokens.size + y->target_spm.size + y->target_tokens.size;
+    return !apart && begins_with(&x->source_spm, &y->source_spm) &&
+           begins_with(&x->source_tokens, &y->source_tokens);
+}
+
 static pk_status check_vocab(const averaging *a, size_t i) {
     const pk_model_data *x = &a->model[0], *y = &a->model[i];
+    if (extends(x, y)) return PK_OK;
     if (same_blob(&x->source_spm, &y->source_spm) && same_blob(&x->target_spm, &y->target_spm) &&
         same_blob(&x->source_tokens, &y->source_tokens) &&
         same_blob(&x->target_tokens, &y->target_tokens))
@@ -82,7 +102,6 @@ static pk_status list_weight(void *user, const pk_weight_spec *spec, pk_weight *
 static pk_status list_weights(averaging *a) {
     pk_network view = a->model[0].network; /* walking wants to write; listing does not */
     PK_TRY(pk_network_walk(&view, count_weight, a));
-    PK_TRY(PK_TAKE(&a->sum, a->at));
     PK_TRY(PK_TAKE(&a->row, a->at));
     PK_TRY(PK_TAKE(&a->weight, a->n * a->each));
     a->at = 0;
@@ -94,14 +113,17 @@ static pk_status list_weights(averaging *a) {
     return PK_OK;
 }
 
-/* row: of weight number `at`, into a->row */
-static void mean_row(averaging *a, int32_t row, int32_t cols) {
-    memset(a->sum, 0, (size_t)cols * sizeof *a->sum);
+/* of one number of weight number `at`, over the models that have it: the first does */
+static float mean(const averaging *a, int32_t row, int32_t col) {
+    double sum = 0;
+    int    n = 0;
     for (size_t i = 0; i < a->n; i++) {
         const pk_weight *w = &a->weight[i * a->each + a->at];
-        for (int32_t col = 0; col < cols; col++) a->sum[col] += (double)pk_weight_get(w, row, col);
+        if (row >= w->rows || col >= w->cols) continue;
+        sum += (double)pk_weight_get(w, row, col);
+        n++;
     }
-    for (int32_t col = 0; col < cols; col++) a->row[col] = (float)(a->sum[col] / (double)a->n);
+    return (float)(sum / n);
 }
 
 /* row by row, so that no whole matrix of doubles is needed */
@@ -115,7 +137,7 @@ static pk_status average_weight(void *user, const pk_weight_spec *spec, pk_weigh
     else
         PK_TRY(pk_model_data_take_plain(a->out, spec->rows, spec->cols, w, &plain));
     for (int32_t row = 0; row < spec->rows; row++) {
-        mean_row(a, row, spec->cols);
+        for (int32_t col = 0; col < spec->cols; col++) a->row[col] = mean(a, row, col);
         if (!pk_values_fit(a->row, (size_t)spec->cols, type))
             PK_FAIL(PK_FORMAT, "the mean of \"%s\" is not finite or too large for %s", spec->name,
                     pk_dtype_name(type));
@@ -190,7 +212,6 @@ pk_status pk_model_data_average(const pk_model_data *model, const char *const *n
     const pk_status status = average(&a, to);
     pk_model_data_close(&result);
     pk_memory_give(a.weight);
-    pk_memory_give(a.sum);
     pk_memory_give(a.row);
     return status;
 }

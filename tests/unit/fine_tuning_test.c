@@ -214,6 +214,33 @@ static void a_vocabulary_grows_with_its_model(void **state) {
     pk_model_data_close(&grown);
 }
 
+/* the mean with the model of before: rows that only the new one has are its own */
+static void the_old_model_may_be_averaged_in(void **state) {
+    char          path[2][PATH_ROOM], to[PATH_ROOM];
+    const char   *both[] = { toy_path(&text, "extended/model.pronk", path[0]),
+                             toy_path(&text, "good/model.pronk", path[1]) };
+    const char   *turned[] = { both[1], both[0] };
+    pk_model_data grown, old, mean;
+    (void)state;
+    toy_path(&text, "mean.pronk", to);
+    ASSERT_OK(pk_model_average(both, 2, to, "f32"));
+    ASSERT_OK(pk_model_data_open(both[0], -1, &grown));
+    ASSERT_OK(pk_model_data_open(both[1], -1, &old));
+    ASSERT_OK(pk_model_data_open(to, -1, &mean));
+    const pk_weight *a = &grown.network.output, *b = &old.network.output, *m = &mean.network.output;
+    assert_int_equal(m->rows, a->rows);
+    assert_true(same_rows(a, m, b->rows, a->rows));
+    for (int32_t col = 0; col < m->cols; col++)
+        assert_near((double)pk_weight_get(m, 5, col),
+                    ((double)pk_weight_get(a, 5, col) + (double)pk_weight_get(b, 5, col)) / 2,
+                    1e-6);
+    pk_model_data_close(&grown);
+    pk_model_data_close(&old);
+    pk_model_data_close(&mean);
+    ASSERT_STATUS(PK_ARGUMENT, pk_model_average(turned, 2, to, "f32"));
+    assert_non_null(strstr(pk_last_error(), "do not have the same vocabulary"));
+}
+
 static void another_vocabulary_is_refused(void **state) {
     char        from[PATH_ROOM], spm[PATH_ROOM], input[PATH_ROOM];
     const char *inputs[] = { toy_path(&text, "train.target", input) };
@@ -390,6 +417,7 @@ int main(void) {
         cmocka_unit_test(text_stays_and_new_tokens_learn),
         cmocka_unit_test(hugging_face_models_grow),
         cmocka_unit_test(a_vocabulary_grows_with_its_model),
+        cmocka_unit_test(the_old_model_may_be_averaged_in),
         cmocka_unit_test(another_vocabulary_is_refused),
         cmocka_unit_test(models_of_several_languages),
         cmocka_unit_test(padding_stays_zero),
