@@ -57,7 +57,12 @@ def word(r):
     return letters(r, r.randint(2, 9))
 
 
+HOSTS = ['example.com', 'example.org', 'example.net', 'gmail.com', 'github.com', 'wikipedia.org', 'amazon.de', 'web.de', 'debian.org', 'localhost']
+
+
 def host(r):
+    if r.random() < 0.3:
+        return r.choice(['', '', '', 'www.', 'mail.', 'docs.', word(r) + '.']) + r.choice(HOSTS)
     return '.'.join([word(r) for _ in range(r.randint(1, 2))] + [r.choice(['com', 'org', 'net', 'de', 'eu', 'co.uk', 'io', 'info', 'at'])])
 
 

@@ -403,7 +403,7 @@ training() {
     for name in model.pronk best.pronk valid.pronk; do
         cp "$w/a.pronk" "$w/trained/$name"
         rm -f "$w"/trained/checkpoint-*
-        args=(train r.yml --set "init=trained/$name" --set data.max_length=20)
+        args=(train r.yml --set "init=trained/$name" --set vocab= --set data.max_length=20)
         refused "train from the $name that it would write" "also an input"
     done
     for name in log.jsonl plot.svg; do
