@@ -124,7 +124,7 @@ static pk_status extend(lines *l, const pk_spm_train_options *settings, pk_buffe
     if (status == PK_OK)
         status = pk_spm_extend(&(pk_spm_extend_options){ .model = l->o->extend,
                                                          .size = l->o->extend_size,
-                                                         .characters = characters.data,
+                                                         .characters = characters.size ? characters.data : "",
                                                          .byte_fallback = settings->byte_fallback,
                                                          .rules = settings->rules,
                                                          .rules_size = settings->rules_size },
