@@ -10,11 +10,6 @@ static bool same(pk_blob a, pk_blob b) {
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-/* a list of names that goes on where the first ends, if it does not end there too */
-static bool begins_with(pk_blob list, pk_blob first) {
-    return list.size >= first.size && same((pk_blob){ list.data, first.size }, first);
-}
-
 /* the target's own list, or the one that both sides share */
 static pk_blob target_tokens(const pk_model *m) {
     return m->data.target_tokens.size ? m->data.target_tokens : m->data.source_tokens;
@@ -74,12 +69,12 @@ pk_status pk_models_drafter(const pk_model *model, const pk_model *drafter, pk_j
     *out = (pk_ensemble){ 0 };
     *joined = (pk_joined){ 0 };
     if (drafter->data.network.config.shares_encoder) return join(model, drafter, joined, out);
-    if (!begins_with(target_tokens(drafter), target_tokens(model)))
+    if (!pk_blob_begins_with(target_tokens(drafter), target_tokens(model)))
         PK_FAIL(PK_UNSUPPORTED,
                 "the drafter %s has another target vocabulary than the model: it must be the same, "
                 "or begin with the model's",
                 drafter->path);
-    if (!begins_with(drafter->data.source_tokens, model->data.source_tokens) ||
+    if (!pk_blob_begins_with(drafter->data.source_tokens, model->data.source_tokens) ||
         !same(drafter->data.source_spm, model->data.source_spm))
         PK_FAIL(PK_UNSUPPORTED, "the drafter %s reads other source tokens than the model",
                 drafter->path);

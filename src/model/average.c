@@ -58,16 +58,12 @@ static bool same_blob(const pk_blob *x, const pk_blob *y) {
     return x->size == y->size && (x->size == 0 || !memcmp(x->data, y->data, x->size));
 }
 
-static bool begins_with(const pk_blob *all, const pk_blob *begin) {
-    return all->size >= begin->size && !memcmp(all->data, begin->data, begin->size);
-}
-
 /* one vocabulary for both sides, and the other model's with more behind it (`pronk vocab -m`) */
 static bool extends(const pk_model_data *x, const pk_model_data *y) {
     const size_t apart =
         x->target_spm.size + x->target_tokens.size + y->target_spm.size + y->target_tokens.size;
-    return !apart && begins_with(&x->source_spm, &y->source_spm) &&
-           begins_with(&x->source_tokens, &y->source_tokens);
+    return !apart && pk_blob_begins_with(x->source_spm, y->source_spm) &&
+           pk_blob_begins_with(x->source_tokens, y->source_tokens);
 }
 
 static pk_status check_vocab(const averaging *a, size_t i) {

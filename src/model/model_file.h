@@ -2,6 +2,9 @@
  * knows. Weights are views into the mapping, or blocks of our own after a conversion. */
 #ifndef PK_MODEL_MODEL_FILE_H
 #define PK_MODEL_MODEL_FILE_H
+#include <stdbool.h>
+#include <string.h>
+
 #include "base/file_id.h"
 #include "checkpoint/stored.h"
 #include "lexicon/lexicon.h"
@@ -11,6 +14,12 @@ typedef struct pk_blob {
     const void *data;
     size_t      size;
 } pk_blob;
+
+/* a list of names, say, that goes on where the first ends, if it does not end there too */
+static inline bool pk_blob_begins_with(pk_blob all, pk_blob first) {
+    return all.size >= first.size &&
+           (first.size == 0 || memcmp(all.data, first.data, first.size) == 0);
+}
 
 typedef struct pk_model_data {
     pk_network  network;

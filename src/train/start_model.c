@@ -149,18 +149,14 @@ static pk_status open_verifier(const pk_recipe *r, pk_model_data *m) {
     return PK_OK;
 }
 
-static bool begins_with(pk_blob all, pk_blob begin) {
-    return all.size >= begin.size && memcmp(all.data, begin.data, begin.size) == 0;
-}
-
 /* A vocabulary beside a model to go on from is the model's own, or that with more pieces behind it (`pronk vocab -m`):
  * its tables then grow when they are loaded. */
 static pk_status extend_vocabulary(const pk_recipe *r, pk_model_data *m) {
     pk_config *c = &m->network.config;
     pk_blob    spm, tokens;
     PK_TRY(read_spm(m, r->vocab, &spm, &tokens));
-    if (spm.size == m->source_spm.size && begins_with(spm, m->source_spm)) return PK_OK;
-    if (m->target_tokens.size || *r->target_vocab || !begins_with(tokens, m->source_tokens))
+    if (spm.size == m->source_spm.size && pk_blob_begins_with(spm, m->source_spm)) return PK_OK;
+    if (m->target_tokens.size || *r->target_vocab || !pk_blob_begins_with(tokens, m->source_tokens))
         PK_FAIL(PK_ARGUMENT,
                 "%s is not the vocabulary of %s, nor that with more pieces: leave vocab out, or "
                 "make one with "

@@ -122,13 +122,14 @@ static pk_status extend(lines *l, const pk_spm_train_options *settings, pk_buffe
     if (status == PK_OK)
         status = pk_characters_pick(&l->characters, l->o->coverage, l->o->characters, &characters);
     if (status == PK_OK)
-        status = pk_spm_extend(&(pk_spm_extend_options){ .model = l->o->extend,
-                                                         .size = l->o->extend_size,
-                                                         .characters = characters.size ? characters.data : "",
-                                                         .byte_fallback = settings->byte_fallback,
-                                                         .rules = settings->rules,
-                                                         .rules_size = settings->rules_size },
-                               model);
+        status = pk_spm_extend(
+            &(pk_spm_extend_options){ .model = l->o->extend,
+                                      .size = l->o->extend_size,
+                                      .characters = characters.size ? characters.data : "",
+                                      .byte_fallback = settings->byte_fallback,
+                                      .rules = settings->rules,
+                                      .rules_size = settings->rules_size },
+            model);
     pk_buffer_free(&characters);
     return status;
 }
