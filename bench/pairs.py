@@ -15,11 +15,11 @@ measurement is a line of JSON in --output; tables are Markdown. Needs Python 3 a
 import argparse
 import json
 import os
-import re
-import shutil
 import statistics
 import subprocess
 import sys
+
+from random_models import by_length, forced, random_model
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SIZES = [4000, 8000, 16000, 32000, 64000]
@@ -27,12 +27,12 @@ WIDTHS = [1, 2, 3, 4, 5, 8, 10, 12, 16, 20]
 LONG = 30  # Table 3 is about sentences of more tokens
 
 
-def pronk(o, *arguments, errors=False):
-    """Runs the program; its standard output, or what it says on standard error."""
+def pronk(o, *arguments):
+    """Runs the program; its standard output."""
     done = subprocess.run([o.pronk, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         sys.exit(f"pronk {' '.join(map(str, arguments))}\n{done.stderr.strip()}")
-    return done.stderr if errors else done.stdout
+    return done.stdout
 
 
 def record(o, **line):
@@ -127,35 +127,12 @@ def ends(o):
         print(f"| {left} | {right} | {' | '.join(f'{p[n]:.1f} %' for n in (0, 3) for p in found)} |")
 
 
-def random_model(o, task, size, vocab):
-    """A model of the recipe's shape after an update that changes nothing; and the pieces of the references in all."""
-    folder = work(o, f"{task}-{size}")
-    recipe = os.path.join(ROOT, "recipes", "compare-at.yml" if task == "at" else "compare-pairs.yml")
-    settings = {"output": folder, "vocab": vocab, "data.source": work(o, "source.en"), "device": o.device,
-                "data.target": work(o, "reference.de"), "valid.source": work(o, "source.en"),
-                "valid.target": work(o, "reference.de"), "data.batch_tokens": 2048, "data.max_length": 400, "train.rate": 0,
-                "data.max_ratio": 100, "data.drop_duplicates": "false", "train.updates": 1, "train.cooldown": 0, "valid.every": 0}
-    shutil.rmtree(folder, ignore_errors=True)
-    said = pronk(o, "train", recipe, *[a for key, value in settings.items() for a in ("--set", f"{key}={value}")], errors=True)
-    return folder, int(re.search(r"(\d+) target tokens", said)[1])
-
-
-def by_length(o, source, target, pieces):
-    """Sources in groups by the pieces of their references, rounded to a multiple of --bucket. There are so many pieces in
-    all; a reference has its share of them by its letters."""
-    share, groups = pieces / sum(map(len, target)), {}
-    for line, reference in zip(source, target):
-        n = max(o.bucket, round((len(reference) * share + 1) / o.bucket) * o.bucket)
-        groups.setdefault(n, []).append(line)
-    return groups
-
-
 def timed(o, systems, groups):
     """Tokens a second of each (model, two), whose outputs are all as long as their group says."""
     seconds, tokens = [0.0] * len(systems), 0
     for n, lines in sorted(groups.items()):
         source = write(work(o, "group.en"), lines)
-        specs = [(model, spec_of(two, o.beam, f"min_length={n},max_length={n}")) for model, two in systems]
+        specs = [(model, forced(spec_of(two, o.beam), n)) for model, two in systems]
         tokens += n * len(lines)
         for i, speed in enumerate(speeds(o, specs, source)):
             seconds[i] += n * len(lines) / speed
@@ -171,9 +148,11 @@ def vocabularies(o):
         vocab = work(o, f"{size}.spm")
         if not os.path.exists(vocab):
             pronk(o, "vocab", "-q", "-i", *o.operand, "--size", size, "-o", vocab)
-        (at, pieces), (pairs, _) = random_model(o, "at", size, vocab), random_model(o, "pairs", size, vocab)
+        at, pairs = work(o, f"at-{size}"), work(o, f"pairs-{size}")
+        for recipe, folder in (("compare-at.yml", at), ("compare-pairs.yml", pairs)):
+            pieces = random_model(o.pronk, recipe, folder, work(o, "source.en"), work(o, "reference.de"), vocab=vocab, device=o.device)
         mean = pieces / len(source)
-        one, two = timed(o, [(at, False), (pairs, True)], by_length(o, source, target, pieces))
+        one, two = timed(o, [(at, False), (pairs, True)], by_length(source, target, pieces, o.bucket))
         record(o, what="vocabulary", size=size, mean_length=mean, one=one, two=two)
         print(f"| {size:,} | {mean:.1f} | {one:,.0f} | {two:,.0f} | {two / one:.0%} |", flush=True)
 
@@ -199,11 +178,10 @@ def svg(points, width=480, height=300):
     return "\n".join(out) + "\n"
 
 
-def spec_of(two, width, more=""):
+def spec_of(two, width):
     """Greedy search where the width is 1."""
     name = "pairs" if two else "greedy" if width == 1 else "beam"
-    options = ([f"size={width}", "length_penalty=1"] if width > 1 else []) + ([more] if more else [])
-    return name + (":" + ",".join(options) if options else "")
+    return name + (f":size={width},length_penalty=1" if width > 1 else "")
 
 
 def widths(o):

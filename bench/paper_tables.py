@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 """The tables of the papers for our models: measures them, and writes docs/results.md from what was measured.
 
-usage: paper_tables.py run PAPER [--models recipes] [--sets DIR] [--device cuda] [--type f16] [--repeat 5] [--limit N] [--batch 128] [--table ID ...]
+usage: paper_tables.py run PAPER [--models recipes] [--sets DIR] [--device cuda] [--type f16] [--repeat 5] [--limit N] [--batch 128] [--random] [--table ID ...]
        paper_tables.py page [--results results] [--out docs/results.md]
 
-PAPER is hrt or gad; bench/pairs.py measures the third one. `run` takes every model of a table that is there (recipes/README.md has the commands that train
+PAPER is hrt, gad or pairs; the other tables of pairs are bench/pairs.py's. `run` takes every model of a table that is there (recipes/README.md has the commands that train
 them; folders have the names that stand here), translates the test sets in --sets (NAME.en and NAME.de, all in one folder), times all of them in turns in one run, and writes results/PAPER-ID.json after each table, so that a run that
-was ended early goes on with --table. `page` needs nothing but the files in results/; a cell that was not measured is a dash.
+was ended early goes on with --table. With --random a model that is missing is made with random weights, and measured for speed alone, where speed
+does not depend on what it has learned; all outputs of such a table are as long as their references. `page` needs nothing but the files in results/; a cell that was not measured is a dash.
 """
 import argparse
 import json
 import os
+import re
 import sys
 
 import systems
+from random_models import by_length, forced, random_model
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DASH = '–'
@@ -31,6 +34,14 @@ def at(depth, decode='greedy', label=None):
 
 def hrt(depth, k, more='', label=None):
     return row(label or 'HRT %s, k = %d' % (depth, k), 'hrt-%s' % depth, 'hrt:k=%d%s' % (k, more))
+
+
+def pairs(depth):
+    return row('two tokens a step, %s' % depth, 'pairs-%s' % depth, 'pairs')
+
+
+def cmlm(iterations):
+    return row('CMLM 6-6, %d iterations' % iterations, 'cmlm-6-6', 'cmlm:iterations=%d,lengths=5' % iterations)
 
 
 def gad(label, decode, drafter='gad-6-6-1', model='at-6-6'):
@@ -55,9 +66,10 @@ TABLES = {
           for t, m in (('distilled', 'cmlm-6-6'), ('raw', 'cmlm-6-6-raw')) for n in (4, 10)]),
         ('5-f32', 'Table 5: in fp32', ['words:1', 'speed:1'], [at('12-1'), hrt('12-1', 2), hrt('12-1', 4)]),
         ('5-f16', 'Table 5: in fp16', ['words:1', 'speed:1'], [at('12-1'), hrt('12-1', 2), hrt('12-1', 4)]),
-        ('cpu', 'Two CPU cores, int8', ['words:1', 'speed:1', 'speed:32'], [at('6-6'), hrt('6-6', 2), hrt('6-6', 4), at('12-1'), hrt('12-1', 2)]),
-        ('batches', 'Where each wins: speed by batch', ['speed:1', 'speed:8', 'speed:32', 'speed:256'],
-         [at('12-1'), hrt('12-1', 2), hrt('12-1', 4), at('6-6'), hrt('6-6', 2), row('CMLM 6-6, 4 iterations', 'cmlm-6-6', 'cmlm:iterations=4,lengths=5')]),
+        ('cpu-6-6', 'Two CPU cores, int8: 6-6', ['words:1', 'speed:1', 'speed:32'], [at('6-6'), hrt('6-6', 2), hrt('6-6', 3), hrt('6-6', 4), cmlm(4), cmlm(10)]),
+        ('cpu-12-1', 'Two CPU cores, int8: 12-1', ['words:1', 'speed:1', 'speed:32'], [at('12-1'), hrt('12-1', 2), hrt('12-1', 3), hrt('12-1', 4)]),
+        ('batches-12-1', 'Where each wins: speed by batch, 12-1', ['speed:1', 'speed:8', 'speed:32', 'speed:256'], [at('12-1'), hrt('12-1', 2), hrt('12-1', 4)]),
+        ('batches-6-6', 'Where each wins: speed by batch, 6-6', ['speed:1', 'speed:8', 'speed:32', 'speed:256'], [at('6-6'), hrt('6-6', 2), cmlm(4)]),
         ('ablations', 'Ablations, HRT 12-1, k = 2', ['bleu:newstest2014', 'bleu:parliament.test'],
          [hrt('12-1', 2)] + [row(label, model, 'hrt:k=2') for label, model in (
              ('without the auxiliary tasks', 'hrt-12-1-alone'), ('lambda 0.5', 'hrt-12-1-lambda0.5'), ('lambda 2', 'hrt-12-1-lambda2'),
@@ -92,10 +104,12 @@ TABLES = {
           row('beam 4', 'hf', 'beam:size=4'), row('beam 4 by draft and verify, no drafter', 'hf', 'gad-beam:size=4'),
           gad('beam 4 by draft and verify', 'gad-beam:size=4', 'gad-hf', 'hf')]),
     ],
+    'pairs': [(place + depth, title + depth, ['words:1', 'speed:1', 'speed:32', 'passes:1'], [at(depth), pairs(depth)])
+              for place, title in (('', 'Speed: '), ('cpu-', 'Two CPU cores, int8: ')) for depth in ('6-6', '12-1')],
 }
 # tables that say themselves where they are measured
 CPU = {'device': 'cpu', 'type': 'i8', 'threads': 2}
-FIXED = {('hrt', '5-f32'): {'type': 'f32'}, ('hrt', '5-f16'): {'type': 'f16'}, ('hrt', 'cpu'): CPU, ('gad', 'cpu'): CPU}
+FIXED = {'5-f32': {'type': 'f32'}, '5-f16': {'type': 'f16'}, 'cpu': CPU, 'cpu-6-6': CPU, 'cpu-12-1': CPU}
 HEADS = {'bleu': 'BLEU %s', 'chrf2': 'chrF2 %s', 'trr': 'repeated tokens, %%, %s', 'words': 'source words/s, batch %s', 'speed': 'speed, batch %s',
          'passes': 'passes a sentence', 'tokens': 'tokens a pass of the model', 'share': '%s', 'drafting': 'of it in the drafter\'s passes',
          'memory': 'memory, MB'}
@@ -108,30 +122,91 @@ NOT_HERE = {'gad': 'Table 4 (big size) has speeds with random weights only and i
 
 # ---- measuring ----
 
-def exists(o, system):
-    paths = [os.path.join(o.models, system[key]) for key in ('model', 'drafter') if key in system]
-    return all(os.path.exists(path) for path in paths)
+BUCKET = 10  # lengths of outputs that are made as long as their references are multiples of it
+RECIPES = {'at': ('compare-at.yml', 'at'), 'hrt': ('compare-at.yml', 'hrt:k=2,k_max=4'), 'cmlm': ('compare-at.yml', 'cmlm'),
+           'pairs': ('compare-pairs.yml', 'pairs')}
+
+
+def lines_of(o, name):
+    with open(os.path.join(o.sets, name), encoding='utf-8') as text:
+        lines = text.read().split('\n')[:-1]
+    return lines[:o.limit] if o.limit else lines
+
+
+def work(o, name, lines=None):
+    """A file or folder of our own; with lines, written."""
+    os.makedirs(o.work, exist_ok=True)
+    path = os.path.join(o.work, name)
+    if lines is not None:
+        with open(path, 'w', encoding='utf-8') as text:
+            text.writelines(line + '\n' for line in lines)
+    return path
+
+
+def random_row(o, r):
+    """The row with random weights, and the pieces of the references; (None, 0) where its speed depends on what it has learned."""
+    shape = re.match(r'(at|hrt|cmlm|pairs)-([0-9]+)-([0-9]+)', r['model'])
+    if 'drafter' in r or not shape:
+        return None, 0
+    kind, encoder, decoder = shape.groups()
+    recipe, task = RECIPES[kind]
+    folder = work(o, '-'.join(shape.groups()))
+    pieces = random_model(systems.PRONK, recipe, folder, work(o, 'source.en', lines_of(o, MAIN + '.en')), work(o, 'target.de', lines_of(o, MAIN + '.de')),
+                          **{'task': task, 'model.encoder_layers': encoder, 'model.decoder_layers': decoder, 'device': o.device})
+    return dict(r, model=folder, random=True), pieces
+
+
+def find(o, r):
+    """The row with the paths of its models, and pieces as above; (None, 0) where they are missing."""
+    paths = {key: os.path.join(o.models, r[key]) for key in ('model', 'drafter') if key in r}
+    if all(os.path.exists(path) for path in paths.values()):
+        return dict(r, **paths), 0
+    return random_row(o, r) if o.random else (None, 0)
+
+
+def forced_speed(o, found, batch, pieces):
+    """Speeds where all outputs are as long as their references: group by group, in turns, summed."""
+    groups = by_length(lines_of(o, MAIN + '.en'), lines_of(o, MAIN + '.de'), pieces, BUCKET)
+    seconds, passes, words, total = [0.0] * len(found), [0.0] * len(found), 0, 0
+    for n, lines in sorted(groups.items()):
+        o.input = work(o, 'group.en', lines)
+        here = argparse.Namespace(**dict(vars(o), limit=None))
+        for i, s in enumerate(systems.speed_at(here, [dict(r, decode=forced(r['decode'], n)) for r in found], batch)):
+            seconds[i] += len(lines) / s['sentences_per_second']
+            passes[i] += len(lines) * s['passes_per_sentence']
+        total, words = total + len(lines), words + sum(len(line.split()) for line in lines)
+    return [{'source_words_per_second': words / each, 'speed_to_first': seconds[0] / each, 'sentences_per_second': total / each,
+             'passes_per_sentence': passed / total} for each, passed in zip(seconds, passes)]
+
+
+def speeds(o, columns, found, pieces):
+    """By batch, a list of what was measured of each row."""
+    timed = [what for kind, what in columns if kind in ('words', 'speed', 'passes', 'tokens', 'memory', 'drafting')]
+    o.input = os.path.join(o.sets, (DEV if any(DEV == what for _, what in columns) else MAIN) + '.en')
+    return {batch: forced_speed(o, found, int(batch), pieces) if pieces else systems.speed_at(o, found, int(batch))
+            for batch in dict.fromkeys(timed)}
 
 
 def measure(o, paper, table):
     number, title, columns, rows = table
-    found = [dict(r, **{key: os.path.join(o.models, r[key]) for key in ('model', 'drafter') if key in r}) for r in rows if exists(o, r)]
-    missing = [r['name'] for r in rows if not exists(o, r)]
+    columns = [c.split(':') for c in columns]
+    tried = [find(o, r) for r in rows]
+    found, pieces = [r for r, _ in tried if r], max(n for _, n in tried)
+    missing = [r['name'] for r, (there, _) in zip(rows, tried) if not there]
     print('%s %s: %d of %d rows%s' % (paper, title, len(found), len(rows), '; missing: ' + ', '.join(missing) if missing else ''), flush=True)
     if not found:
         return
-    results = [dict(system, sets={}, batches={}) for system in found]
-    kinds = [c.split(':') for c in columns]
-    for name in dict.fromkeys(what for kind, what in kinds if kind in ('bleu', 'chrf2', 'trr')):
+    results = [dict(r, model=os.path.basename(r['model']), sets={}, batches={}) for r in found]
+    for name in dict.fromkeys(what for kind, what in columns if kind in ('bleu', 'chrf2', 'trr')):
         for result, system in zip(results, found):
-            result['sets'][name] = systems.quality_of(o, system, name)
-    batches = [what for kind, what in kinds if kind in ('words', 'speed', 'passes', 'tokens', 'memory', 'drafting')]
-    for batch in dict.fromkeys(batches):
-        o.input = os.path.join(o.sets, (DEV if any(DEV in c for c in columns) else MAIN) + '.en')
-        for result, speed in zip(results, systems.speed_at(o, found, int(batch))):
+            if not system.get('random'):
+                result['sets'][name] = systems.quality_of(o, system, name)
+    for batch, measured in speeds(o, columns, found, pieces).items():
+        for result, speed in zip(results, measured):
             result['batches'][batch] = speed
     with open(os.path.join(o.results, '%s-%s.json' % (paper, number)), 'w', encoding='utf-8') as out:
-        json.dump({'device': o.device, 'type': o.type, 'limit': o.limit, 'repeat': o.repeat, 'complete': not missing, 'rows': results}, out, indent=1)
+        json.dump({'device': o.device, 'type': o.type, 'threads': o.threads, 'limit': o.limit, 'repeat': o.repeat, 'complete': not missing,
+                   'random': pieces > 0, 'rows': results}, out, indent=1)
         out.write('\n')
 
 
@@ -169,8 +244,9 @@ def table_text(o, paper, table):
     path = os.path.join(o.results, '%s-%s.json' % (paper, number))
     said = json.load(open(path, encoding='utf-8')) if os.path.exists(path) else {'rows': []}
     by_name = {r['name']: r for r in said['rows']}
-    where = 'not measured yet' if not by_name else '%s%s%s' % (said['device'], ', ' + said['type'] if said['type'] else '',
-                                                               ', %d lines' % said['limit'] if said['limit'] else '')
+    where = 'not measured yet' if not by_name else '%s%s%s%s' % (said['device'], ', ' + said['type'] if said['type'] else '',
+                                                                 ', %d lines' % said['limit'] if said['limit'] else '',
+                                                                 '; random weights, outputs as long as the references' if said.get('random') else '')
     out = ['**%s** (%s)' % (title, where), '', '| | decoding | ' + ' | '.join(HEADS[k] % w if '%s' in HEADS[k] else HEADS[k] for k, w in (c.split(':') for c in columns)) + ' |',
            '|---|---|' + '--:|' * len(columns)]
     for r in rows:
@@ -245,7 +321,8 @@ def page(o):
         if paper in NOT_HERE:
             out.append(NOT_HERE[paper] + '\n')
     out += ['## Two tokens a step (Imamura and Sumita 2020)\n', 'Models: `recipes/compare-pairs.yml`, `compare-at.yml`; measured by `bench/pairs.py`, whose `--output` is '
-            'results/pairs.jsonl. ASPEC cannot be had.\n', pairs_tables(o)]
+            'results/pairs.jsonl; speed by `bench/paper_tables.py run pairs`. ASPEC cannot be had.\n', pairs_tables(o)]
+    out += [table_text(o, 'pairs', table) for table in TABLES['pairs']]
     with open(o.out, 'w', encoding='utf-8') as f:
         f.write('\n'.join(out))
 
@@ -264,6 +341,8 @@ def main():
     p.add_argument('--threads', type=int)
     p.add_argument('--batch', type=int, default=128, help='of the translations that BLEU is taken of')
     p.add_argument('--table', nargs='+', help='only these')
+    p.add_argument('--random', action='store_true', help='random weights for models that are missing: speed alone')
+    p.add_argument('--work', default=os.path.join(ROOT, 'build', 'bench', 'random'))
     p.add_argument('--results', default=os.path.join(ROOT, 'results'))
     p = kinds.add_parser('page')
     p.add_argument('--results', default=os.path.join(ROOT, 'results'))
@@ -277,7 +356,7 @@ def main():
     if not chosen:
         sys.exit('no such table: there are %s' % ', '.join(t[0] for t in TABLES[o.paper]))
     for table in chosen:
-        here = argparse.Namespace(**dict(vars(o), **FIXED.get((o.paper, table[0]), {})))
+        here = argparse.Namespace(**dict(vars(o), **FIXED.get(table[0], {})))
         try:
             measure(here, o.paper, table)
         except SystemExit as why:  # the other tables can still be measured

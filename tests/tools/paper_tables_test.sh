@@ -21,4 +21,23 @@ grep -q '1.00x</text>' "$dir/plots/gad-12-1.svg" && ok "a plot" || bad "a plot" 
 python3 bench/paper_tables.py run gad --models "$dir" --sets "$dir" --results "$dir/measured" --table 1 >"$dir/out" 2>&1 &&
     grep -q '0 of 11 rows; missing: AT, beam 5' "$dir/out" && ok "models that are missing are named" || bad "models that are missing are named" "$(tail -1 "$dir/out")"
 
+# where no trained model is there: random weights, and outputs as long as the references
+cat >"$dir/measured/pairs-cpu-6-6.json" <<'END'
+{"device": "cpu", "type": "i8", "limit": 100, "repeat": 3, "complete": true, "random": true, "rows": [
+ {"name": "two tokens a step, 6-6", "decode": "pairs", "random": true, "sets": {}, "batches": {
+  "1": {"speed_to_first": 1.5, "source_words_per_second": 700.4, "passes_per_sentence": 14.25}}}]}
+END
+page "$dir/measured" && grep -qF '6-6** (cpu, i8, 100 lines; random weights, outputs as long as the references)' "$dir/results.md" &&
+    grep -qF '| two tokens a step, 6-6 | `pairs` | 700 | 1.50x | – | 14.2 |' "$dir/results.md" && ok "random weights are said" ||
+    bad "random weights are said" "$(grep -F 'two tokens a step, 6-6' "$dir/results.md")"
+python3 - 2>"$dir/err" <<'END' && ok "groups by length" || bad "groups by length" "$(tail -1 "$dir/err")"
+import sys
+sys.path.insert(0, 'bench')
+from random_models import by_length, forced
+# 40 pieces for 80 letters: a piece for two letters, and the end symbol
+assert by_length(['a', 'b', 'c'], ['x' * 8, 'y' * 10, 'z' * 62], 40, 10) == {10: ['a', 'b'], 30: ['c']}
+assert forced('greedy', 7) == 'greedy:min_length=7,max_length=7'
+assert forced('hrt:k=2', 7) == 'hrt:k=2,min_length=7,max_length=7'
+END
+
 summary
