@@ -36,7 +36,7 @@ typedef struct job {
     pk_cli        *c;
     pk_line_reader input;
     runner        *runners; /* one a case */
-    void          *shared;  /* with the processes of cases: b.cases and all hashes */
+    void          *shared;  /* with the processes of cases: b.cases, hashes and seconds of lines */
     size_t         shared_bytes;
 } job;
 
@@ -70,6 +70,11 @@ static int record_latency(void *user, size_t done, size_t in_all) {
     return 0;
 }
 
+/* 0: not measured yet */
+static void keep_fastest(double *best, double seconds) {
+    if (*best == 0 || seconds < *best) *best = seconds;
+}
+
 /* one call; adds what it took, and keeps the hashes of the translations */
 static int call(job *j, runner *r, size_t first, size_t n, double *seconds) {
     pk_result      *result = NULL;
@@ -82,7 +87,9 @@ static int call(job *j, runner *r, size_t first, size_t n, double *seconds) {
     pk_status status = pk_translate(r->translator, j->input.line + first, n, &options, &result);
     if (status != PK_OK) return pk_cli_fail_status(j->c, status);
     record_latency(r, n, n);
-    *seconds += pk_cli_seconds() - r->call_began;
+    double took = pk_cli_seconds() - r->call_began;
+    *seconds += took;
+    if (n == 1) keep_fastest(&r->k->line_seconds[first], took);
     for (size_t i = 0; i < n; i++) r->hash[first + i] = hash_of(pk_result_text(result, i));
     pk_result_free(result);
     return 0;
@@ -166,6 +173,7 @@ static int start(job *j, pk_bench_models *models, runner *r) {
     if (!code && warm) code = call(j, r, 0, warm, &ignored);
     if (!code) pk_translator_stats(r->translator, &r->before);
     r->n_latency = 0;
+    r->k->line_seconds[0] = 0; /* a warm-up of one line has measured it */
     return code;
 }
 
@@ -226,12 +234,14 @@ static int prepare(job *j) {
     for (size_t i = 0; i < b->lines; i++) b->words += count_words(&j->input.line[i]);
     b->threads = j->c->threads ? (int)j->c->threads : pk_cli_cores();
     b->n = pk_bench_count_cases(j->c);
-    j->shared_bytes = b->n * (sizeof *b->cases + b->lines * sizeof(uint64_t));
+    j->shared_bytes = b->n * (sizeof *b->cases + b->lines * (sizeof(uint64_t) + sizeof(double)));
     j->shared = pk_bench_share(j->shared_bytes);
     if (!j->shared) return b->n = 0, pk_cli_fail(j->c, "out of memory");
     b->cases = j->shared;
     uint64_t *hash = (uint64_t *)(b->cases + b->n);
+    double   *line_seconds = (double *)(hash + b->n * b->lines);
     pk_bench_read_cases(j->c, b->cases);
+    for (size_t i = 0; i < b->n; i++) b->cases[i].line_seconds = line_seconds + i * b->lines;
     const pk_cli_list *draft = &j->c->drafts;
     for (size_t i = 0; i < b->n && draft->n; i++)
         b->cases[i].draft = draft->item[draft->n > 1 && i < draft->n ? i : 0];
@@ -303,6 +313,8 @@ int pk_cli_bench(pk_cli *c) {
         c->batch = c->device && strncmp(c->device, "cuda", 4) == 0 ? PK_DEFAULT_BATCH_GPU
                                                                    : PK_DEFAULT_BATCH;
     c->no_split = true; /* each line is one sentence with one latency */
+    if (c->each_line && (!c->json || c->batch != 1))
+        return pk_cli_usage(c, "--each-line needs --json and --batch 1");
     int code = pk_bench_check_cases(c);
     if (!code) code = open_all(&j);
     if (!code) code = measure(&j);

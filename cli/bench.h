@@ -14,7 +14,8 @@ typedef struct pk_bench_case {
     double      p50, p95, p99, slowest; /* latency of a sentence in seconds, all repetitions */
     pk_stats    stats;                  /* of all repetitions together */
     uint64_t    peak_bytes;             /* most memory resident */
-    uint64_t    same; /* lines translated as in the first case; for the same model */
+    uint64_t    same;         /* lines translated as in the first case; for the same model */
+    double     *line_seconds; /* (lines) at batch 1: of a line's fastest call */
 } pk_bench_case;
 
 typedef struct pk_bench_models { /* open ones, until the process ends */

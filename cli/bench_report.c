@@ -188,6 +188,13 @@ static json_t *json_networks(const pk_bench_case *k, const figures *f) {
     return list;
 }
 
+static json_t *json_line_seconds(const pk_bench *b, const pk_bench_case *k) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < b->lines; i++)
+        json_array_append_new(list, json_real(k->line_seconds[i]));
+    return list;
+}
+
 /* three packs, since one format string for all would be beyond reading */
 static json_t *json_case(const pk_bench *b, const pk_bench_case *k, const figures *f) {
     const pk_cli *c = b->c;
@@ -222,6 +229,7 @@ static json_t *json_case(const pk_bench *b, const pk_bench_case *k, const figure
                      "networks", json_networks(k, f));
     json_object_update(line, more);
     json_decref(more);
+    if (c->each_line) json_object_set_new(line, "line_seconds", json_line_seconds(b, k));
     return line;
 }
 

@@ -41,7 +41,7 @@ typedef struct pk_cli {
     int64_t               threads, workers, batch, batch_tokens, max_input, n_best;
     int64_t               bootstrap, seed, limit, repeat, warm_up, head, tail;
     bool                  no_split, tokens, scores, word_scores, alignment, lowercase, json, quiet;
-    bool                  interleave, man, help, version;
+    bool                  interleave, each_line, man, help, version;
     pk_cli_list           inputs, sets; /* vocab: files; train: keys of the recipe */
     int64_t               vocab_size, lines;
     double                coverage;

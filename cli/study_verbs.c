@@ -50,6 +50,8 @@ static const pk_cli_option bench_options[] = {
     FLAG("interleave", 0, interleave,
          "keep all cases open and give each line (larger batches: each 8 batches of lines) to every one in "
          "turn, so that ratios hold on a busy machine; peak memory is then that of all together"),
+    FLAG("each-line", 0, each_line,
+         "with --json and --batch 1: also the seconds of every line, the fewest of all repetitions"),
     INT("limit", limit, 1, INT64_MAX, "all", "only the first N lines"),
     INT("repeat", repeat, 1, 1000, "1", "translate all N times; speeds are those of the median"),
     INT("warm-up", warm_up, 0, 1000000, "10", "lines translated beforehand and not counted"),

@@ -37,6 +37,17 @@ for row in "speed against the first" "lines as in the first" "passes per sentenc
            "  probe" "asks per pass" "tokens kept per pass"; do
     check "table: $row" 5 "$(grep -E "^$row  " "$dir/out" | sed "s/^$row//; s/ %//g" | wc -w)"
 done
+for interleave in "" --interleave; do
+    run -d greedy -d jacobi --batch 1 --json --each-line --repeat 2 --warm-up 1 $interleave
+    check "each line $interleave: seconds of all lines, none above the slowest call" "0 23 23" "$code $(
+        python3 -c 'import json, sys
+for line in map(json.loads, sys.stdin): print(sum(0 < s <= line["latency_seconds"]["max"] for s in line["line_seconds"]))' <"$dir/out" | tr '\n' ' ' | sed 's/ $//')"
+done
+run --batch 2 --json --each-line
+check "each line at batch 2" "2 1" "$code $(grep -c -e '--each-line needs --json and --batch 1' "$dir/err")"
+run --batch 1 --each-line
+check "each line without JSON" "2 1" "$code $(grep -c -e '--each-line needs --json and --batch 1' "$dir/err")"
+run $CASES --batch 1 --interleave
 probe=$(sed -n 's/^  probe//p' "$dir/out")
 check "only pj has probe passes" "0.00 0.00 0.00 0.00" "$(echo $probe | cut -d' ' -f1,3-)"
 
