@@ -35,7 +35,7 @@ compare --train at-6-6 --minutes 0 --set train.updates=2
 check "no time left: nothing is begun" "0 no" "$? $([ -e "$MODELS/at-6-6" ] && echo yes || echo no)"
 
 # stopped in the middle: begun, and finished by the same command
-compare --train at-6-6 --minutes 0.05 --set train.updates=1000000 --set save.every=0
+compare --train at-6-6 --minutes 0.1 --set train.updates=1000000 --set save.every=0
 check "stopped" "0 at-6-6begun at-6-6: stopped; the same command goes on" "$? $(recipes/compare.sh at-6-6 | tr -d ' ') $(tail -n 1 "$dir/out")"
 updates=$(ls "$MODELS/at-6-6" | sed -n 's/checkpoint-\(.*\).safetensors/\1/p' | sort -n | tail -1)
 compare --train at-6-6 --set train.updates=$((updates + 2))
