@@ -4,8 +4,8 @@
 usage: gad_beam.py -m MODEL -i SOURCE -r REFERENCE [--size 4] [--batch 1] [--limit 40] [--threads 2] [--device cpu] [--type i8]
                    [--drafter MODEL]
 
-Drafts: none, the reference, and beam's own output, which is what a perfect guess at the best row would bring. Speed is in turns line by
-line with beam search in one run; passes and asks do not depend on the machine where levels are given.
+Drafts: none, the reference, and beam's own output, which is what a perfect guess at the best hypothesis would bring. Speed is in turns line
+by line with beam search in one run; passes and asks do not depend on the machine where levels are given.
 Prints a table as Markdown.
 """
 import argparse

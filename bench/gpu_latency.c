@@ -315,7 +315,7 @@ static void singles(const settings *s, const char *shape, const pk_network *net)
     uint64_t   seed = 13;
     double     encoding[MOST_REPETITIONS], passing[MOST_REPETITIONS];
     int32_t    tip[1], sentence;
-    pk_verdict none = { .n_rows = 1, .room = 1, .tip = tip };
+    pk_verdict none = { .n_hypotheses = 1, .room = 1, .tip = tip };
     pk_worker  w;
     pk_job     job;
     void      *state;

@@ -72,7 +72,7 @@ static void decode(const char *spec, const pk_source *src, const line *truth, co
     }
     for (pk_verdict v = { .room = 4, .tip = tip }; !v.done;) {
         pk_pass pass = { .room = 128, .ask = ask, .answer = answer, .n_cost = 128, .cost = cost };
-        v.n_rows = 0;
+        v.n_hypotheses = 0;
         by->propose(state, &pass);
         serve(truth, &pass, kept, said);
         by->absorb(state, &pass, &v);

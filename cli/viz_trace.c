@@ -2,8 +2,8 @@
  *
  * Whether an answer counted is found from the final tokens: an ask is accepted if every token fed
  * before it is the final one. That holds for all strategies that feed guesses. For beam search the
- * rows that begin like the translation are taken. At a mask it is the last answer that counts. A
- * drafter's answers never do: they are guesses. */
+ * hypotheses that begin like the translation are taken. At a mask it is the last answer that
+ * counts. A drafter's answers never do: they are guesses. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ size_t pk_viz_filled(const pk_viz *v, size_t pass, int32_t **out) {
     for (size_t i = v->first[pass - 1]; i < v->first[pass]; i++)
         if (v->ask[i].best >= 0) (*out)[n++] = v->ask[i].position;
     qsort(*out, n, sizeof **out, ascending);
-    for (size_t i = 0; i < n; i++) /* rows of a beam are about the same one */
+    for (size_t i = 0; i < n; i++) /* hypotheses of a beam are about the same one */
         if (!different || (*out)[different - 1] != (*out)[i]) (*out)[different++] = (*out)[i];
     return different;
 }
@@ -105,7 +105,7 @@ static bool follows_final(const pk_viz *v, size_t pass, const pk_viz_ask *a) {
     return v->token[before].fixed != 0 && v->token[before].fixed < (int32_t)pass;
 }
 
-/* which of two asks about one position a cell shows: rows of a beam */
+/* which of two asks about one position a cell shows: hypotheses of a beam */
 static int weight(const pk_viz *v, const pk_viz_ask *a) {
     return 2 * a->accepted + (a->best == v->token[a->position].id);
 }

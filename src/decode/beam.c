@@ -1,6 +1,6 @@
 /* beam.c - keep the best few partial translations, under the rules of one of four known programs.
  *
- * Each pass asks about every row and takes one step of beam_step.c. */
+ * Each pass asks about every hypothesis and takes one step of beam_step.c. */
 #include "decode/beam_step.h"
 
 typedef struct state {

@@ -14,11 +14,11 @@ void pk_beam_give(pk_beam *s) {
     pk_constraint_end(&s->constraint);
     pk_output_end(&s->prefix_output);
     for (int32_t i = 0; s->outputs && i < s->src.n_best; i++) pk_output_end(&s->outputs[i]);
-    void *const blocks[] = { s->rows,     s->next,       s->ask,       s->from,
+    void *const blocks[] = { s->live,     s->next,       s->ask,       s->from,
                              s->finished, s->candidates, s->nodes,     s->special,
                              s->lists,    s->history,    s->attention, s->outputs };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
-    s->rows = s->next = NULL;
+    s->live = s->next = NULL;
     s->finished = NULL;
     s->candidates = NULL;
     s->nodes = NULL;
@@ -51,7 +51,7 @@ pk_status pk_beam_take(pk_beam *s, int32_t width, int32_t asks) {
     PK_TRY(pk_constraint_begin(&s->constraint, &s->options, &s->src, rules));
     const size_t longest = (size_t)s->constraint.max_length,
                  steps = longest - (size_t)s->src.n_prefix;
-    PK_TRY(PK_TAKE(&s->rows, size));
+    PK_TRY(PK_TAKE(&s->live, size));
     PK_TRY(PK_TAKE(&s->next, size));
     PK_TRY(PK_TAKE(&s->ask, size));
     PK_TRY(PK_TAKE(&s->from, size));
@@ -68,18 +68,18 @@ pk_status pk_beam_take(pk_beam *s, int32_t width, int32_t asks) {
     return PK_OK;
 }
 
-const int32_t *pk_beam_trace(pk_beam *s, const pk_beam_row *r, int32_t n) {
+const int32_t *pk_beam_trace(pk_beam *s, const pk_beam_hypothesis *h, int32_t n) {
     if (!pk_constraint_looks_back(&s->constraint)) return NULL;
     /* from the last token to the first: a node knows only the one before it */
-    for (int32_t tip = r->tip; tip != PK_NO_NODE; tip = s->nodes[tip].before)
+    for (int32_t tip = h->tip; tip != PK_NO_NODE; tip = s->nodes[tip].before)
         s->history[n--] = s->nodes[tip].token;
     return s->history;
 }
 
-/* best first; ties: the lower row, then the lower token */
+/* best first; ties: the lower hypothesis, then the lower token */
 static bool before(const pk_beam_candidate *a, const pk_beam_candidate *b) {
     if (a->score != b->score) return a->score > b->score;
-    return a->row != b->row ? a->row < b->row : a->token < b->token;
+    return a->hypothesis != b->hypothesis ? a->hypothesis < b->hypothesis : a->token < b->token;
 }
 
 bool pk_beam_offer(pk_beam *s, pk_beam_candidate c, int32_t room) {
@@ -102,8 +102,8 @@ int32_t pk_beam_add_node(pk_beam *s, const pk_beam_candidate *c) {
     assert(s->n_nodes < 2 * s->now.size * (s->constraint.max_length - s->src.n_prefix));
     s->nodes[s->n_nodes] = (pk_beam_node){
         .token = c->token,
-        .before = s->rows[c->row].tip,
-        .attention = step * s->now.size + c->row,
+        .before = s->live[c->hypothesis].tip,
+        .attention = step * s->now.size + c->hypothesis,
         .logp = c->logp,
     };
     return s->n_nodes++;
@@ -130,7 +130,7 @@ void pk_beam_finish(pk_beam *s, int32_t tip, float sum, int32_t n) {
 void pk_beam_keep_attention(pk_beam *s, const pk_pass *pass) {
     const size_t  width = (size_t)s->src.n_tokens;
     const int32_t step = s->n - s->src.n_prefix;
-    for (int32_t i = 0; s->attention && i < s->n_rows; i++) {
+    for (int32_t i = 0; s->attention && i < s->n_live; i++) {
         const float *from = pass->answer[s->ask[i]].attention;
         const size_t at = (size_t)(step * s->now.size + i) * width;
         if (from) memcpy(s->attention + at, from, width * sizeof *from);
@@ -160,9 +160,9 @@ static void write_output(const pk_beam *s, const pk_beam_ending *e, pk_output *o
 }
 
 void pk_beam_write_outputs(pk_beam *s) {
-    if (s->now.n_finished == 0) /* nothing was allowed to follow: all rows end here */
-        for (int32_t i = 0; i < s->n_rows; i++)
-            pk_beam_finish(s, s->rows[i].tip, s->rows[i].score, s->n);
+    if (s->now.n_finished == 0) /* nothing was allowed to follow: all hypotheses end here */
+        for (int32_t i = 0; i < s->n_live; i++)
+            pk_beam_finish(s, s->live[i].tip, s->live[i].score, s->n);
     for (; s->n_outputs < s->src.n_best && s->n_outputs < s->now.n_finished; s->n_outputs++)
         write_output(s, &s->finished[s->n_outputs], &s->outputs[s->n_outputs]);
 }

@@ -1,12 +1,12 @@
 /* beam_step.c - one step of a beam search.
  *
- *   every row is asked for its best next tokens        (pk_beam_propose)
- *   all answers go into one short sorted list          (collect)
- *   each candidate ends a hypothesis or is a new row   (advance)
- *   the stop rule looks at the result                  (stops)
+ *   every live hypothesis is asked for its best next tokens   (pk_beam_propose)
+ *   all answers go into one short sorted list                 (collect)
+ *   each candidate ends a hypothesis or makes a live one      (advance)
+ *   the stop rule looks at the result                         (stops)
  *
  * One loop serves all rule sets: what they do differently is a row of the table in beam_rules.c.
- * Rows with the same history share its slots: keeping a row costs one integer. */
+ * Hypotheses that begin alike share slots: keeping one costs one integer. */
 #include "decode/beam_step.h"
 
 #include <assert.h>
@@ -41,12 +41,12 @@ static int32_t size_of(const pk_beam *s, const pk_source *src) {
     return size > 0 ? size : 1;
 }
 
-/* how many candidates a beam of this width looks at, over all rows */
+/* how many candidates a beam of this width looks at, over all hypotheses */
 static int32_t candidates_of(const pk_beam *s, int32_t width) {
     return width * pk_beam_rules_of(s->rules)->candidates;
 }
 
-/* all candidates may come from one row, so each row is asked for as many */
+/* all candidates may come from one hypothesis, so each is asked for as many */
 static int32_t top_k_of(const pk_beam *s, const pk_source *src, int32_t width) {
     const int32_t n = candidates_of(s, width);
     return n < src->model->vocab ? n : src->model->vocab;
@@ -55,11 +55,11 @@ static int32_t top_k_of(const pk_beam *s, const pk_source *src, int32_t width) {
 pk_strategy_limits pk_beam_limits(const pk_beam *s, const pk_source *src) {
     const int32_t size = size_of(s, src);
     const int32_t free_tokens = pk_constraint_max_length(&s->options, src) - src->n_prefix;
-    /* All rows share the slots of the prefix and of the first free ask. After that each row may
+    /* All hypotheses share the slots of the prefix and of the first free ask. After that each may
      * have slots of its own. */
     return (pk_strategy_limits){
         .asks = size > src->n_prefix + 1 ? size : src->n_prefix + 1,
-        .rows = size,
+        .hypotheses = size,
         .slots = src->n_prefix + 1 + (free_tokens > 1 ? size * (free_tokens - 1) : 0),
         .top_k = top_k_of(s, src, size),
     };
@@ -93,8 +93,8 @@ pk_status pk_beam_begin(pk_beam *s, const pk_source *src, int32_t own_asks) {
     }
     s->now = first_progress(s, src, size);
     s->width = size;
-    s->n_rows = 1;
-    s->rows[0] = (pk_beam_row){ PK_NO_NODE, 0 };
+    s->n_live = 1;
+    s->live[0] = (pk_beam_hypothesis){ PK_NO_NODE, 0 };
     return PK_OK;
 }
 
@@ -126,26 +126,26 @@ bool pk_beam_propose(pk_beam *s, pk_pass *pass) {
     const int32_t parent = pk_chain_propose(&s->prefix, pass), n = s->n + s->prefix.asked;
     if (pass->n == pass->room) return false;
     s->first_ask = pass->n + 1;
-    for (int32_t i = 0; i < s->n_rows; i++) {
-        const int32_t tip = s->rows[i].tip;
-        const pk_ask  ask = { .row = i,
+    for (int32_t i = 0; i < s->n_live; i++) {
+        const int32_t tip = s->live[i].tip;
+        const pk_ask  ask = { .hypothesis = i,
                               .pos = n,
                               .parent = parent,
                               .token = tip == PK_NO_NODE ? s->history[n] : s->nodes[tip].token };
-        s->ask[i] = pk_beam_ask(s, pass, ask, pk_beam_trace(s, &s->rows[i], n));
+        s->ask[i] = pk_beam_ask(s, pass, ask, pk_beam_trace(s, &s->live[i], n));
     }
     return true;
 }
 
 /* ---- reading the answers ---- */
 
-/* Offers the best tokens after row i, and the penalised ones: those were banned from the best,
- * since only their weighed score can be compared. */
-static void collect_row(pk_beam *s, int32_t i, const pk_answer *a, int32_t top_k) {
+/* Offers the best tokens after hypothesis i, and the penalised ones: those were banned from the
+ * best, since only their weighed score can be compared. */
+static void collect_after(pk_beam *s, int32_t i, const pk_answer *a, int32_t top_k) {
     const pk_special *special = &s->special[s->ask[i] - s->first_ask];
     const pk_weights  w = pk_constraint_weights(&s->constraint, special, a);
     const int32_t     room = candidates_of(s, s->width);
-    const float       score = s->rows[i].score;
+    const float       score = s->live[i].score;
     for (int32_t j = 0; j < top_k && a->top[j].token != PK_NO_TOKEN; j++) {
         const float             logp = a->top[j].logp;
         const pk_beam_candidate c = { i, a->top[j].token, score + (logp + w.search),
@@ -159,22 +159,22 @@ static void collect_row(pk_beam *s, int32_t i, const pk_answer *a, int32_t top_k
     }
 }
 
-/* the sorted list of candidates of this step, over all rows */
+/* the sorted list of candidates of this step, over all hypotheses */
 static void collect(pk_beam *s, const pk_pass *pass) {
     s->n_candidates = 0;
-    for (int32_t i = 0; i < s->n_rows; i++) {
+    for (int32_t i = 0; i < s->n_live; i++) {
         const pk_answer *a = &pass->answer[s->ask[i]];
         if (must_end(s, s->n)) {
             const float logp = a->target_logp[0], cost = s->by->forced_is_free ? 0 : logp;
-            const pk_beam_candidate c = { i, s->src.model->eos, s->rows[i].score + cost, logp };
+            const pk_beam_candidate c = { i, s->src.model->eos, s->live[i].score + cost, logp };
             pk_beam_offer(s, c, candidates_of(s, s->width));
         } else {
-            collect_row(s, i, a, pass->ask[s->ask[i]].top_k);
+            collect_after(s, i, a, pass->ask[s->ask[i]].top_k);
         }
     }
 }
 
-/* candidates, best first -> finished hypotheses and next rows; returns how many rows there are */
+/* candidates, best first -> finished hypotheses and next live ones; returns how many of these */
 static int32_t advance(pk_beam *s) {
     const bool last = s->n + 1 == s->constraint.max_length;
     const bool no_second_eos = s->by->drops_first_eos && s->src.n_prefix && s->n == s->src.n_prefix;
@@ -189,8 +189,8 @@ static int32_t advance(pk_beam *s) {
             s->now.best_ended |= i == 0;
             pk_beam_finish(s, pk_beam_add_node(s, c), c->score, s->n + 1);
         } else if (kept < entries) {
-            s->from[kept] = s->ask[c->row];
-            s->next[kept++] = (pk_beam_row){ pk_beam_add_node(s, c), c->score };
+            s->from[kept] = s->ask[c->hypothesis];
+            s->next[kept++] = (pk_beam_hypothesis){ pk_beam_add_node(s, c), c->score };
         }
     }
     return kept;
@@ -200,12 +200,12 @@ bool pk_beam_absorb_prefix(pk_beam *s, const pk_pass *pass) {
     const int32_t first = s->prefix_output.n;
     const bool    more = pk_chain_absorb(&s->prefix, pass, &s->prefix_output);
     for (int32_t i = first; s->by->scores_prefix && i < s->prefix_output.n; i++)
-        s->rows[0].score += s->prefix_output.logp[i];
+        s->live[0].score += s->prefix_output.logp[i];
     if (s->prefix.asked) s->n = s->prefix_output.n;
     return more;
 }
 
-/* brings the progress up to date and applies the stop rule; no row left always stops */
+/* brings the progress up to date and applies the stop rule; no hypothesis left always stops */
 static bool stops(pk_beam *s, int32_t kept) {
     const int32_t n_finished = s->now.n_finished;
     if (kept == 0) return true;
@@ -220,10 +220,10 @@ bool pk_beam_step(pk_beam *s, const pk_pass *pass) {
     pk_beam_keep_attention(s, pass);
     const int32_t kept = advance(s);
     if (stops(s, kept)) return true;
-    pk_beam_row *was = s->rows;
-    s->rows = s->next;
+    pk_beam_hypothesis *was = s->live;
+    s->live = s->next;
     s->next = was;
-    s->n_rows = kept;
+    s->n_live = kept;
     s->n++;
     if (s->by->shrinks) s->width = kept; /* marian: each ending narrows the beam */
     return false;
@@ -234,7 +234,7 @@ void pk_beam_conclude(pk_beam *s, bool over, pk_verdict *verdict) {
     if (over)
         pk_beam_write_outputs(s); /* no history is needed any more */
     else
-        for (int32_t i = 0; i < s->n_rows; i++) pk_keep(verdict, s->from[i]);
+        for (int32_t i = 0; i < s->n_live; i++) pk_keep(verdict, s->from[i]);
 }
 
 int32_t pk_beam_result(const pk_beam *s, pk_hypothesis *out, int32_t room) {

@@ -1,5 +1,5 @@
 /* beam_step.h - one step of a beam search, for the strategies that give its output: what is asked
- * about a row, and what the answers make of the beam.
+ * about a hypothesis, and what the answers make of the beam.
  *
  * The rules of beam_rules.c are applied here and nowhere else, so whoever takes steps through here
  * searches exactly as beam.c does. */
@@ -36,20 +36,20 @@ pk_strategy_limits pk_beam_limits(const pk_beam *s, const pk_source *src);
 /* own_asks: most asks of a pass beside the prefix */
 pk_status pk_beam_begin(pk_beam *s, const pk_source *src, int32_t own_asks);
 
-/* Adds an ask of a row: what follows n output tokens, the last of which is `token`? history: all of
- * them behind the start symbol; NULL when no constraint needs them. Returns its number. */
+/* Adds an ask of a hypothesis: what follows n output tokens, the last of which is `token`? history:
+ * all of them behind the start symbol; NULL when no constraint needs them. Returns its number. */
 int32_t pk_beam_ask(pk_beam *s, pk_pass *pass, pk_ask ask, const int32_t *history);
-/* The asks of all rows, and before these what is left of the prefix: `ask` is set. False when the
- * prefix fills the pass. */
+/* The asks of all hypotheses, and before these what is left of the prefix: `ask` is set. False when
+ * the prefix fills the pass. */
 bool pk_beam_propose(pk_beam *s, pk_pass *pass);
 
 /* The given tokens of the pass become output. False when the pass had no ask but those: then all
  * there is to do is to keep the last. */
 bool pk_beam_absorb_prefix(pk_beam *s, const pk_pass *pass);
-/* One step, from the answers to `ask` of each row. True when the search is over. Otherwise there
- * are new rows, and `from` says which ask each of them follows. */
+/* One step, from the answers to `ask` of each live hypothesis. True when the search is over.
+ * Otherwise there are new ones, and `from` says which ask each of them follows. */
 bool pk_beam_step(pk_beam *s, const pk_pass *pass);
-/* ends the search, or goes on with the rows of the last step */
+/* ends the search, or goes on with the hypotheses of the last step */
 void    pk_beam_conclude(pk_beam *s, bool over, pk_verdict *verdict);
 int32_t pk_beam_result(const pk_beam *s, pk_hypothesis *out, int32_t room);
 #endif

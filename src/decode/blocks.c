@@ -45,7 +45,7 @@ static pk_strategy_limits limits(const pk_strategy *self, const void *p, const p
     (void)self;
     pk_added_mask(src->model, &sees_all);
     return (pk_strategy_limits){ .asks = sees_all ? longest + 1 : known + 1 + s->block,
-                                 .rows = 1,
+                                 .hypotheses = 1,
                                  .slots = longest + 1,
                                  .top_k = 1 };
 }
@@ -153,7 +153,7 @@ static void keep_known(state *s, pk_verdict *verdict) {
     else if (s->chain)
         pk_keep(verdict, s->chain);
     else
-        pk_keep_row(verdict, 0);
+        pk_keep_hypothesis(verdict, 0);
     if (!s->sees_all) s->fed += s->chain;
 }
 

@@ -93,7 +93,12 @@ static pk_strategy_limits limits(const pk_strategy *self, const void *p, const p
     const state  *s = p;
     const int32_t asks = s->lengths * (longest_of(s, src) + 1);
     (void)self;
-    return (pk_strategy_limits){ .asks = asks, .rows = 1, .slots = asks, .top_k = s->lengths };
+    return (pk_strategy_limits){
+        .asks = asks,
+        .hypotheses = 1, /* all lengths have the same history, the empty one */
+        .slots = asks,
+        .top_k = s->lengths,
+    };
 }
 
 static void end(void *p) {

@@ -22,40 +22,40 @@ void pk_draft_end(pk_draft_block *d) {
     d->read = NULL;
 }
 
-/* A row may differ from the last one from its first token on: then all of it is read, in several
- * passes where it is long. */
+/* A hypothesis may differ from the last one from its first token on: then all of it is read, in
+ * several passes where it is long. */
 pk_strategy_limits pk_draft_limits(const pk_source *src, int32_t longest, int32_t most,
                                    int32_t top_k) {
     const int32_t known = src->n_prefix > most ? src->n_prefix : most;
     bool          sees_all;
     pk_added_mask(src->model, &sees_all);
     return (pk_strategy_limits){ .asks = sees_all ? longest + 1 : known + 1 + most,
-                                 .rows = 1,
+                                 .hypotheses = 1,
                                  .slots = 2 * longest + 2, /* a history left behind, and the new */
                                  .top_k = top_k };
 }
 
-/* tokens that the drafter's history and the row have in common */
-static int32_t in_common(const pk_draft_block *d, const int32_t *row, int32_t n) {
+/* tokens that the drafter's history and the hypothesis have in common */
+static int32_t in_common(const pk_draft_block *d, const int32_t *hypothesis, int32_t n) {
     int32_t i = 0;
-    while (!d->sees_all && i < d->n_read && i <= n && d->read[i] == row[i]) i++;
+    while (!d->sees_all && i < d->n_read && i <= n && d->read[i] == hypothesis[i]) i++;
     return i;
 }
 
 static int32_t at_most(int32_t a, int32_t b) { return a < b ? a : b; }
 
-void pk_draft_propose(pk_draft_block *d, pk_pass *pass, const int32_t *row, int32_t n,
+void pk_draft_propose(pk_draft_block *d, pk_pass *pass, const int32_t *hypothesis, int32_t n,
                       int32_t masks, int32_t top_k) {
     const int32_t room = at_most(pass->room, d->room);
-    d->first = in_common(d, row, n);
+    d->first = in_common(d, hypothesis, n);
     d->chain = at_most(n + 1 - d->first, room);
     d->masks = d->first + d->chain <= n ? 0 : at_most(at_most(masks, d->most), room - d->chain);
-    assert(d->chain > 0 || d->first == d->n_read); /* a row never becomes shorter */
+    assert(d->chain > 0 || d->first == d->n_read); /* it never becomes shorter */
     pass->model = 1;
-    memcpy(d->read + d->first, row + d->first, (size_t)d->chain * sizeof *row);
+    memcpy(d->read + d->first, hypothesis + d->first, (size_t)d->chain * sizeof *hypothesis);
     for (int32_t i = 0; i < d->chain + d->masks; i++) {
         const bool masked = i >= d->chain;
-        pk_ask_add(pass, (pk_ask){ .token = masked ? d->mask : row[d->first + i],
+        pk_ask_add(pass, (pk_ask){ .token = masked ? d->mask : hypothesis[d->first + i],
                                    .pos = d->first + i,
                                    .parent = i ? pass->n : d->first - d->n_read,
                                    .block = masked || d->sees_all,
@@ -73,7 +73,7 @@ int32_t pk_draft_absorb(pk_draft_block *d, const pk_pass *pass, pk_verdict *verd
     else if (d->chain)
         pk_keep(verdict, d->chain);
     else
-        pk_keep_row(verdict, 0);
+        pk_keep_hypothesis(verdict, 0);
     d->n_read = d->sees_all ? 0 : d->first + d->chain;
     return d->masks;
 }

@@ -1,8 +1,8 @@
-/* draft_block.h - a block of masks behind a row, for a drafter (network 1) to fill in.
+/* draft_block.h - a block of masks behind a hypothesis, for a drafter (network 1) to fill in.
  *
- * The drafter's own history follows the row that is asked about: what both have in common stays,
- * the rest is left behind and read anew. Where it was trained with all tokens seeing each other, it
- * is fed everything each time. */
+ * The drafter's own history follows the hypothesis that is asked about: what both have in common
+ * stays, the rest is left behind and read anew. Where it was trained with all tokens seeing each
+ * other, it is fed everything each time. */
 #ifndef PK_DECODE_DRAFT_BLOCK_H
 #define PK_DECODE_DRAFT_BLOCK_H
 #include "decode/strategy.h"
@@ -20,9 +20,9 @@ void      pk_draft_end(pk_draft_block *d); /* may be called at any time, and aga
 /* top_k: tokens wanted for each mask */
 pk_strategy_limits pk_draft_limits(const pk_source *src, int32_t longest, int32_t most,
                                    int32_t top_k);
-/* Asks about `masks` places behind row[0 .. n], start symbol first, or, where those do not fit into
- * the pass, lets the drafter read more of them. */
-void pk_draft_propose(pk_draft_block *d, pk_pass *pass, const int32_t *row, int32_t n,
+/* Asks about `masks` places behind hypothesis[0 .. n], start symbol first, or, where those do not
+ * fit into the pass, lets the drafter read more of them. */
+void pk_draft_propose(pk_draft_block *d, pk_pass *pass, const int32_t *hypothesis, int32_t n,
                       int32_t masks, int32_t top_k);
 /* keeps what was read; returns how many masks were asked about, which are the last asks */
 int32_t pk_draft_absorb(pk_draft_block *d, const pk_pass *pass, pk_verdict *verdict);

@@ -76,7 +76,7 @@ static pk_strategy_limits draft_limits(const pk_strategy *self, const void *p,
     (void)self;
     pk_added_mask(src->model, &sees_all);
     return (pk_strategy_limits){ .asks = sees_all ? longest + 1 : known + 1 + block,
-                                 .rows = 1,
+                                 .hypotheses = 1,
                                  .slots = longest + 1,
                                  .top_k = 1 };
 }

@@ -1,18 +1,18 @@
 /* gad_beam.c - draft and verify for beam search: beam's output, several steps in a pass.
  *
- * A beam needs an answer for each of its rows before it can take a step. A pass asks about the rows
- * there are and about rows that it may have in its next steps: a tree of guesses behind them. Then
- * the steps of beam_step.c are taken as long as every row of the beam has its ask in the tree. So
- * the output is beam's by construction, whatever was guessed; guesses decide only how many passes
- * it takes.
+ * A beam needs an answer for each of its hypotheses before it can take a step. A pass asks about
+ * those there are and about those that it may have in its next steps: a tree of guesses behind
+ * them. Then the steps of beam_step.c are taken as long as every hypothesis of the beam has its ask
+ * in the tree. So the output is beam's by construction, whatever was guessed; guesses decide only
+ * how many passes it takes.
  *
- *   row 1    c d      forecast: e or f  ->  c d e, c d f         forecast: g ...
- *   row 2    c h                e           c h e
+ *   hypothesis 1    c d      forecast: e or f  ->  c d e, c d f         forecast: g ...
+ *   hypothesis 2    c h                e           c h e
  *
  * Guesses are what a beam search would keep if the model said again what it said, or what a drafter
- * says, after the most similar history (forecast.c). A chain of tokens behind the best row, from a
- * draft or from this document (guess.c), is asked about too, so that there is something to go
- * by. */
+ * says, after the most similar history (forecast.c). A chain of tokens behind the best hypothesis,
+ * from a draft or from this document (guess.c), is asked about too, so that there is something to
+ * go by. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -40,8 +40,8 @@ typedef struct state {
     int32_t         drafted;    /* output tokens up to which the drafter has said something */
     bool            fresh;      /* it was asked since the last pass of the model */
     pk_draft_rates *rates, own; /* of the worker, or own */
-    float          *score;      /* (asks of a pass) of the row that an ask is for, as foreseen */
-    int32_t        *row;        /* (max_length + 1) the best row, start symbol first */
+    float          *score;      /* (asks of a pass) of an ask's hypothesis, as foreseen */
+    int32_t        *hypothesis; /* (max_length + 1) the best one, start symbol first */
     int32_t         asked;      /* levels of the pass in flight */
     float   spent, drafting;    /* what it costs, and drafts for it, a pass without costing 1 */
     guessed best[MOST_WIDTH];
@@ -52,7 +52,7 @@ typedef struct state {
 static const pk_option options[] = {
     { "levels", "steps that are guessed at a time; auto: as many as pay, by measured cost and success",
       PK_OPTION_INT, 1, 0, MOST_LEVELS, NULL, offsetof(state, levels) },
-    { "width", "rows that are guessed for each of them; auto: size to twice that, by measured cost",
+    { "width", "hypotheses guessed for each of them; auto: size to twice that, by measured cost",
       PK_OPTION_INT, 1, 0, MOST_WIDTH, NULL, offsetof(state, width) },
     { "init", "where guesses come from, beside what the model said before; as in jacobi",
       PK_OPTION_CHOICE, 0, PK_INIT_AUTO, 0, pk_init_choices, offsetof(state, init) },
@@ -80,7 +80,7 @@ static int32_t most_guesses(const state *s, int32_t size) {
 static pk_strategy_limits limits(const pk_strategy *self, const void *p, const pk_source *src) {
     const state       *s = p;
     pk_strategy_limits most = pk_beam_limits(&s->beam, src);
-    const int32_t      guesses = most_guesses(s, most.rows);
+    const int32_t      guesses = most_guesses(s, most.hypotheses);
     (void)self;
     most.asks += guesses;
     most.slots += guesses;
@@ -101,9 +101,9 @@ static void end(void *p) {
     pk_beam_give(&s->beam);
     pk_forecast_end(&s->forecast);
     pk_memory_give(s->score);
-    pk_memory_give(s->row);
+    pk_memory_give(s->hypothesis);
     s->score = NULL;
-    s->row = NULL;
+    s->hypothesis = NULL;
 }
 
 static pk_status take(state *s, const pk_source *src, int32_t asks, int32_t top_k) {
@@ -111,7 +111,7 @@ static pk_status take(state *s, const pk_source *src, int32_t asks, int32_t top_
     PK_TRY(pk_beam_begin(&s->beam, src, asks));
     PK_TRY(pk_forecast_begin(&s->forecast, MEMORY * asks, top_k));
     PK_TRY(PK_TAKE(&s->score, (size_t)asks));
-    PK_TRY(PK_TAKE(&s->row, (size_t)s->beam.constraint.max_length + 1));
+    PK_TRY(PK_TAKE(&s->hypothesis, (size_t)s->beam.constraint.max_length + 1));
     return src->drafter ? pk_draft_begin(&s->draft, src, s->beam.constraint.max_length, BLOCK)
                         : PK_OK;
 }
@@ -122,7 +122,7 @@ static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
     (void)self;
     s->rates = src->ngrams ? &src->ngrams->drafts : &s->own;
     if (s->rates->judged[0] == 0) s->rates->judged[0] = 20, s->rates->right[0] = 9; /* about half */
-    s->most_asks = one.rows + most_guesses(s, one.rows);
+    s->most_asks = one.hypotheses + most_guesses(s, one.hypotheses);
     const pk_status status = take(s, src, s->most_asks, one.top_k);
     if (status != PK_OK) end(s);
     return status;
@@ -130,14 +130,14 @@ static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
 
 /* ---- the tree of guesses ---- */
 
-/* the end of the history of ask i of the pass: it itself, what it follows, and then its row */
+/* the end of the history of ask i of the pass: it itself, what it follows, then its hypothesis */
 static pk_context context_of(const state *s, const pk_pass *pass, int32_t i) {
     const pk_beam *b = &s->beam;
     pk_context     c = { .pos = pass->ask[i].pos };
     int32_t        node = PK_NO_NODE;
     for (; i >= b->first_ask && c.n < PK_CONTEXT; i = pass->ask[i].parent) {
         c.last[c.n++] = pass->ask[i].token;
-        node = b->rows[pass->ask[i].row].tip;
+        node = b->live[pass->ask[i].hypothesis].tip;
     }
     if (i < b->first_ask && node != PK_NO_NODE) node = b->nodes[node].before; /* the tip was fed */
     for (; i < b->first_ask && node != PK_NO_NODE && c.n < PK_CONTEXT; node = b->nodes[node].before)
@@ -152,7 +152,7 @@ static int32_t find_ask(const pk_pass *pass, int32_t first, int32_t parent, int3
     return 0;
 }
 
-/* start symbol, prefix, row and guesses up to ask `parent`, then `token`; NULL: not needed */
+/* start symbol, prefix, hypothesis, guesses up to ask `parent`, then `token`; NULL: not needed */
 static const int32_t *trace(state *s, const pk_pass *pass, int32_t parent, int32_t token) {
     pk_beam      *b = &s->beam;
     const pk_ask *last = &pass->ask[parent];
@@ -161,7 +161,7 @@ static const int32_t *trace(state *s, const pk_pass *pass, int32_t parent, int32
     b->history[n--] = token;
     for (; pass->ask[parent].parent >= b->first_ask; parent = pass->ask[parent].parent)
         b->history[n--] = pass->ask[parent].token;
-    return pk_beam_trace(b, &b->rows[last->row], n);
+    return pk_beam_trace(b, &b->live[last->hypothesis], n);
 }
 
 /* Is there room for another guess behind ask `parent`? No token is fed where none may follow. */
@@ -175,7 +175,7 @@ static bool has_room(const state *s, const pk_pass *pass, int32_t parent) {
 static int32_t add_guess(state *s, pk_pass *pass, int32_t parent, int32_t token, float score) {
     const pk_ask *behind = &pass->ask[parent];
     const pk_ask  ask = {
-         .row = behind->row, .pos = behind->pos + 1, .parent = parent, .token = token
+         .hypothesis = behind->hypothesis, .pos = behind->pos + 1, .parent = parent, .token = token
     };
     int32_t i = find_ask(pass, s->beam.first_ask, parent, token);
     if (!i && !has_room(s, pass, parent)) return 0;
@@ -206,13 +206,13 @@ static void foresee(state *s, const pk_pass *pass, int32_t i, int32_t width) {
             offer(s, (guessed){ i, top[k].token, score + top[k].logp }, width);
 }
 
-/* Level after level, the best rows that the forecast leads to; returns how many levels there
+/* Level after level, the best hypotheses that the forecast leads to; returns how many levels there
  * are. */
 static int32_t grow(state *s, pk_pass *pass, int32_t levels, int32_t width) {
-    int32_t level[MOST_WIDTH], n = s->beam.n_rows;
+    int32_t level[MOST_WIDTH], n = s->beam.n_live;
     for (int32_t i = 0; i < n; i++) {
         level[i] = s->beam.ask[i];
-        s->score[level[i] - s->beam.first_ask] = s->beam.rows[i].score;
+        s->score[level[i] - s->beam.first_ask] = s->beam.live[i].score;
     }
     for (int32_t depth = 0; depth < levels; depth++) {
         s->n_best = 0;
@@ -228,39 +228,40 @@ static int32_t grow(state *s, pk_pass *pass, int32_t levels, int32_t width) {
     return levels;
 }
 
-/* the best row, start symbol first, to s->row */
-static void write_row(state *s, int32_t n) {
+/* the best hypothesis, start symbol first, to s->hypothesis */
+static void write_best(state *s, int32_t n) {
     const pk_beam *b = &s->beam;
-    int32_t        tip = b->rows[0].tip;
-    for (; tip != PK_NO_NODE; tip = b->nodes[tip].before) s->row[n--] = b->nodes[tip].token;
-    for (; n >= 0; n--) s->row[n] = b->history[n];
+    int32_t        tip = b->live[0].tip;
+    for (; tip != PK_NO_NODE; tip = b->nodes[tip].before) s->hypothesis[n--] = b->nodes[tip].token;
+    for (; n >= 0; n--) s->hypothesis[n] = b->history[n];
 }
 
-/* what was foreseen after n tokens of s->row */
+/* what was foreseen after n tokens of s->hypothesis */
 static bool is_known(const state *s, int32_t n) {
     pk_context c = { .pos = n };
-    for (; c.n < PK_CONTEXT && c.n < n - s->beam.src.n_prefix; c.n++) c.last[c.n] = s->row[n - c.n];
+    for (; c.n < PK_CONTEXT && c.n < n - s->beam.src.n_prefix; c.n++)
+        c.last[c.n] = s->hypothesis[n - c.n];
     return pk_forecast_knows(&s->forecast, &c);
 }
 
-/* A chain behind the best row, from a draft or this document, unless its answers are known from an
- * earlier pass: they are what the tree of the next passes is made of. */
+/* A chain behind the best hypothesis, from a draft or this document, unless its answers are known
+ * from an earlier pass: they are what the tree of the next passes is made of. */
 static void scout(state *s, pk_pass *pass, int32_t levels) {
     pk_beam      *b = &s->beam;
     const int32_t n = pass->ask[b->ask[0]].pos, longest = b->constraint.max_length - 1 - n;
     const int32_t room = longest < CHAIN ? longest : CHAIN;
     int32_t       parent = b->ask[0], known = 0;
-    write_row(s, n);
+    write_best(s, n);
     const int32_t guesses =
-        pk_guess_fill(&s->guess, s->row, n, room, b->src.n_draft ? room + 1 : 0, pass);
+        pk_guess_fill(&s->guess, s->hypothesis, n, room, b->src.n_draft ? room + 1 : 0, pass);
     while (known < guesses && is_known(s, n + 1 + known)) known++;
     if (known == guesses || known > levels) return;
     for (int32_t i = 1; i <= guesses && parent; i++)
-        parent = add_guess(s, pass, parent, s->row[n + i], 0);
+        parent = add_guess(s, pass, parent, s->hypothesis[n + i], 0);
 }
 
-/* Rows to guess for each step: more than there are in a beam, where `each` is little, which is what
- * one costs, a step without guesses costing 1. */
+/* Hypotheses to guess for each step: more than there are in a beam, where `each` is little, which
+ * is what one costs, a step without guesses costing 1. */
 static int32_t width_of(const state *s, float each) {
     const int32_t size = s->beam.now.size, most = most_width(s, size);
     const int32_t width = s->width       ? s->width
@@ -270,10 +271,10 @@ static int32_t width_of(const state *s, float each) {
     return width < most ? width : most;
 }
 
-/* how many steps to guess, and how many rows for each */
+/* how many steps to guess, and how many hypotheses for each */
 static int32_t levels_of(state *s, const pk_pass *pass, int32_t *width) {
-    const float more = pk_draft_more(pass), rows = (float)s->beam.n_rows;
-    const float plain = 1 + (rows - 1) * more, each = more / plain;
+    const float more = pk_draft_more(pass), live = (float)s->beam.n_live;
+    const float plain = 1 + (live - 1) * more, each = more / plain;
     const float draft = s->beam.src.drafter ? pass->draft_cost / plain : 0;
     const float chain = s->beam.src.n_draft ? each : 0; /* each token of a draft is fed once */
     *width = width_of(s, each);
@@ -282,12 +283,12 @@ static int32_t levels_of(state *s, const pk_pass *pass, int32_t *width) {
     return pk_draft_rates_block(s->rates, 1 + draft, (float)*width * each + chain, most_levels(s));
 }
 
-/* of the asks of the pass, of either network, the rows alone costing 1; 0: not known */
-static float cost_of(const pk_pass *pass, int32_t rows) {
+/* of the asks of the pass, of either network, the live hypotheses alone costing 1; 0: not known */
+static float cost_of(const pk_pass *pass, int32_t live) {
     const float more = pk_draft_more(pass), others = (float)(pass->n - 1);
     const float asks =
         pass->model ? pass->draft_cost + others * pass->draft_more : 1 + others * more;
-    return more < 0 ? 0 : asks / (1 + (float)(rows - 1) * more);
+    return more < 0 ? 0 : asks / (1 + (float)(live - 1) * more);
 }
 
 /* Asks the drafter, where it has said little about the next steps yet; the next pass is the model's
@@ -296,9 +297,10 @@ static bool drafts(state *s, pk_pass *pass, int32_t levels) {
     pk_beam      *b = &s->beam;
     const int32_t n = b->n + b->prefix.n - b->prefix.fed, left = b->constraint.max_length - 1 - n;
     if (!b->src.drafter || s->fresh || left <= 0 || s->drafted > n + levels / 2) return false;
-    write_row(s, n);
-    pk_draft_propose(&s->draft, pass, s->row, n, left < BLOCK ? left : BLOCK, s->forecast.top_k);
-    s->drafting += cost_of(pass, b->n_rows);
+    write_best(s, n);
+    pk_draft_propose(&s->draft, pass, s->hypothesis, n, left < BLOCK ? left : BLOCK,
+                     s->forecast.top_k);
+    s->drafting += cost_of(pass, b->n_live);
     return true;
 }
 
@@ -312,7 +314,7 @@ static void propose(void *p, pk_pass *pass) {
     if (!pk_beam_propose(&s->beam, pass) || !levels) return;
     s->asked = grow(s, pass, levels, width);
     scout(s, pass, levels);
-    s->spent = s->drafting + cost_of(pass, s->beam.n_rows);
+    s->spent = s->drafting + cost_of(pass, s->beam.n_live);
     s->drafting = 0;
 }
 
@@ -326,7 +328,7 @@ static void learn(state *s, const pk_pass *pass) {
     }
 }
 
-/* what the drafter says of the places behind the best row */
+/* what the drafter says of the places behind the best hypothesis */
 static void absorb_draft(state *s, const pk_pass *pass, pk_verdict *verdict) {
     const int32_t masks = pk_draft_absorb(&s->draft, pass, verdict);
     s->fresh = masks > 0;
@@ -337,25 +339,26 @@ static void absorb_draft(state *s, const pk_pass *pass, pk_verdict *verdict) {
     }
 }
 
-/* does every row of the beam have its ask in the pass? */
-static bool find_rows(state *s, const pk_pass *pass) {
+/* does every hypothesis of the beam have its ask in the pass? */
+static bool find_asks(state *s, const pk_pass *pass) {
     pk_beam *b = &s->beam;
-    for (int32_t i = 0; i < b->n_rows; i++) {
-        b->ask[i] = find_ask(pass, b->first_ask, b->from[i], b->nodes[b->rows[i].tip].token);
+    for (int32_t i = 0; i < b->n_live; i++) {
+        b->ask[i] = find_ask(pass, b->first_ask, b->from[i], b->nodes[b->live[i].tip].token);
         if (!b->ask[i]) return false;
     }
     return true;
 }
 
-/* how good the chain was, as far as the best row shows; and what this document has output */
+/* how good the chain was, as far as the best hypothesis shows; and what this document has output */
 static void judge_guesses(state *s, int32_t before, bool over) {
     const pk_beam *b = &s->beam;
     if (!over) {
-        write_row(s, b->n);
-        pk_guess_learn(&s->guess, s->row, before, b->n, NULL, 0);
+        write_best(s, b->n);
+        pk_guess_learn(&s->guess, s->hypothesis, before, b->n, NULL, 0);
     } else if (b->n_outputs) {
-        memcpy(s->row + 1, b->outputs[0].token, (size_t)b->outputs[0].n * sizeof *s->row);
-        pk_guess_finish(&s->guess, s->row, b->outputs[0].n);
+        memcpy(s->hypothesis + 1, b->outputs[0].token,
+               (size_t)b->outputs[0].n * sizeof *s->hypothesis);
+        pk_guess_finish(&s->guess, s->hypothesis, b->outputs[0].n);
     }
 }
 
@@ -378,7 +381,7 @@ static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
     do {
         over = pk_beam_step(b, pass);
         steps++;
-    } while (!over && find_rows(s, pass));
+    } while (!over && find_asks(s, pass));
     if (s->asked) pk_draft_rates_judge(s->rates, s->asked, steps - 1);
     if (s->spent > 0) pk_draft_rates_account(s->rates, s->spent, (float)steps);
     pk_beam_conclude(b, over, verdict);
@@ -391,7 +394,7 @@ static int32_t result(const void *p, pk_hypothesis *out, int32_t room) {
 
 const pk_strategy pk_strategy_gad_beam = {
     .name = "gad-beam",
-    .help = "beam's output, several steps in a pass where the rows they need were guessed",
+    .help = "beam's output, several steps in a pass where the hypotheses they need were guessed",
     .options = options,
     .drafter_needs = "gad",
     .drafts_at_will = true,

@@ -21,7 +21,7 @@ static pk_strategy_limits limits(const pk_strategy *self, const void *p, const p
     const state *s = p;
     (void)self;
     return (pk_strategy_limits){ .asks = src->n_prefix + 1,
-                                 .rows = 1,
+                                 .hypotheses = 1,
                                  .slots = pk_constraint_max_length(&s->options, src),
                                  .top_k = 1 };
 }

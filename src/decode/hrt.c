@@ -234,7 +234,7 @@ static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
         first_of(s)->absorb(inner(s), pass, verdict);
         if (!verdict->done) return;
         verdict->done = hand_over(s) == 0;
-        verdict->n_rows = 0; /* stage two begins with an empty history */
+        verdict->n_hypotheses = 0; /* stage two begins with an empty history */
         if (!verdict->done) pk_keep_empty(verdict);
     }
     if (verdict->done) pk_fill_finish(&s->fill);

@@ -104,7 +104,7 @@ static void start_over(state *s, pk_verdict *verdict) {
     s->length = s->window.out.n;
     s->counting = false;
     verdict->done = false;
-    verdict->n_rows = 0;
+    verdict->n_hypotheses = 0;
     pk_keep_empty(verdict);
     pk_window_again(&s->window);
 }

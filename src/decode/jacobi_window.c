@@ -19,7 +19,7 @@ pk_strategy_limits pk_window_limits(const pk_constraint_options *opt, const pk_s
                                     int32_t width) {
     const int32_t longest = pk_constraint_max_length(opt, src);
     const int32_t asks = src->n_prefix + width < longest ? src->n_prefix + width : longest;
-    return (pk_strategy_limits){ .asks = asks, .rows = 1, .slots = longest, .top_k = 1 };
+    return (pk_strategy_limits){ .asks = asks, .hypotheses = 1, .slots = longest, .top_k = 1 };
 }
 
 void pk_window_end(pk_window *w) {

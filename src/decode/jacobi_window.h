@@ -31,7 +31,7 @@ typedef struct pk_window {
 pk_status pk_window_begin(pk_window *w, const pk_constraint_options *opt, const pk_source *src,
                           int32_t width);
 void      pk_window_end(pk_window *w);   /* may be called at any time, and again */
-void      pk_window_again(pk_window *w); /* as after begin; the verdict has to keep an empty row */
+void      pk_window_again(pk_window *w); /* as after begin; the verdict keeps an empty history */
 /* guesses there is room for in this pass; -1: the prefix fills it */
 int32_t pk_window_room(const pk_window *w, const pk_pass *pass);
 /* asks about the certain tokens and the `guesses` tokens behind them in the history */

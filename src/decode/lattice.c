@@ -49,7 +49,7 @@ static bool alone(const void *p) {
 
 static pk_strategy_limits limits(const pk_strategy *self, const void *p, const pk_source *src) {
     (void)self, (void)src;
-    return (pk_strategy_limits){ .asks = 1, .rows = 1, .edges = ((const state *)p)->k + 1 };
+    return (pk_strategy_limits){ .asks = 1, .hypotheses = 1, .edges = ((const state *)p)->k + 1 };
 }
 
 static void end(void *p) {

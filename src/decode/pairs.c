@@ -2,11 +2,11 @@
  * the text, or two neighbours, by what the model was trained with.
  *
  * Algorithm 1 of the paper. One step:
- *   every row is asked for the best tokens of its left and its right side       (propose)
- *   2W (row, left) and of these with right tokens 3W pairs are the candidates   (collect)
- *   those of the first W with an end symbol end; the best W others go on        (advance)
- * until K have ended. A row's two asks are a block, so the next pair sees both. With W = 1 it is
- * greedy search, and a device may take many steps by itself. */
+ *   every hypothesis is asked for the best tokens of its left and its right side   (propose)
+ *   2W (hypothesis, left), and of these with right tokens 3W pairs, are candidates (collect)
+ *   those of the first W with an end symbol end; the best W others go on           (advance)
+ * until K have ended. The two asks of a hypothesis are a block, so the next pair sees both. With
+ * W = 1 it is greedy search, and a device may take many steps by itself. */
 #include <math.h>
 #include <string.h>
 
@@ -52,11 +52,11 @@ static pk_strategy_limits limits(const pk_strategy *self, const void *p, const p
     const pk_pairs *s = p;
     const int32_t   steps = pk_pairs_steps(src, pk_pairs_longest(&s->options, src, 0), 0);
     (void)self;
-    /* all rows share the slots of what is given and of the first pair; 1: a language, in one pass
-     * with that pair */
+    /* all hypotheses share the slots of what is given and of the first pair; 1: a language, in one
+     * pass with that pair */
     return (pk_strategy_limits){
         .asks = 2 * s->size + 1,
-        .rows = s->size,
+        .hypotheses = s->size,
         .slots = src->n_prefix + 2 + 2 * s->size * (steps - 1),
         .top_k = top_k_of(s, src->model, 1),
     };
@@ -96,13 +96,13 @@ static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
         return status;
     }
     s->n = src->n_prefix;
-    s->n_rows = 1;
-    s->rows[0] = (pk_pair_row){ .tip = PK_NO_PAIR };
+    s->n_live = 1;
+    s->live[0] = (pk_pair_hypothesis){ .tip = PK_NO_PAIR };
     return PK_OK;
 }
 
-/* Steps that the device may take by itself: with one row, while all asks of them are alike. That
- * ends where the end symbol is no longer banned. */
+/* Steps that the device may take by itself: with one hypothesis, while all asks of them are alike.
+ * That ends where the end symbol is no longer banned. */
 static int32_t steps_to_follow(const pk_pairs *s, const pk_pass *pass, const pk_ask *ask) {
     if (s->size > 1 || ask->n_target > 0 || ask->attention) return 0;
     const int32_t banned = s->constraint.min_length - 1 - s->n; /* tokens until then */
@@ -111,14 +111,14 @@ static int32_t steps_to_follow(const pk_pairs *s, const pk_pass *pass, const pk_
     return smaller(steps, pass->follow);
 }
 
-/* what follows row i, on both sides? Its last pair is fed, which at first are the symbols of start
- * and end; a language takes the place of the start. */
-static void ask_row(const pk_pairs *s, pk_pass *pass, int32_t i, int32_t parent) {
-    const int32_t tip = s->rows[i].tip, given = s->src.n_prefix;
+/* what follows hypothesis i, on both sides? Its last pair is fed, which at first are the symbols of
+ * start and end; a language takes the place of the start. */
+static void ask_after(const pk_pairs *s, pk_pass *pass, int32_t i, int32_t parent) {
+    const int32_t tip = s->live[i].tip, given = s->src.n_prefix;
     const int32_t start = given ? s->src.prefix[given - 1] : s->src.model->start;
     const int32_t first[2] = { start, s->src.model->eos };
     for (int32_t side = 0; side < 2; side++) {
-        pk_ask ask = { .row = i,
+        pk_ask ask = { .hypothesis = i,
                        .token = (tip == PK_NO_PAIR ? first : s->nodes[tip].token)[side],
                        .pos = s->n + side,
                        .parent = parent,
@@ -138,7 +138,7 @@ static void propose(void *p, pk_pass *pass) {
     if (pass->room - pass->n < 2) return; /* what is given filled the pass */
     s->first_ask = pass->n + 1;
     pk_constraint_list(&s->constraint, NULL, s->n, &s->special);
-    for (int32_t i = 0; i < s->n_rows; i++) ask_row(s, pass, i, parent);
+    for (int32_t i = 0; i < s->n_live; i++) ask_after(s, pass, i, parent);
 }
 
 /* c with one token more on a side, offered to a list; false: nothing behind it is better */
@@ -156,7 +156,7 @@ static bool offer(pk_pairs *s, pk_pair_candidate c, int32_t side, const pk_candi
 
 /* all tokens of an answer, which come best first */
 static void offer_all(pk_pairs *s, pk_pair_candidate c, const pk_pass *pass, int32_t side) {
-    const int32_t    ask = s->first_ask + 2 * c.row + side;
+    const int32_t    ask = s->first_ask + 2 * c.hypothesis + side;
     const pk_answer *a = &pass->answer[ask];
     const pk_weights w = pk_constraint_weights(&s->constraint, &s->special, a);
     for (int32_t j = 0; j < pass->ask[ask].top_k; j++)
@@ -166,19 +166,19 @@ static void offer_all(pk_pairs *s, pk_pair_candidate c, const pk_pass *pass, int
 /* DoubleTopK of the paper: the two sides are taken for independent of each other */
 static void collect(pk_pairs *s, const pk_pass *pass) {
     s->n_left = s->n_candidates = 0;
-    for (int32_t i = 0; i < s->n_rows; i++)
-        offer_all(s, (pk_pair_candidate){ .row = i, .score = s->rows[i].score }, pass, 0);
+    for (int32_t i = 0; i < s->n_live; i++)
+        offer_all(s, (pk_pair_candidate){ .hypothesis = i, .score = s->live[i].score }, pass, 0);
     for (int32_t i = 0; i < s->n_left; i++) offer_all(s, s->left[i], pass, 1);
 }
 
-/* the candidates become endings and rows; true when the search is over */
+/* the candidates become endings and live hypotheses; true when the search is over */
 static bool advance(pk_pairs *s) {
     const int32_t kept = pk_pairs_advance(s);
     if (kept == 0 || s->n_ended >= s->enough) return true;
-    pk_pair_row *was = s->rows;
-    s->rows = s->next;
+    pk_pair_hypothesis *was = s->live;
+    s->live = s->next;
     s->next = was;
-    s->n_rows = kept;
+    s->n_live = kept;
     s->n += 2;
     s->step++;
     return false;
@@ -190,7 +190,7 @@ static bool advance_all(pk_pairs *s, const pk_answer *left, const pk_answer *rig
     bool                    done = false;
     for (int32_t i = 0; i < left->n_found && !done; i++) {
         s->n_left = s->n_candidates = 0;
-        if (offer(s, (pk_pair_candidate){ .score = s->rows[0].score }, 0, &left->found[i], &none))
+        if (offer(s, (pk_pair_candidate){ .score = s->live[0].score }, 0, &left->found[i], &none))
             offer(s, s->left[0], 1, &right->found[i], &none);
         done = advance(s);
     }
@@ -211,8 +211,8 @@ static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
         collect(s, pass);
         pk_pairs_keep_attention(s, pass);
         verdict->done = advance(s);
-        for (int32_t i = 0; !verdict->done && i < s->n_rows; i++)
-            pk_keep(verdict, s->first_ask + 2 * s->rows[i].from + 1);
+        for (int32_t i = 0; !verdict->done && i < s->n_live; i++)
+            pk_keep(verdict, s->first_ask + 2 * s->live[i].from + 1);
     }
     if (verdict->done) pk_pairs_write(s);
 }

@@ -34,11 +34,11 @@ void pk_pairs_give(pk_pairs *s) {
     pk_constraint_end(&s->constraint);
     pk_output_end(&s->given_output);
     for (int32_t i = 0; s->written && i < s->src.n_best; i++) pk_output_end(&s->written[i]);
-    void *const blocks[] = { s->special.token, s->rows,  s->next,      s->left,   s->candidates,
+    void *const blocks[] = { s->special.token, s->live,  s->next,      s->left,   s->candidates,
                              s->finished,      s->nodes, s->attention, s->written };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
     s->special.token = NULL;
-    s->rows = s->next = NULL;
+    s->live = s->next = NULL;
     s->left = s->candidates = NULL;
     s->finished = NULL;
     s->nodes = NULL;
@@ -51,7 +51,7 @@ pk_status pk_pairs_take(pk_pairs *s) {
     const size_t              size = (size_t)s->size, steps = (size_t)s->steps;
     PK_TRY(pk_constraint_begin(&s->constraint, &s->options, &s->src, rules));
     PK_TRY(PK_TAKE(&s->special.token, (size_t)s->constraint.room));
-    PK_TRY(PK_TAKE(&s->rows, size));
+    PK_TRY(PK_TAKE(&s->live, size));
     PK_TRY(PK_TAKE(&s->next, size));
     PK_TRY(PK_TAKE(&s->left, 2 * size));
     PK_TRY(PK_TAKE(&s->candidates, 3 * size));
@@ -68,10 +68,10 @@ pk_status pk_pairs_take(pk_pairs *s) {
 
 /* ---- candidates ---- */
 
-/* best first; ties: the lower row, then the lower left token, then the lower right one */
+/* best first; ties: the lower hypothesis, then the lower left token, then the lower right one */
 static bool before(const pk_pair_candidate *a, const pk_pair_candidate *b) {
     if (a->score != b->score) return a->score > b->score;
-    if (a->row != b->row) return a->row < b->row;
+    if (a->hypothesis != b->hypothesis) return a->hypothesis < b->hypothesis;
     return a->token[0] != b->token[0] ? a->token[0] < b->token[0] : a->token[1] < b->token[1];
 }
 
@@ -109,10 +109,10 @@ static last_pair read_pair(const pk_pairs *s, const int32_t token[2], int32_t n)
     return p;
 }
 
-/* two candidates of one row that end with the same text */
+/* two candidates of one hypothesis that end with the same text */
 static bool same_text(const pk_pairs *s, const pk_pair_candidate *a, const pk_pair_candidate *b) {
     const last_pair x = read_pair(s, a->token, s->n), y = read_pair(s, b->token, s->n);
-    if (a->row != b->row || x.n != y.n || x.ended != y.ended) return false;
+    if (a->hypothesis != b->hypothesis || x.n != y.n || x.ended != y.ended) return false;
     for (int32_t i = 0; i < x.n; i++)
         if (a->token[x.side[i]] != b->token[y.side[i]]) return false;
     return true;
@@ -125,8 +125,8 @@ static bool ends(const pk_pairs *s, const pk_pair_candidate *c) {
     return c->token[0] == eos || c->token[1] == eos || pk_pairs_at_end(s);
 }
 
-/* A text can be reached twice only from one row, in one step: by (y, E) and (E, y), or where a
- * token is dropped. Then the better one counts, which comes first. */
+/* A text can be reached twice only from one hypothesis, in one step: by (y, E) and (E, y), or where
+ * a token is dropped. Then the better one counts, which comes first. */
 static bool is_new(const pk_pairs *s, int32_t i) {
     for (int32_t j = 0; j < i; j++)
         if (ends(s, &s->candidates[j]) && same_text(s, &s->candidates[j], &s->candidates[i]))
@@ -139,8 +139,8 @@ static int32_t add_node(pk_pairs *s, const pk_pair_candidate *c) {
     s->nodes[s->n_nodes] = (pk_pair_node){
         .token = { c->token[0], c->token[1] },
         .logp = { c->logp[0], c->logp[1] },
-        .before = s->rows[c->row].tip,
-        .attention = 2 * (s->step * s->size + c->row),
+        .before = s->live[c->hypothesis].tip,
+        .attention = 2 * (s->step * s->size + c->hypothesis),
     };
     return s->n_nodes++;
 }
@@ -167,7 +167,8 @@ int32_t pk_pairs_advance(pk_pairs *s) {
     for (int32_t i = 0; i < s->n_candidates; i++) {
         const pk_pair_candidate *c = &s->candidates[i];
         if (!ends(s, c)) {
-            if (kept < s->size) s->next[kept++] = (pk_pair_row){ add_node(s, c), c->row, c->score };
+            if (kept < s->size)
+                s->next[kept++] = (pk_pair_hypothesis){ add_node(s, c), c->hypothesis, c->score };
         } else if (i < s->size && is_new(s, i)) { /* only the best of the candidates may end */
             finish(s, add_node(s, c), c->score, s->step + 1);
         }
@@ -178,7 +179,7 @@ int32_t pk_pairs_advance(pk_pairs *s) {
 /* Copies the attention of this step: answers are gone after the pass. */
 void pk_pairs_keep_attention(pk_pairs *s, const pk_pass *pass) {
     const size_t width = (size_t)s->src.n_tokens;
-    for (int32_t i = 0; s->attention && i < 2 * s->n_rows; i++) {
+    for (int32_t i = 0; s->attention && i < 2 * s->n_live; i++) {
         const float *from = pass->answer[s->first_ask + i].attention;
         const size_t at = (size_t)(2 * s->step * s->size + i) * width;
         if (from) memcpy(s->attention + at, from, width * sizeof *from);
@@ -250,9 +251,9 @@ static void write_output(const pk_pairs *s, const pk_pair_ending *e, pk_output *
 }
 
 void pk_pairs_write(pk_pairs *s) {
-    if (s->n_finished == 0) /* nothing was allowed to follow: all rows end here */
-        for (int32_t i = 0; i < s->n_rows; i++)
-            finish(s, s->rows[i].tip, s->rows[i].score, s->step);
+    if (s->n_finished == 0) /* nothing was allowed to follow: all hypotheses end here */
+        for (int32_t i = 0; i < s->n_live; i++)
+            finish(s, s->live[i].tip, s->live[i].score, s->step);
     for (; s->n_written < s->src.n_best && s->n_written < s->n_finished; s->n_written++)
         write_output(s, &s->finished[s->n_written], &s->written[s->n_written]);
 }

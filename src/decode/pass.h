@@ -15,13 +15,13 @@
 #define PK_NO_TOKEN (-1)   /* input: a zero embedding (the start symbol of Marian models) */
 
 typedef struct pk_ask {
-    int32_t row;           /* which history it continues */
+    int32_t hypothesis;    /* which one it continues */
     int32_t token;         /* input token id, or PK_NO_TOKEN */
     int32_t pos;           /* target position; always explicit */
-    int32_t parent;        /* 0: follows the row's history; i > 0: follows ask i;
+    int32_t parent;        /* 0: follows its history; i > 0: follows ask i;
                               -n: follows the history without its last n tokens */
-    int32_t block;         /* 0: sees what it follows. Else: neighbouring asks with the same row and
-                              block form a chain: each of them sees all the others too */
+    int32_t block;         /* 0: sees what it follows. Else: neighbouring asks with the same hypothesis
+                              and block form a chain: each of them sees all the others too */
     int32_t group;         /* 0: the next token is text. g > 0: it is one of the model's group g of a task's
                               tokens; these count from 0 then, in answers, bans and targets */
     int32_t top_k;         /* how many of the best next tokens to return; 0: only store the token */
@@ -69,7 +69,7 @@ typedef struct pk_pass {
     int32_t    n, room;
     pk_ask    *ask;        /* 1 .. n; number 0 means the history itself */
     pk_answer *answer;     /* 1 .. n, valid in absorb() */
-    int32_t    model;      /* the network to ask: 0 the model, 1 its drafter. Each has rows of its own */
+    int32_t    model;      /* the network to ask: 0 the model, 1 its drafter. Each has hypotheses of its own */
     float      draft_cost; /* what one ask of the drafter costs, one of the model costing 1; 0: not known */
     float      draft_more; /* and each further one of the same pass */
     int32_t    n_cost;     /* cost[w]: what w asks of this sentence cost, one ask costing 1, at the */
@@ -81,23 +81,28 @@ typedef struct pk_pass {
     bool       probe;      /* finds out what the method takes as known; not one of its passes */
 } pk_pass;
 
-/* Which histories go on after a pass. A history is the path from the start to one token, so its
+/* Which hypotheses go on after a pass. A history is the path from the start to one token, so its
  * last token (the tip) names it: keeping an ask keeps all tokens before it. There is no way to
- * keep a token without its ancestors. A tip is an ask (> 0), an old row r (-1 - r) or the empty
- * history (0). */
+ * keep a token without its ancestors. A tip is an ask (> 0), that of an old hypothesis h (-1 - h)
+ * or the empty history (0). */
 typedef struct pk_verdict {
-    int32_t n_rows, room, *tip;
+    int32_t n_hypotheses, room, *tip;
     bool    done;
 } pk_verdict;
 
 /* does ask i belong to the block of the ask before it? Then it must follow that one. */
 static inline bool pk_ask_continues(const pk_pass *p, int32_t i) {
-    return i > 1 && p->ask[i].block && p->ask[i].block == p->ask[i - 1].block && p->ask[i].row == p->ask[i - 1].row;
+    return i > 1 && p->ask[i].block && p->ask[i].block == p->ask[i - 1].block &&
+           p->ask[i].hypothesis == p->ask[i - 1].hypothesis;
 }
 static inline bool pk_ask_wants_answer(const pk_ask *a) { return a->top_k > 0 || a->n_target > 0; }
 static inline int32_t pk_ask_add(pk_pass *p, pk_ask a) { assert(p->n < p->room); p->ask[++p->n] = a; return p->n; }
-static inline void pk_keep_tip(pk_verdict *v, int32_t tip) { assert(v->n_rows < v->room); v->tip[v->n_rows++] = tip; }
-static inline void pk_keep(pk_verdict *v, int32_t ask) { pk_keep_tip(v, ask); }         /* new row, ending in this ask */
-static inline void pk_keep_row(pk_verdict *v, int32_t row) { pk_keep_tip(v, -1 - row); } /* new row, same as an old one */
-static inline void pk_keep_empty(pk_verdict *v) { pk_keep_tip(v, 0); }                   /* new row, no history */
+static inline void pk_keep_tip(pk_verdict *v, int32_t tip) {
+    assert(v->n_hypotheses < v->room);
+    v->tip[v->n_hypotheses++] = tip;
+}
+/* a new hypothesis, by what its history is */
+static inline void pk_keep(pk_verdict *v, int32_t ask) { pk_keep_tip(v, ask); }                 /* ends in this ask */
+static inline void pk_keep_hypothesis(pk_verdict *v, int32_t old) { pk_keep_tip(v, -1 - old); } /* as an old one's */
+static inline void pk_keep_empty(pk_verdict *v) { pk_keep_tip(v, 0); }                          /* empty */
 #endif

@@ -14,7 +14,7 @@ static const pk_option options[] = { { 0 } };
 
 static pk_strategy_limits limits(const pk_strategy *self, const void *p, const pk_source *src) {
     (void)self, (void)p;
-    return (pk_strategy_limits){ .asks = src->n_forced, .rows = 1, .slots = src->n_forced };
+    return (pk_strategy_limits){ .asks = src->n_forced, .hypotheses = 1, .slots = src->n_forced };
 }
 
 static void end(void *p) { pk_output_end(&((state *)p)->out); }

@@ -2,7 +2,7 @@
  *
  * It serves one sentence and knows nothing of batches, models or devices: the engine gathers the
  * asks of all sentences into one pass. begin, then propose and absorb in turn until done, then
- * result, then end. A sentence starts with one row whose history is empty.
+ * result, then end. A sentence starts with one hypothesis whose history is empty.
  *
  * State: `state_size` bytes, zeroed, with the options filled in, per sentence. What grows with the
  * sentence is taken in begin() from what `source` says and given back in end(); propose and absorb
@@ -62,7 +62,7 @@ typedef struct pk_source {
     bool           drafter;                     /* there is a network 1 to ask */
 } pk_source;
 
-typedef struct pk_hypothesis {                  /* memory belongs to the state until end() */
+typedef struct pk_hypothesis {                  /* a finished one; memory belongs to the state until end() */
     const int32_t *token;                       /* output tokens, prefix included, end included if met */
     const float   *logp;                        /* of each; zeros unless scores were wanted */
     int32_t        n;
@@ -71,7 +71,7 @@ typedef struct pk_hypothesis {                  /* memory belongs to the state u
 } pk_hypothesis;
 
 typedef struct pk_strategy_limits {             /* of one sentence, from its options */
-    int32_t asks, rows;                         /* most of them at a time */
+    int32_t asks, hypotheses;                   /* most at a time; of hypotheses, those whose histories are kept */
     int32_t slots;                              /* most it may hold */
     int32_t top_k;                              /* of an ask */
     int32_t edges;                              /* tokens of a step of a lattice; 0: it has none */

@@ -107,11 +107,11 @@ static pk_status absorb(pk_worker *w, pk_queue *q, int32_t network, int32_t n, i
             w->stats.sentence_passes += steps;
         w->stats.sentence_drafts += network ? steps : 0;
         w->stats.asks += tokens_fed(&l->pass);
-        l->verdict.n_rows = 0;
+        l->verdict.n_hypotheses = 0;
         l->verdict.done = false;
         l->ready = false;
         pk_job_plan(l->job)->strategy->absorb(l->state, &l->pass, &l->verdict);
-        assert(l->verdict.n_rows <= l->verdict.room);
+        assert(l->verdict.n_hypotheses <= l->verdict.room);
         pk_session_commit(w->session, l->sentence, &l->verdict);
         if (l->job->call->trace) pk_worker_trace(w, l->job, &l->pass, &l->verdict);
         if (!l->verdict.done)

@@ -22,7 +22,7 @@ static pk_status take_live(pk_worker *w, pk_strategy_limits worst, size_t state_
     PK_TRY(PK_TAKE(&w->states, batch * state));
     PK_TRY(PK_TAKE(&w->asks, batch * room));
     PK_TRY(PK_TAKE(&w->answers, batch * room));
-    PK_TRY(PK_TAKE(&w->tips, batch * (size_t)worst.rows));
+    PK_TRY(PK_TAKE(&w->tips, batch * (size_t)worst.hypotheses));
     PK_TRY(PK_TAKE(&w->traced, room));
     w->step_room = worst.edges ? w->config.max_target + 1 : 0;
     PK_TRY(PK_TAKE(&w->traced_steps, (size_t)w->step_room));
@@ -32,7 +32,7 @@ static pk_status take_live(pk_worker *w, pk_strategy_limits worst, size_t state_
                                      .ask = w->asks + i * room,
                                      .answer = w->answers + i * room };
         w->live[i].verdict =
-            (pk_verdict){ .room = worst.rows, .tip = w->tips + i * (size_t)worst.rows };
+            (pk_verdict){ .room = worst.hypotheses, .tip = w->tips + i * (size_t)worst.hypotheses };
     }
     return PK_OK;
 }

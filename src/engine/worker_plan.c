@@ -36,7 +36,7 @@ static pk_strategy_limits limits_of(const pk_plan *p, const pk_conventions *mode
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
 pk_strategy_limits pk_plan_larger(pk_strategy_limits a, pk_strategy_limits b) {
-    return (pk_strategy_limits){ larger(a.asks, b.asks), larger(a.rows, b.rows),
+    return (pk_strategy_limits){ larger(a.asks, b.asks), larger(a.hypotheses, b.hypotheses),
                                  larger(a.slots, b.slots), larger(a.top_k, b.top_k),
                                  larger(a.edges, b.edges) };
 }
@@ -60,19 +60,19 @@ static pk_session_limits plan_session(const pk_worker_options *o, const pk_confi
                                       int32_t at_once) {
     pk_session_limits m = { .sentences = o->batch,
                             .source_length = o->max_source,
-                            .rows = worst.rows,
+                            .hypotheses = worst.hypotheses,
                             .path = c->max_target + worst.asks,
                             .top_k = larger(worst.top_k, 1) };
     m.source_tokens = larger(o->batch_tokens, o->max_source);
     m.encode_tokens = larger(o->max_source, m.source_tokens < at_once ? m.source_tokens : at_once);
     const int32_t length = o->usual_length ? o->usual_length : USUAL_LENGTH;
-    m.slots = larger(worst.slots, o->batch * usual.rows * length) + usual.asks;
+    m.slots = larger(worst.slots, o->batch * usual.hypotheses * length) + usual.asks;
     m.asks = o->batch * usual.asks + worst.asks;
     if (m.asks > m.slots) m.asks = m.slots; /* each takes a slot: there cannot be more in a pass */
     /* an ask may list its whole history twice: banned, and as targets */
     const int32_t listed = 2 * (c->max_target + c->n_suppressed) + 6;
     m.listed = larger(worst.asks * listed,
-                      m.asks * (2 * c->n_suppressed + 6) + o->batch * worst.rows * listed);
+                      m.asks * (2 * c->n_suppressed + 6) + o->batch * worst.hypotheses * listed);
     m.edge_tokens = worst.edges;
     m.edge_rows = worst.edges ? larger(worst.edges, at_once) : 0;
     m.visible = visible_slots((int64_t)worst.asks * m.path, (int64_t)m.asks * m.path);

@@ -30,7 +30,7 @@ void pk_worker_trace(pk_worker *w, const pk_job *job, const pk_pass *p, const pk
                                            .fed_at = a->pos - 1,
                                            .scored = text && a->logp };
     }
-    for (int32_t i = 0; i < verdict->n_rows; i++)
+    for (int32_t i = 0; i < verdict->n_hypotheses; i++)
         for (int32_t at = verdict->tip[i]; at > 0; at = p->ask[at].parent)
             w->traced[at - 1].kept = 1;
     const pk_trace_pass pass = { .text = job->text,

@@ -111,12 +111,12 @@ static pk_status check_room(const pk_session *s, const pk_sentence_tokens *sourc
     return PK_OK;
 }
 
-/* a sentence begins with one row, whose history is empty */
+/* a sentence begins with one hypothesis, whose history is empty */
 static void admit(pk_session *s, int32_t id, int32_t n_source) {
     for (int32_t i = 0; i < s->n_networks; i++) {
         session_sentence *e = &s->network[i]->sentence[id];
         e->n_source = n_source;
-        e->n_rows = 1;
+        e->n_hypotheses = 1;
         e->tip[0] = PK_NO_SLOT;
         assert(!e->in_flight && e->n_asks == 0);
     }

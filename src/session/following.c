@@ -3,7 +3,7 @@
  * do so as pairs. Rows of other asks stay as they are, and are computed again with the same
  * result.
  *
- * The slots of all steps are taken beforehand, one behind the other, and listed behind the row's
+ * The slots of all steps are taken beforehand, one behind the other, and listed behind the ask's
  * history: each step sees one or two more of them. What was not used is given back afterwards. */
 #include "session/session_parts.h"
 

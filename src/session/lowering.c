@@ -12,7 +12,7 @@
 /* the slot an ask follows */
 static int32_t slot_before(const pk_session *s, const session_sentence *e, const pk_ask *a) {
     if (a->parent > 0) return s->slot[e->first_ask + a->parent - 1];
-    return pk_slots_back(&s->slots, e->tip[a->row], -a->parent);
+    return pk_slots_back(&s->slots, e->tip[a->hypothesis], -a->parent);
 }
 
 static int32_t count_questions(const pk_pass *p) {
@@ -37,7 +37,7 @@ static pk_status check(const pk_session *s, const session_sentence *e, const pk_
         PK_FAIL(PK_NO_MEMORY, "a pass of more than %d asks", s->max.asks);
     for (int32_t i = 1; i <= p->n; i++) {
         const pk_ask *a = &p->ask[i];
-        const bool    ok = below(a->row, e->n_rows) && a->parent < i &&
+        const bool    ok = below(a->hypothesis, e->n_hypotheses) && a->parent < i &&
                         (a->token == PK_NO_TOKEN || below(a->token, c->target_vocab)) &&
                         below(a->pos, c->max_target) && below(a->top_k, s->max.top_k + 1) &&
                         a->stride >= 0 && below(a->group, c->n_groups + 1) &&
@@ -106,8 +106,9 @@ int64_t pk_session_visible(const pk_session *all, const pk_request *request) {
     const pk_pass          *p = request->pass;
     int64_t                 sum = 0;
     for (int32_t i = 1; i <= p->n; i++) {
-        assert(p->ask[i].row >= 0 && p->ask[i].row < e->n_rows);
-        if (!pk_ask_continues(p, i)) sum += pk_slots_depth(&s->slots, e->tip[p->ask[i].row]) + p->n;
+        assert(below(p->ask[i].hypothesis, e->n_hypotheses));
+        if (!pk_ask_continues(p, i))
+            sum += pk_slots_depth(&s->slots, e->tip[p->ask[i].hypothesis]) + p->n;
     }
     return sum;
 }

@@ -9,8 +9,8 @@
 
 #include "session/session_parts.h"
 
-/* A sentence's part of the pass is over: the pass's hold on its slots ends. Slots that a kept row
- * leads to live on, all others are free again. */
+/* A sentence's part of the pass is over: the pass's hold on its slots ends. Slots of histories that
+ * are kept live on, all others are free again. */
 static void end_pass(pk_session *s, session_sentence *e) {
     if (e->steps) pk_session_settle(s, e, 1);
     for (int32_t i = 0; i < e->n_asks; i++) pk_slots_drop(&s->slots, s->slot[e->first_ask + i]);
@@ -181,22 +181,22 @@ pk_status pk_session_decode(pk_session *all, const pk_request *request, int32_t 
 
 /* the slot that a verdict's tip means */
 static int32_t tip_slot(const pk_session *s, const session_sentence *e, int32_t tip) {
-    assert(tip <= e->n_asks && -1 - tip < e->n_rows); /* an ask of the pass, or a row there is */
+    assert(tip <= e->n_asks && -1 - tip < e->n_hypotheses); /* an ask, or an old hypothesis */
     if (tip > 0) return s->slot[e->first_ask + tip - 1];
     return tip == 0 ? PK_NO_SLOT : e->tip[-1 - tip];
 }
 
-/* New rows are held before old ones are dropped: a slot that both lead to is never free between. */
+/* New histories are held before old ones are dropped: a slot of both is never free between. */
 static void keep(pk_session *s, session_sentence *e, const pk_verdict *verdict) {
-    assert(verdict->n_rows >= 0 && verdict->n_rows <= s->max.rows);
-    for (int32_t i = 0; i < verdict->n_rows; i++) {
+    assert(verdict->n_hypotheses >= 0 && verdict->n_hypotheses <= s->max.hypotheses);
+    for (int32_t i = 0; i < verdict->n_hypotheses; i++) {
         s->new_tips[i] = tip_slot(s, e, verdict->tip[i]);
         pk_slots_hold(&s->slots, s->new_tips[i]);
     }
-    for (int32_t i = 0; i < e->n_rows; i++) pk_slots_drop(&s->slots, e->tip[i]);
+    for (int32_t i = 0; i < e->n_hypotheses; i++) pk_slots_drop(&s->slots, e->tip[i]);
     end_pass(s, e);
-    memcpy(e->tip, s->new_tips, (size_t)verdict->n_rows * sizeof *e->tip);
-    e->n_rows = verdict->n_rows;
+    memcpy(e->tip, s->new_tips, (size_t)verdict->n_hypotheses * sizeof *e->tip);
+    e->n_hypotheses = verdict->n_hypotheses;
 }
 
 void pk_session_commit(pk_session *all, int32_t sentence, const pk_verdict *verdict) {

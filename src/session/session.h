@@ -21,7 +21,7 @@ typedef struct pk_session_limits {
     int32_t source_tokens;                      /* of all sentences alive */
     int32_t source_length;                      /* of one sentence */
     int32_t encode_tokens;                      /* in one call of encode */
-    int32_t rows;                               /* histories of one sentence */
+    int32_t hypotheses;                         /* of one sentence, whose histories are kept */
     int32_t asks;                               /* in one pass, all sentences together */
     int32_t slots;                              /* target tokens remembered, all together */
     int32_t path;                               /* target tokens of one history, pass included */
@@ -52,7 +52,8 @@ enum { PK_MOST_MODELS = 4 };
 pk_status pk_session_open_models(const pk_session_model *model, int32_t n, const pk_backend *on,
                                  pk_session **out);
 void      pk_session_close(pk_session *s);
-/* reads n sentences in; sentence[i] names each from now on. One row with an empty history each. */
+/* reads n sentences in; sentence[i] names each from now on. It begins with one hypothesis, whose
+ * history is empty. */
 pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int32_t n,
                             int32_t *sentence);
 /* From now on the sentence chooses from these n tokens alone, which rise, on the first network; its

@@ -1,16 +1,16 @@
 /* session_open.c - a session's memory: all of it is taken here, and given back.
  *
- * What a network has of its own (weights, keys and values, slots, rows of sentences) is opened for
- * each; sentences' sources and the arrays of a pass once for all. */
+ * What a network has of its own (weights, keys and values, slots, hypotheses of sentences) is
+ * opened for each; sentences' sources and the arrays of a pass once for all. */
 #include "session/session_parts.h"
 
 /* histories of every sentence on one network */
-static pk_status open_rows(pk_session *s) {
-    const size_t n = (size_t)s->max.sentences, rows = (size_t)s->max.rows;
+static pk_status open_hypotheses(pk_session *s) {
+    const size_t n = (size_t)s->max.sentences, each = (size_t)s->max.hypotheses;
     PK_TRY(PK_TAKE(&s->sentence, n));
-    PK_TRY(PK_TAKE(&s->tips, n * rows));
-    PK_TRY(PK_TAKE(&s->new_tips, rows));
-    for (size_t i = 0; i < n; i++) s->sentence[i].tip = s->tips + i * rows;
+    PK_TRY(PK_TAKE(&s->tips, n * each));
+    PK_TRY(PK_TAKE(&s->new_tips, each));
+    for (size_t i = 0; i < n; i++) s->sentence[i].tip = s->tips + i * each;
     return PK_OK;
 }
 
@@ -85,7 +85,7 @@ static pk_status open_network(pk_session *s, const pk_session_model *model, cons
     s->shares_encoder = model->shares_encoder;
     PK_TRY(pk_session_open_members(s, model->all, pk_session_most_rows(s)));
     PK_TRY(pk_slots_open(&s->slots, max->slots));
-    return open_rows(s);
+    return open_hypotheses(s);
 }
 
 /* the networks beside the first, over the same sentences */

@@ -16,9 +16,9 @@
 #include "session/slots.h"
 
 typedef struct session_sentence {
-    int32_t  n_source, n_rows;
+    int32_t  n_source, n_hypotheses;
     int32_t *source;            /* [n_source] rows of the source pools */
-    int32_t *tip;               /* [n_rows] last slot of each history */
+    int32_t *tip;               /* [n_hypotheses] last slot of each history */
     int32_t  first_ask, n_asks; /* of the pass in flight: flat index of ask 1 */
     int32_t  width,
         steps;   /* asks that follow, the last ones; slots taken for them, theirs included */

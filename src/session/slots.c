@@ -1,7 +1,7 @@
 /* slots.c - taking, holding and dropping slots of the tree.
  *
- * A slot counts who holds it: rows that end in it, and slots that follow it. It is free again when
- * the count is 0, so no history is ever searched for. */
+ * A slot counts who holds it: histories that end in it, and slots that follow it. It is free again
+ * when the count is 0, so no history is ever searched for. */
 #include "session/slots.h"
 
 #include <assert.h>

@@ -2,8 +2,8 @@
  *
  * A slot is one target token. Each slot knows the slot before it, so a history is the path to
  * its last slot, and histories with the same beginning share its slots. Slots are counted
- * references: a slot lives while it is held by a row that ends there, by a slot that follows it,
- * or by the pass in flight. Only integers are here; the keys and values lie in pools indexed by
+ * references: a slot lives while it is held by a history that ends there, by a slot that follows
+ * it, or by the pass in flight. Only integers are here; the keys and values lie in pools indexed by
  * slot. */
 #ifndef PK_SESSION_SLOTS_H
 #define PK_SESSION_SLOTS_H

@@ -124,7 +124,7 @@ static void language_tokens_are_left_out(void **state) {
     }
 }
 
-/* the translation's second token was no row's first choice; rows go on after its end */
+/* the translation's second token was no hypothesis's first choice; some go on after its end */
 static void beams_do_not_break_it(void **state) {
     static const int32_t token[] = { A, B, END };
     static const float   log_prob[] = { half, half, half };

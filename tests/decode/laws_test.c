@@ -1,6 +1,6 @@
 /* laws_test.c - what every strategy must keep to, on an oracle without a model. oracle.h itself
- * checks, for each sentence: positions, limits on asks, rows, slots and top_k, no allocation while
- * decoding, everything given back. */
+ * checks, for each sentence: positions, limits on asks, hypotheses, slots and top_k, no allocation
+ * while decoding, everything given back. */
 #include "oracle.h"
 
 static const char *const rules[] = { "hf", "marian", "ct2", "fairseq" };
@@ -200,7 +200,7 @@ static void test_limits_are_used_up(void **unused) {
     oracle wide = { .seed = 3, .vocab = 32, .pad = 31, .eos_bias = -60 };
     oracle_translate(&wide, "beam:size=4", &src, &got);
     assert_int_equal(wide.most_asks, 4);
-    assert_int_equal(wide.most_rows, 4);
+    assert_int_equal(wide.most_hypotheses, 4);
     assert_true(wide.most_slots > 10 && wide.most_slots <= 1 + 4 * 9);
 }
 

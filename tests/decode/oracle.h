@@ -1,7 +1,8 @@
 /* oracle.h - a model without a network, for tests of strategies: the next token's logits are a
  * fixed function of the tokens so far, of the others of its block, and of its place there. Serves
- * passes as a session does (rows, parents, blocks, a tree of slots, bans, targets) and checks every promise a strategy makes on the way. tools/beam_oracle.py
- * computes the same function in Python. */
+ * passes as a session does (hypotheses, parents, blocks, a tree of slots, bans, targets) and checks
+ * every promise a strategy makes on the way. tools/beam_oracle.py computes the same function in
+ * Python. */
 #ifndef TESTS_DECODE_ORACLE_H
 #define TESTS_DECODE_ORACLE_H
 #include <math.h>
@@ -39,7 +40,7 @@ struct oracle {
     pk_conventions  conventions; /* as oracle_source() fills them */
     pk_added_tokens added;
     /* counted, for the last sentence */
-    int32_t passes, asks, most_asks, most_slots, most_rows, draft_passes;
+    int32_t passes, asks, most_asks, most_slots, most_hypotheses, draft_passes;
 };
 
 static inline uint32_t oracle_mix(uint32_t x) {
@@ -82,7 +83,7 @@ typedef struct oracle_session {
     oracle      *model;
     pk_source    src;
     oracle_slot *slot; /* grows; live ones are those tips lead to */
-    int32_t      n_slots, n_rows, tip[ORACLE_ASKS];
+    int32_t      n_slots, n_hypotheses, tip[ORACLE_ASKS];
     pk_ask       ask[ORACLE_ASKS + 1];
     pk_answer    answer[ORACLE_ASKS + 1];
     int32_t      at[ORACLE_ASKS + 1]; /* slot of each ask */
@@ -174,7 +175,7 @@ static inline void oracle_answer(oracle_session *s, const pk_pass *pass, int32_t
                                 ask->attention ? look : NULL };
 }
 
-/* slots that rows and asks lead to */
+/* slots that histories and asks lead to */
 static inline int32_t oracle_count_slots(const oracle_session *s, const int32_t *tip, int32_t n) {
     static bool counted[ORACLE_SLOTS];
     int32_t     count = 0;
@@ -192,8 +193,9 @@ static inline void oracle_pass(oracle_session *s, pk_pass *pass) {
     int32_t tips[2 * ORACLE_ASKS + 1];
     for (int32_t i = 1; i <= pass->n; i++) {
         const pk_ask *ask = &pass->ask[i];
-        assert_true(ask->row >= 0 && ask->row < s->n_rows && ask->parent >= 0 && ask->parent < i);
-        const int32_t before = ask->parent ? s->at[ask->parent] : s->tip[ask->row];
+        assert_true(ask->hypothesis >= 0 && ask->hypothesis < s->n_hypotheses);
+        assert_true(ask->parent >= 0 && ask->parent < i);
+        const int32_t before = ask->parent ? s->at[ask->parent] : s->tip[ask->hypothesis];
         const int32_t depth = before < 0 ? 0 : s->slot[before].depth + 1;
         assert_int_equal(ask->pos, depth);
         assert_true(s->n_slots < ORACLE_SLOTS);
@@ -201,26 +203,26 @@ static inline void oracle_pass(oracle_session *s, pk_pass *pass) {
         s->at[i] = s->n_slots++;
     }
     for (int32_t i = 1; i <= pass->n; i++) oracle_answer(s, pass, i);
-    for (int32_t i = 0; i < s->n_rows; i++) tips[i] = s->tip[i];
-    for (int32_t i = 0; i < pass->n; i++) tips[s->n_rows + i] = s->at[i + 1];
-    const int32_t held = oracle_count_slots(s, tips, s->n_rows + pass->n);
+    for (int32_t i = 0; i < s->n_hypotheses; i++) tips[i] = s->tip[i];
+    for (int32_t i = 0; i < pass->n; i++) tips[s->n_hypotheses + i] = s->at[i + 1];
+    const int32_t held = oracle_count_slots(s, tips, s->n_hypotheses + pass->n);
     if (held > s->model->most_slots) s->model->most_slots = held;
     if (pass->n > s->model->most_asks) s->model->most_asks = pass->n;
     s->model->passes++;
     s->model->asks += pass->n;
 }
 
-/* the rows that go on; see pk_verdict for what a tip means */
+/* the hypotheses that go on; see pk_verdict for what a tip means */
 static inline void oracle_commit(oracle_session *s, const pk_verdict *v) {
     int32_t tip[ORACLE_ASKS];
-    for (int32_t i = 0; i < v->n_rows; i++)
+    for (int32_t i = 0; i < v->n_hypotheses; i++)
         assert_true(v->tip[i] <= 0 || !s->model->draft || /* masks are not kept */
                     s->ask[v->tip[i]].token != s->model->added.first);
-    for (int32_t i = 0; i < v->n_rows; i++)
+    for (int32_t i = 0; i < v->n_hypotheses; i++)
         tip[i] = v->tip[i] > 0 ? s->at[v->tip[i]] : v->tip[i] < 0 ? s->tip[-1 - v->tip[i]] : -1;
     memcpy(s->tip, tip, sizeof tip);
-    s->n_rows = v->n_rows;
-    if (v->n_rows > s->model->most_rows) s->model->most_rows = v->n_rows;
+    s->n_hypotheses = v->n_hypotheses;
+    if (v->n_hypotheses > s->model->most_hypotheses) s->model->most_hypotheses = v->n_hypotheses;
 }
 
 /* One pass of the drafter: known tokens as a chain behind its history, or behind the first tokens of
@@ -256,7 +258,7 @@ static inline void oracle_draft_pass(oracle_session *s, pk_pass *pass) {
 
 static inline void oracle_draft_commit(oracle_session *s, const pk_pass *pass,
                                        const pk_verdict *v) {
-    assert_int_equal(v->n_rows, 1);
+    assert_int_equal(v->n_hypotheses, 1);
     assert_false(v->done);
     assert_true((v->tip[0] == 0) == s->model->sees_all);
     if (v->tip[0] < 0) assert_true(v->tip[0] == -1 && pass->ask[1].parent == 0);
@@ -271,12 +273,12 @@ static inline void oracle_decode(oracle *o, const pk_strategy *by, void *state,
                                  const pk_source *src) {
     oracle_session *s = calloc(1, sizeof *s);
     int32_t         tip[ORACLE_ASKS];
-    o->passes = o->asks = o->most_asks = o->most_slots = o->most_rows = o->draft_passes = 0;
+    o->passes = o->asks = o->most_asks = o->most_slots = o->most_hypotheses = o->draft_passes = 0;
     s->model = o;
     s->src = *src;
     s->slot = calloc(ORACLE_SLOTS, sizeof *s->slot);
     s->look = calloc((size_t)(ORACLE_ASKS + 1) * (size_t)src->n_tokens + 1, sizeof *s->look);
-    s->n_rows = 1;
+    s->n_hypotheses = 1;
     s->tip[0] = -1;
     const pk_strategy_limits most = by->limits(by, state, src);
     const pk_strategy_limits drafts = by->draft_limits && (src->drafter || !by->drafts_at_will)
@@ -293,7 +295,7 @@ static inline void oracle_decode(oracle *o, const pk_strategy *by, void *state,
                             .n_cost = o->cost ? 3 : 0,
                             .draft_cost = o->draft_cost,
                             .draft_more = o->draft_more };
-        pk_verdict verdict = { .room = most.rows, .tip = tip };
+        pk_verdict verdict = { .room = most.hypotheses, .tip = tip };
         by->propose(state, &pass);
         assert_in_range(pass.n, 1, pass.room);
         if (pass.model) {
@@ -307,14 +309,14 @@ static inline void oracle_decode(oracle *o, const pk_strategy *by, void *state,
         for (int32_t i = 1; i <= pass.n; i++) assert_true(pass.ask[i].top_k <= most.top_k);
         oracle_pass(s, &pass);
         by->absorb(state, &pass, &verdict);
-        assert_true(verdict.n_rows <= most.rows);
-        assert_true(verdict.done || verdict.n_rows > 0);
+        assert_true(verdict.n_hypotheses <= most.hypotheses);
+        assert_true(verdict.done || verdict.n_hypotheses > 0);
         oracle_commit(s, &verdict);
         done = verdict.done;
     }
     assert_int_equal(pk_memory_count(), allocations); /* none while decoding */
     assert_true(o->most_slots <= most.slots && o->most_asks <= most.asks &&
-                o->most_rows <= most.rows);
+                o->most_hypotheses <= most.hypotheses);
     free(s->slot);
     free(s->look);
     free(s);

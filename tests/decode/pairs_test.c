@@ -163,13 +163,13 @@ static void plain_logp(const oracle *o, const plain *h, int32_t side, float *log
 
 typedef struct choice {
     float   score;
-    int32_t row, left, right;
+    int32_t hypothesis, left, right;
 } choice;
 
 static int by_score(const void *a, const void *b) {
     const choice *x = a, *y = b;
     if (x->score != y->score) return x->score > y->score ? -1 : 1;
-    if (x->row != y->row) return x->row - y->row;
+    if (x->hypothesis != y->hypothesis) return x->hypothesis - y->hypothesis;
     return x->left != y->left ? x->left - y->left : x->right - y->right;
 }
 
@@ -187,8 +187,8 @@ static int32_t double_top_k(const oracle *o, const plain *beam, int32_t n, int32
     qsort(left, (size_t)n_left, sizeof *left, by_score);
     for (int32_t k = 0; k < 2 * width; k++)
         for (int32_t t = 0; t < PAD; t++)
-            all[n_all++] =
-                (choice){ left[k].score + logp[left[k].row][1][t], left[k].row, left[k].left, t };
+            all[n_all++] = (choice){ left[k].score + logp[left[k].hypothesis][1][t],
+                                     left[k].hypothesis, left[k].left, t };
     qsort(all, (size_t)n_all, sizeof *all, by_score);
     memcpy(out, all, (size_t)(3 * width) * sizeof *all);
     return 3 * width;
@@ -232,7 +232,7 @@ static int32_t algorithm_1(const oracle *o, int way, int32_t width, int32_t outp
         const int32_t n_choices = double_top_k(o, beam, n, width, c);
         int32_t       kept = 0;
         for (int32_t i = 0; i < n_choices; i++) {
-            plain h = beam[c[i].row];
+            plain h = beam[c[i].hypothesis];
             h.score = c[i].score;
             h.pair[h.n][0] = c[i].left, h.pair[h.n++][1] = c[i].right;
             if (c[i].left != E && c[i].right != E) {

@@ -70,7 +70,7 @@ typedef struct slot {
 typedef struct serving {
     scripted    *s;
     slot         slot[1 << 14];
-    int32_t      n_slots, n_rows, tip[MOST], at[MOST + 1];
+    int32_t      n_slots, n_hypotheses, tip[MOST], at[MOST + 1];
     pk_ask       ask[MOST + 1];
     pk_answer    answer[MOST + 1];
     pk_candidate top[MOST + 1][MOST_TOP];
@@ -171,10 +171,11 @@ static inline void serve(serving *v, pk_pass *p) {
     scripted *s = v->s;
     for (int32_t i = 1; i <= p->n; i++) {
         const pk_ask *a = &p->ask[i];
-        assert_true(a->row >= 0 && a->row < v->n_rows && a->parent >= 0 && a->parent < i);
+        assert_true(a->hypothesis >= 0 && a->hypothesis < v->n_hypotheses);
+        assert_true(a->parent >= 0 && a->parent < i);
         assert_true(a->pos >= 0 && a->pos < s->model.max_positions);
         if (pk_ask_continues(p, i)) assert_int_equal(a->parent, i - 1);
-        const int32_t before = a->parent ? v->at[a->parent] : v->tip[a->row];
+        const int32_t before = a->parent ? v->at[a->parent] : v->tip[a->hypothesis];
         v->slot[v->n_slots] = (slot){ a->token, a->pos, before };
         v->at[i] = v->n_slots++;
         write_ask(s, a);
@@ -197,12 +198,12 @@ static inline void serve(serving *v, pk_pass *p) {
 
 static inline void commit(serving *v, const pk_verdict *verdict) {
     int32_t tip[MOST];
-    for (int32_t i = 0; i < verdict->n_rows; i++) {
+    for (int32_t i = 0; i < verdict->n_hypotheses; i++) {
         const int32_t t = verdict->tip[i];
         tip[i] = t > 0 ? v->at[t] : t < 0 ? v->tip[-1 - t] : -1;
     }
     memcpy(v->tip, tip, sizeof tip);
-    v->n_rows = verdict->n_rows;
+    v->n_hypotheses = verdict->n_hypotheses;
 }
 
 static inline void scripted_decode(scripted *s, const pk_strategy *by, void *state,
@@ -213,20 +214,21 @@ static inline void scripted_decode(scripted *s, const pk_strategy *by, void *sta
     int32_t                  tip[MOST];
     assert_true(most.asks <= MOST && most.top_k <= MOST_TOP);
     v->s = s;
-    v->n_rows = 1;
+    v->n_hypotheses = 1;
     v->tip[0] = -1;
     s->passes = s->asks = 0;
     s->log[0] = '\0';
     for (bool done = false; !done;) {
         pk_pass    p = { .room = most.asks, .ask = v->ask, .answer = v->answer };
-        pk_verdict verdict = { .room = most.rows, .tip = tip };
+        pk_verdict verdict = { .room = most.hypotheses, .tip = tip };
         p.follow = s->follow;
         by->propose(state, &p);
         assert_in_range(p.n, 1, p.room);
         for (int32_t i = 1; i <= p.n; i++) assert_true(p.ask[i].top_k <= most.top_k);
         serve(v, &p);
         by->absorb(state, &p, &verdict);
-        assert_true(verdict.n_rows <= most.rows && (verdict.done || verdict.n_rows > 0));
+        assert_true(verdict.n_hypotheses <= most.hypotheses);
+        assert_true(verdict.done || verdict.n_hypotheses > 0);
         commit(v, &verdict);
         done = verdict.done;
     }

@@ -22,7 +22,7 @@ static inline void forced_log_probs(const pk_model *m, const pk_ids *source, con
                                      .source_tokens = size,
                                      .source_length = size,
                                      .encode_tokens = size,
-                                     .rows = 1,
+                                     .hypotheses = 1,
                                      .asks = n,
                                      .slots = n,
                                      .path = n,

@@ -154,7 +154,7 @@ static void compare_network(bed *b, const pk_stored *stored) {
                                     .source_tokens = LONGEST,
                                     .source_length = LONGEST,
                                     .encode_tokens = LONGEST,
-                                    .rows = 1,
+                                    .hypotheses = 1,
                                     .asks = LONGEST,
                                     .slots = LONGEST,
                                     .path = LONGEST,

@@ -10,10 +10,10 @@ enum { N = 4, TOP = 2 }; /* asks of a block; best tokens of each */
 static const int32_t left[N] = { 12, 30, 4, 18 }, right[N] = { 9, 30, 5, 33 };
 
 /* adds a block behind `parent`, its positions from pos on; returns its last ask */
-static int32_t add_block(pk_pass *p, int32_t row, int32_t block, const int32_t *token, int32_t n,
-                         int32_t pos, int32_t parent) {
+static int32_t add_block(pk_pass *p, int32_t hypothesis, int32_t block, const int32_t *token,
+                         int32_t n, int32_t pos, int32_t parent) {
     for (int32_t i = 0; i < n; i++)
-        parent = pk_ask_add(p, (pk_ask){ .row = row,
+        parent = pk_ask_add(p, (pk_ask){ .hypothesis = hypothesis,
                                          .token = token[i],
                                          .pos = pos + i,
                                          .parent = parent,
@@ -33,7 +33,7 @@ static void run(world *w, int32_t id, pk_pass *p) {
     ASSERT_OK(pk_session_decode(w->s, &(pk_request){ id, p }, 1));
 }
 
-/* a block alone in its pass, on top of the sentence's one row; keeps nothing */
+/* a block alone in its pass, on top of the sentence's one hypothesis; keeps nothing */
 static void ask_block(world *w, int32_t id, const int32_t *token, int32_t n, int32_t pos,
                       pk_candidate *out) {
     pk_pass p = new_pass(w);
@@ -163,8 +163,8 @@ static void what_comes_before_a_block_may_be_kept_or_asked(void **state) {
     }
 }
 
-/* two rows with one past, each with a block: one number, two blocks */
-static void rows_have_blocks_of_their_own(void **state) {
+/* two hypotheses with one past, each with a block: one number, two blocks */
+static void hypotheses_have_blocks_of_their_own(void **state) {
     (void)state;
     for (int k = 0; k < n_kinds; k++) {
         world         w;
@@ -178,7 +178,7 @@ static void rows_have_blocks_of_their_own(void **state) {
         pk_verdict v = { .room = 8, .tip = w.tips };
         pk_ask_add(&p, (pk_ask){ .token = 4, .pos = 1 }); /* so that there is a pass to commit */
         run(&w, id, &p);
-        pk_keep_row(&v, 0), pk_keep_row(&v, 0);
+        pk_keep_hypothesis(&v, 0), pk_keep_hypothesis(&v, 0);
         pk_session_commit(w.s, id, &v);
         p = new_pass(&w);
         add_block(&p, 0, 1, left, N, 1, 0);
@@ -247,7 +247,7 @@ int main(void) {
         cmocka_unit_test(the_order_of_asks_means_nothing),
         cmocka_unit_test(a_block_does_not_see_its_neighbours),
         cmocka_unit_test(what_comes_before_a_block_may_be_kept_or_asked),
-        cmocka_unit_test(rows_have_blocks_of_their_own),
+        cmocka_unit_test(hypotheses_have_blocks_of_their_own),
         cmocka_unit_test(lists_are_shared_and_bounded),
         cmocka_unit_test(other_blocks_are_refused),
     };

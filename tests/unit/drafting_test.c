@@ -26,14 +26,19 @@ typedef struct drafting {
 static pk_strategy_limits limits(const pk_strategy *self, const void *p, const pk_source *src) {
     (void)self, (void)p;
     return (pk_strategy_limits){
-        .asks = DRAFTS + 1, .rows = 1, .slots = src->max_length + DRAFTS + 1, .top_k = 1
+        .asks = DRAFTS + 1, .hypotheses = 1, .slots = src->max_length + DRAFTS + 1, .top_k = 1
     };
 }
 
 static pk_strategy_limits draft_limits(const pk_strategy *self, const void *p,
                                        const pk_source *src) {
     (void)self, (void)p;
-    return (pk_strategy_limits){ .asks = 2, .rows = 1, .slots = src->max_length + 2, .top_k = 1 };
+    return (pk_strategy_limits){
+        .asks = 2,
+        .hypotheses = 1,
+        .slots = src->max_length + 2,
+        .top_k = 1,
+    };
 }
 
 static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {

@@ -38,7 +38,7 @@ static pk_config drafter_config(void) { /* narrower, shallower, with a few token
 
 static pk_session_limits drafter_limits(void) {
     pk_session_limits max = limits;
-    max.rows = 2, max.asks = 20, max.slots = 50, max.top_k = 3, max.listed = 300;
+    max.hypotheses = 2, max.asks = 20, max.slots = 50, max.top_k = 3, max.listed = 300;
     return max;
 }
 
@@ -82,7 +82,7 @@ static void close_session(pk_session *s) {
     pk_session_close(s);
 }
 
-/* asks a network for n tokens in a chain behind a sentence's row, and keeps the first `kept` */
+/* asks a network for n tokens in a chain behind a sentence's history, and keeps the first `kept` */
 static void step(world *w, int32_t model, int32_t sentence, const int32_t *token, int32_t n,
                  int32_t pos, int32_t kept, record *out) {
     pk_pass    p = new_pass(w);
@@ -100,7 +100,7 @@ static void step(world *w, int32_t model, int32_t sentence, const int32_t *token
     if (kept)
         pk_keep(&v, kept);
     else
-        pk_keep_row(&v, 0);
+        pk_keep_hypothesis(&v, 0);
     pk_session_commit(w->s, sentence, &v);
 }
 
@@ -153,7 +153,7 @@ static void each_network_answers_as_it_does_alone(void **state) {
     }
 }
 
-/* the slots of one are not the other's, nor are its rows */
+/* the slots of one are not the other's, nor are its hypotheses */
 static void histories_are_independent(void **state) {
     const pk_config c = drafter_config();
     (void)state;
@@ -170,12 +170,12 @@ static void histories_are_independent(void **state) {
         step(&p.w, DRAFTER, id, words, 4, 0, 3, &r);
         assert_int_equal(pk_session_free_slots(p.w.s), limits.slots);
         assert_int_equal(pk_session_free_slots(drafts), drafter_limits().slots - 3);
-        pk_pass pass = new_pass(&p.w); /* two rows of the model; the drafter keeps its one */
+        pk_pass pass = new_pass(&p.w); /* two of the model; the drafter keeps its one */
         pk_ask_add(&pass, (pk_ask){ .token = 4, .top_k = 1 });
         ASSERT_OK(pk_session_decode(p.w.s, &(pk_request){ id, &pass }, 1));
         pk_keep(&v, 1), pk_keep(&v, 1);
         pk_session_commit(p.w.s, id, &v);
-        pass.ask[1].row = 1;
+        pass.ask[1].hypothesis = 1;
         pass.model = DRAFTER;
         ASSERT_STATUS(PK_ARGUMENT, pk_session_decode(p.w.s, &(pk_request){ id, &pass }, 1));
         pass.model = MODEL;

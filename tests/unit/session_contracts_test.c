@@ -69,7 +69,7 @@ static void keep_an_ask_there_is_not(world *w, int32_t id) {
     keep_and_commit(w, id, 2);
 }
 
-static void keep_a_row_there_is_not(world *w, int32_t id) {
+static void keep_a_hypothesis_there_is_not(world *w, int32_t id) {
     pk_candidate out[2];
     run_chain(w, id, words, 1, 0, out);
     keep_and_commit(w, id, -2);
@@ -91,7 +91,7 @@ static void add_too_many_asks(world *w, int32_t id) {
 static void broken_contracts_are_caught(void **state) {
     static void (*const breaks[])(world * w, int32_t id) = {
         run_again_without_a_verdict, commit_twice,
-        keep_an_ask_there_is_not,    keep_a_row_there_is_not,
+        keep_an_ask_there_is_not,    keep_a_hypothesis_there_is_not,
         ask_twice_for_a_sentence,    add_too_many_asks,
     };
     world   w;

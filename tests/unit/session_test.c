@@ -86,36 +86,44 @@ static void encoding_between_passes_changes_nothing(void **state) {
     }
 }
 
-/* beam-like rows: two histories that share a prefix, one dropped, one doubled */
-static void rows_share_their_past(void **state) {
+/* what follows this token of a hypothesis? */
+static void ask_after(pk_pass *p, int32_t hypothesis, int32_t token, int32_t pos, int32_t parent) {
+    pk_ask_add(p, (pk_ask){ .hypothesis = hypothesis,
+                            .token = token,
+                            .pos = pos,
+                            .parent = parent,
+                            .top_k = 2,
+                            .logp = true });
+}
+
+/* as in a beam: two hypotheses that share a prefix, one dropped, one doubled */
+static void hypotheses_share_their_past(void **state) {
     (void)state;
     for (int k = 0; k < n_kinds; k++) {
         world        w;
         int32_t      id;
-        pk_candidate chain[2 * 3], row[2 * 3];
+        pk_candidate chain[2 * 3], first[2 * 3];
         open_world(&w, &kinds[k]);
         ASSERT_OK(pk_session_encode(w.s, &sources[2], 1, &id));
         const int32_t path[] = { PK_NO_TOKEN, 9, 31 };
         ask_chain(&w, id, path, 3, chain);
-        run_chain(&w, id, path, 1, 0, row);
+        run_chain(&w, id, path, 1, 0, first);
         pk_verdict v = { .room = 8, .tip = w.tips };
         pk_keep(&v, 1), pk_keep(&v, 1);
         pk_session_commit(w.s, id, &v);
         pk_pass p = new_pass(&w);
-        pk_ask_add(&p, (pk_ask){ .row = 0, .token = 22, .pos = 1, .top_k = 2, .logp = true });
-        pk_ask_add(&p, (pk_ask){ .row = 1, .token = 9, .pos = 1, .top_k = 2, .logp = true });
+        ask_after(&p, 0, 22, 1, 0);
+        ask_after(&p, 1, 9, 1, 0);
         ASSERT_OK(pk_session_decode(w.s, &(pk_request){ id, &p }, 1));
         assert_memory_equal(w.answer[2].top, &chain[2], 2 * sizeof *chain);
-        v.n_rows = 0;
-        pk_keep(&v, 2), pk_keep(&v, 1), pk_keep_row(&v, 0), pk_keep_empty(&v);
+        v.n_hypotheses = 0;
+        pk_keep(&v, 2), pk_keep(&v, 1), pk_keep_hypothesis(&v, 0), pk_keep_empty(&v);
         pk_session_commit(w.s, id, &v);
         assert_int_equal(pk_session_free_slots(w.s), limits.slots - 3);
         p.n = 0;
-        pk_ask_add(&p, (pk_ask){ .row = 0, .token = 31, .pos = 2, .top_k = 2, .logp = true });
-        pk_ask_add(
-            &p, (pk_ask){ .row = 1, .token = 9, .pos = 1, .parent = -1, .top_k = 2, .logp = true });
-        pk_ask_add(&p,
-                   (pk_ask){ .row = 3, .token = PK_NO_TOKEN, .pos = 0, .top_k = 2, .logp = true });
+        ask_after(&p, 0, 31, 2, 0);
+        ask_after(&p, 1, 9, 1, -1);
+        ask_after(&p, 3, PK_NO_TOKEN, 0, 0);
         ASSERT_OK(pk_session_decode(w.s, &(pk_request){ id, &p }, 1));
         assert_memory_equal(w.answer[1].top, &chain[4], 2 * sizeof *chain);
         assert_memory_equal(w.answer[2].top, &chain[2], 2 * sizeof *chain); /* one token back */
@@ -213,8 +221,8 @@ static void asks_out_of_range_are_refused_and_nothing_is_lost(void **state) {
     ASSERT_STATUS(PK_ARGUMENT, pk_session_encode(w.s, &too_long, 1, &id));
     ASSERT_STATUS(PK_ARGUMENT, pk_session_encode(w.s, &empty, 1, &id));
     ASSERT_OK(pk_session_encode(w.s, sources, 1, &id));
-    const pk_ask bad[] = { { .token = 40 }, { .token = -2 }, { .pos = 48 }, { .pos = -1 },
-                           { .row = 1 },    { .parent = 1 }, { .top_k = 5 } };
+    const pk_ask bad[] = { { .token = 40 },     { .token = -2 }, { .pos = 48 }, { .pos = -1 },
+                           { .hypothesis = 1 }, { .parent = 1 }, { .top_k = 5 } };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pk_pass p = new_pass(&w);
         pk_ask_add(&p, bad[i]);
@@ -386,7 +394,7 @@ int main(void) {
         cmocka_unit_test(a_block_equals_steps_and_a_pass_is_a_question),
         cmocka_unit_test(alone_equals_batched),
         cmocka_unit_test(encoding_between_passes_changes_nothing),
-        cmocka_unit_test(rows_share_their_past),
+        cmocka_unit_test(hypotheses_share_their_past),
         cmocka_unit_test(a_tree_equals_its_branches),
         cmocka_unit_test(bans_targets_and_log_sums_fit_together),
         cmocka_unit_test(attention_is_returned_where_it_was_asked),

@@ -33,7 +33,7 @@ static const pk_session_limits limits = { .sentences = 4,
                                           .source_tokens = 64,
                                           .source_length = 20,
                                           .encode_tokens = 64,
-                                          .rows = 4,
+                                          .hypotheses = 4,
                                           .asks = 32,
                                           .slots = 96,
                                           .path = 48,
@@ -105,10 +105,10 @@ static inline void run_chain(world *w, int32_t sentence, const int32_t *token, i
     for (int32_t i = 0; i < n; i++) memcpy(out + 2 * i, w->answer[i + 1].top, 2 * sizeof *out);
 }
 
-/* the pass was only a question: the sentence's one row stays as it was */
+/* the pass was only a question: the sentence's one hypothesis stays as it was */
 static inline void keep_as_it_was(world *w, int32_t sentence) {
     pk_verdict v = { .room = 8, .tip = w->tips };
-    pk_keep_row(&v, 0);
+    pk_keep_hypothesis(&v, 0);
     pk_session_commit(w->s, sentence, &v);
 }
 

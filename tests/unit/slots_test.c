@@ -51,30 +51,30 @@ static void running_out_is_reported(void **state) {
     pk_slots_close(&s);
 }
 
-/* random rows that grow, fork and vanish; at every moment the slots in use are those on some path
- */
+/* random histories that grow, fork and vanish; at every moment the slots in use are those on some
+ * path */
 static void a_random_walk_loses_nothing(void **state) {
-    enum { N = 200, ROWS = 6 };
+    enum { N = 200, HISTORIES = 6 };
     pk_slots s;
-    int32_t  tip[ROWS], path[N];
+    int32_t  tip[HISTORIES], path[N];
     uint32_t seed = 1;
     (void)state;
     ASSERT_OK(pk_slots_open(&s, N));
-    for (int i = 0; i < ROWS; i++) tip[i] = PK_NO_SLOT;
+    for (int i = 0; i < HISTORIES; i++) tip[i] = PK_NO_SLOT;
     for (int step = 0; step < 5000; step++) {
         seed = seed * 1664525u + 1013904223u;
-        const int row = (int)(seed >> 8) % ROWS, what = (int)(seed >> 20) % 8;
+        const int one = (int)(seed >> 8) % HISTORIES, what = (int)(seed >> 20) % 8;
         int32_t   next = PK_NO_SLOT;
         if (what < 5 && s.n_free)
-            next = pk_slots_take(&s, tip[row]);
+            next = pk_slots_take(&s, tip[one]);
         else if (what < 7)
-            pk_slots_hold(&s, next = tip[(row + 1) % ROWS]);
-        pk_slots_drop(&s, tip[row]);
-        tip[row] = next;
+            pk_slots_hold(&s, next = tip[(one + 1) % HISTORIES]);
+        pk_slots_drop(&s, tip[one]);
+        tip[one] = next;
         char used[N] = { 0 };
         int  in_use = 0;
-        for (int r = 0; r < ROWS; r++)
-            for (int32_t i = pk_slots_path(&s, tip[r], path) - 1; i >= 0; i--) used[path[i]] = 1;
+        for (int h = 0; h < HISTORIES; h++)
+            for (int32_t i = pk_slots_path(&s, tip[h], path) - 1; i >= 0; i--) used[path[i]] = 1;
         for (int i = 0; i < N; i++) in_use += used[i];
         assert_int_equal(in_use, N - s.n_free);
     }

@@ -15,7 +15,7 @@ static const pk_session_limits room = { .sentences = 4,
                                         .source_tokens = 64,
                                         .source_length = 20,
                                         .encode_tokens = 64,
-                                        .rows = 4,
+                                        .hypotheses = 4,
                                         .asks = 32,
                                         .slots = 96,
                                         .path = 48,
@@ -82,7 +82,7 @@ static void ask(const kind *k, const pk_ensemble *nets, int32_t n_all, bool grou
     if (group) memcpy(out->length, answer[2].top, LENGTHS * sizeof *out->length);
     if (group) memcpy(out->lengths, answer[2].target_logp, sizeof out->lengths);
     pk_verdict v = { .room = 4, .tip = tips };
-    pk_keep_row(&v, 0);
+    pk_keep_hypothesis(&v, 0);
     pk_session_commit(s, id, &v);
     pk_session_forget(s, id);
     pk_session_close(s);
@@ -152,7 +152,7 @@ static void a_group_sums_to_one(void **state) {
         for (int i = 0; i < LENGTHS; i++)
             assert_true(fabs((double)(whole.lengths[i] - grouped.lengths[i]) - sum) < 2e-3);
         pk_verdict v = { .room = 4, .tip = tips };
-        pk_keep_row(&v, 0);
+        pk_keep_hypothesis(&v, 0);
         pk_session_commit(s, id, &v);
         pk_session_forget(s, id);
         pk_session_close(s);
