@@ -30,7 +30,8 @@ typedef struct pk_cli_cases {
 
 typedef struct pk_cli {
     const struct pk_cli_verb *verb;
-    pk_cli_list               operand; /* arguments that are no options, in order */
+    pk_cli_list               operand;   /* arguments that are no options, in order */
+    uint64_t                  variables; /* bit i: option i was set by its variable alone */
     /* names are those of the options; the tables of options say what each one means */
     const char           *model, *from, *to, *type, *device, *decode;
     const char           *input, *output, *prefix, *draft, *reference, *tokenize, *format;

@@ -35,8 +35,7 @@ const pk_cli_verb pk_cli_verb_info = {
 };
 
 static const pk_cli_option average_options[] = {
-    NEEDED("output", 'o', "FILE", output, "no file to write: name one with -o FILE, model.pronk say",
-           "where to write the model"),
+    FILE_OUTPUT_OPTION("no file to write: name one with -o FILE, model.pronk say", "where to write the model"),
     CHOICE("type", type, "f32|f16|i8", "as the first", "numbers to store"),
     QUIET_OPTION,
     HELP_OPTION,
@@ -58,8 +57,8 @@ static const pk_cli_option vocab_options[] = {
                 "no text: give files with -i FILE, those of both languages for a joint vocabulary",
                 "text to learn from, a sentence a line; plain, .gz, .xz or .zst; more files may follow, or "
                 "give it several times"),
-    NEEDED("output", 'o', "FILE", output, "no file to write: name one with -o FILE, joint.spm say",
-           "where to write the SentencePiece model"),
+    FILE_OUTPUT_OPTION("no file to write: name one with -o FILE, joint.spm say",
+                       "where to write the SentencePiece model"),
     TEXT("model", 'm', "MODEL", model, NULL,
          "extend this model's vocabulary instead: pieces for characters of the text that it lacks, "
          "and bytes for all others; the model can go on learning with it (`init` and `vocab` of a "
@@ -75,8 +74,8 @@ static const pk_cli_option vocab_options[] = {
          "write characters without a piece as bytes, which 256 of the pieces stand for; this is the default"),
     FLAG("no-byte-fallback", 0, no_byte_fallback, "characters without a piece are unknown; for small sizes"),
     INT("lines", lines, 1, INT64_MAX, TEXT_OF(PK_DEFAULT_VOCAB_LINES), "most lines to learn from, drawn from all alike"),
-    INT("threads", threads, 1, PK_MOST_THREADS, TEXT_OF(PK_DEFAULT_VOCAB_THREADS),
-        "threads; the same number gives the same vocabulary on any machine"),
+    THREADS_OPTION(TEXT_OF(PK_DEFAULT_VOCAB_THREADS),
+                   "threads; the same number gives the same vocabulary on any machine"),
     QUIET_OPTION,
     HELP_OPTION,
     END
@@ -94,7 +93,7 @@ static const pk_cli_option train_options[] = {
     LIST("set", 0, "KEY=VALUE", sets, NULL,
          "sets a key, whatever the recipe says; items of a list are separated by commas; may be given "
          "several times"),
-    FLAG("resume", 0, resume, "go on from the last checkpoint in the output folder"),
+    RESUME_OPTION("go on from the last checkpoint in the output folder"),
     QUIET_OPTION,
     HELP_OPTION,
     END
@@ -124,7 +123,7 @@ static const pk_cli_option drafter_options[] = {
          "sentences to measure it on in the end, one a line: how many tokens a pass of the model brings"),
     LIST("set", 0, "KEY=VALUE", sets, NULL,
          "sets a key of the recipe, see `pronk train --help`; may be given several times"),
-    FLAG("resume", 0, resume, "go on where an earlier call with this folder stopped"),
+    RESUME_OPTION("go on where an earlier call with this folder stopped"),
     LANGUAGE_OPTIONS,
     SPEED_OPTIONS,
     DEVICE_OPTION,

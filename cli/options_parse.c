@@ -15,8 +15,20 @@ typedef struct parser {
     const pk_cli_verb *verb;
     char *const       *argument;
     int                n, next;
-    uint64_t           seen; /* bit i: option i of the table was given */
+    uint64_t           seen;     /* bit i: option i of the table was given */
+    char               name[64]; /* of what is being set, as errors say it: --port or LT_PORT */
 } parser;
+
+static uint64_t bit_of(const pk_cli_verb *verb, const pk_cli_option *o) {
+    return (uint64_t)1 << (o - verb->options);
+}
+
+/* the option called name, of n bytes; NULL: none */
+static const pk_cli_option *find_option(const pk_cli_verb *verb, const char *name, size_t n) {
+    for (const pk_cli_option *o = verb->options; o->name; o++)
+        if (strlen(o->name) == n && !memcmp(o->name, name, n)) return o;
+    return NULL;
+}
 
 /* where an option's value goes */
 static void *field(pk_cli *c, const pk_cli_option *o) { return (char *)c + o->offset; }
@@ -82,11 +94,11 @@ static int set_int(parser *p, const pk_cli_option *o, const char *value) {
     int64_t number = strtoll(value, &end, 10);
     bool    wrong = errno || *end || end == value || number < o->lowest || number > o->highest;
     if (wrong && o->highest == INT64_MAX)
-        return pk_cli_usage(p->c, "--%s takes a number from %" PRId64 ", not '%s'", o->name,
+        return pk_cli_usage(p->c, "%s takes a number from %" PRId64 ", not '%s'", p->name,
                             o->lowest, value);
     if (wrong)
-        return pk_cli_usage(p->c, "--%s takes a number from %" PRId64 " to %" PRId64 ", not '%s'",
-                            o->name, o->lowest, o->highest, value);
+        return pk_cli_usage(p->c, "%s takes a number from %" PRId64 " to %" PRId64 ", not '%s'",
+                            p->name, o->lowest, o->highest, value);
     *(int64_t *)field(p->c, o) = number;
     return 0;
 }
@@ -97,7 +109,7 @@ static int set_float(parser *p, const pk_cli_option *o, const char *value) {
     double number = strtod(value, &end);
     bool   text = *end || end == value || strspn(value, "0123456789.eE+-") != strlen(value);
     if (text || !(number >= o->least && number <= o->most))
-        return pk_cli_usage(p->c, "--%s takes a number from %g to %g, not '%s'", o->name, o->least,
+        return pk_cli_usage(p->c, "%s takes a number from %g to %g, not '%s'", p->name, o->least,
                             o->most, value);
     *(double *)field(p->c, o) = number;
     return 0;
@@ -105,11 +117,12 @@ static int set_float(parser *p, const pk_cli_option *o, const char *value) {
 
 /* stores a value by the option's kind; 0 or an exit code */
 static int set(parser *p, const pk_cli_option *o, const char *value) {
-    p->seen |= (uint64_t)1 << (o - p->verb->options);
+    p->seen |= bit_of(p->verb, o);
+    p->c->variables &= ~bit_of(p->verb, o);
     if (o->kind == PK_CLI_INT) return set_int(p, o, value);
     if (o->kind == PK_CLI_FLOAT) return set_float(p, o, value);
     if (o->kind == PK_CLI_CHOICE && !is_choice(o->choices, value))
-        return pk_cli_usage(p->c, "--%s takes %s, not '%s'", o->name, o->choices, value);
+        return pk_cli_usage(p->c, "%s takes %s, not '%s'", p->name, o->choices, value);
     if (o->kind == PK_CLI_FLAG)
         *(bool *)field(p->c, o) = true;
     else if (o->kind == PK_CLI_LIST)
@@ -123,6 +136,7 @@ static int set(parser *p, const pk_cli_option *o, const char *value) {
 
 /* sets an option that takes an argument, from `attached` or from the next argument */
 static int set_with(parser *p, const pk_cli_option *o, const char *attached) {
+    snprintf(p->name, sizeof p->name, "--%s", o->name);
     if (attached) return set(p, o, attached);
     if (p->next == p->n) return pk_cli_usage(p->c, "--%s needs a value: %s", o->name, o->argument);
     return set(p, o, p->argument[p->next++]);
@@ -142,15 +156,13 @@ static int unknown(parser *p, const char *name, size_t n) {
 
 /* text: what follows the two dashes */
 static int parse_long(parser *p, const char *text) {
-    const char *equals = strchr(text, '=');
-    size_t      n = equals ? (size_t)(equals - text) : strlen(text);
-    for (const pk_cli_option *o = p->verb->options; o->name; o++) {
-        if (strlen(o->name) != n || memcmp(o->name, text, n)) continue;
-        if (o->kind != PK_CLI_FLAG) return set_with(p, o, equals ? equals + 1 : NULL);
-        if (equals) return pk_cli_usage(p->c, "--%s takes no value", o->name);
-        return set(p, o, NULL);
-    }
-    return unknown(p, text, n);
+    const char          *equals = strchr(text, '=');
+    size_t               n = equals ? (size_t)(equals - text) : strlen(text);
+    const pk_cli_option *o = find_option(p->verb, text, n);
+    if (!o) return unknown(p, text, n);
+    if (o->kind != PK_CLI_FLAG) return set_with(p, o, equals ? equals + 1 : NULL);
+    if (equals) return pk_cli_usage(p->c, "--%s takes no value", o->name);
+    return set(p, o, NULL);
 }
 
 /* -q, -qi FILE, -qiFILE: flags may stand together, the last letter may take a value */
@@ -177,7 +189,7 @@ static void variable_name(const pk_cli_verb *verb, const char *name, char *out, 
 }
 
 /* a flag may be true or false; an empty variable is none */
-static int set_variable(parser *p, const pk_cli_option *o, const char *name, const char *value) {
+static int set_variable(parser *p, const pk_cli_option *o, const char *value) {
     static const char *const words[] = {
         "0", "false", "False", "FALSE", "1", "true", "True", "TRUE"
     };
@@ -186,7 +198,7 @@ static int set_variable(parser *p, const pk_cli_option *o, const char *name, con
     if (o->kind != PK_CLI_FLAG) return set(p, o, value);
     while (i < sizeof words / sizeof *words && strcmp(words[i], value)) i++;
     if (i == sizeof words / sizeof *words)
-        return pk_cli_usage(p->c, "%s is true or false, not '%s'", name, value);
+        return pk_cli_usage(p->c, "%s is true or false, not '%s'", p->name, value);
     return i < 4 ? 0 : set(p, o, NULL);
 }
 
@@ -202,17 +214,34 @@ static bool is_variable(const pk_cli_verb *verb, const char *entry) {
 /* before the command line, which wins; what nobody knows is said, and changes nothing */
 static int read_environment(parser *p) {
     const char *prefix = p->verb->environment;
-    char        name[64];
     int         code = 0;
     for (const pk_cli_option *o = p->verb->options; prefix && o->name && !code; o++) {
-        variable_name(p->verb, o->name, name, sizeof name);
-        if (getenv(name)) code = set_variable(p, o, name, getenv(name));
+        variable_name(p->verb, o->name, p->name, sizeof p->name);
+        if (getenv(p->name)) code = set_variable(p, o, getenv(p->name));
     }
+    p->c->variables = p->seen;
     for (char **entry = environ; prefix && *entry; entry++)
         if (!strncmp(*entry, prefix, strlen(prefix)) && !is_variable(p->verb, *entry))
             pk_cli_warn(p->c, "warning: %.*s is not known here and changes nothing",
                         (int)strcspn(*entry, "="), *entry);
     return code;
+}
+
+void pk_cli_name_variables(const pk_cli *c, const char *text, char *out, size_t room) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz-";
+    size_t            n = 0;
+    out[0] = '\0';
+    for (bool begins = true; *text && n + 1 < room; n = strlen(out)) { /* of a word */
+        const size_t         size = strspn(text, letters);
+        const bool           named = begins && size > 2 && !strncmp(text, "--", 2);
+        const pk_cli_option *o = named ? find_option(c->verb, text + 2, size - 2) : NULL;
+        if (o && c->variables & bit_of(c->verb, o))
+            variable_name(c->verb, o->name, out + n, room - n);
+        else
+            snprintf(out + n, room - n, "%.*s", (int)(size + !size), text);
+        text += size + !size;
+        begins = !size && text[-1] == ' ';
+    }
 }
 
 /* one argument: an operand, "--", --name or -letters; a single "-" is an operand */
@@ -249,7 +278,7 @@ static int unexpected(parser *p, const char *operand) {
 static int check(parser *p) {
     size_t n = p->c->operand.n;
     for (const pk_cli_option *o = p->verb->options; o->name; o++) {
-        if (!o->missing || p->seen >> (o - p->verb->options) & 1) continue;
+        if (!o->missing || p->seen & bit_of(p->verb, o)) continue;
         const int code = use_default(p, o);
         if (code) return code;
     }

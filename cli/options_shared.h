@@ -68,26 +68,29 @@
 #define DECODE_HELP                                                                  \
     "how to search: a strategy with its options, name[:key=value,...], for example " \
     "beam:size=4,rules=hf"
+#define DECODE_OPTION(normal) TEXT("decode", 'd', "SPEC", decode, normal, DECODE_HELP)
 #define TYPE_OPTION                                      \
     CHOICE("type", type, "f32|f16|bf16|i8", "as stored", \
            "numbers to compute with; f16 and bf16 need a GPU")
-#define LEXICON_HELP                                                                              \
-    "what `pronk align -m MODEL --save FILE` wrote: for shortlists, for drafts (jacobi and gad, " \
-    "init=lexicon) and for alignments"
-#define SHORTLIST_HELP                                                                           \
-    "choose from likely translations of the source's pieces and from common ones alone: faster " \
-    "on a CPU"
-#define LEXICON_OPTIONS                                      \
-    TEXT("lexicon", 0, "FILE", lexicon, NULL, LEXICON_HELP), \
-        FLAG("shortlist", 0, shortlist, SHORTLIST_HELP)
-#define DRAFTER_HELP "a drafter for the model, for strategies that check its guesses (gad)"
+/* more: what a verb adds to the help of these, or "" */
+#define LEXICON_OPTIONS(more)                                                                     \
+    TEXT("lexicon", 0, "FILE", lexicon, NULL,                                                     \
+         "what `pronk align -m MODEL --save FILE` wrote: for shortlists, for drafts (jacobi and " \
+         "gad, init=lexicon) and for alignments" more),                                           \
+        FLAG("shortlist", 0, shortlist,                                                           \
+             "choose from likely translations of the source's pieces and from common ones "       \
+             "alone: faster on a CPU" more)
+#define DRAFTER_OPTION(more)                   \
+    TEXT("drafter", 0, "MODEL", drafter, NULL, \
+         "a drafter for the model, for strategies that check its guesses (gad)" more)
 #define DEVICE_OPTION                                                                             \
     TEXT("device", 0, "DEVICE", device, "cpu",                                                    \
          "where to compute: cpu; cuda, cuda:1 or cuda:0,1 (one or several GPUs); ref (naive and " \
          "slow, the truth for tests)")
-#define THREADS_OPTION INT("threads", threads, 1, PK_MOST_THREADS, "one per core", "threads in all")
+#define THREADS_OPTION(normal, help) INT("threads", threads, 1, PK_MOST_THREADS, normal, help)
+#define ALL_THREADS_OPTION           THREADS_OPTION("one per core", "threads in all")
 #define SPEED_OPTIONS                                                                              \
-    THREADS_OPTION,                                                                                \
+    ALL_THREADS_OPTION,                                                                            \
         INT("workers", workers, 1, PK_MOST_THREADS, "chosen by batch",                             \
             "sentences are shared out to so many workers, which share the threads"),               \
         INT("batch", batch, 1, PK_MOST_BATCH, CPU_AND_GPU(PK_DEFAULT_BATCH, PK_DEFAULT_BATCH_GPU), \
@@ -95,6 +98,7 @@
         INT("batch-tokens", batch_tokens, 1, PK_MOST_BATCH_TOKENS,                                 \
             CPU_AND_GPU(PK_DEFAULT_BATCH_TOKENS, PK_DEFAULT_BATCH_TOKENS_GPU),                     \
             "most source tokens in a batch")
+#define COMPUTING_OPTIONS TYPE_OPTION, SPEED_OPTIONS, DEVICE_OPTION
 #define MAX_INPUT_OPTION                                                            \
     INT("max-input", max_input, PK_LEAST_MAX_INPUT, INT32_MAX, "the model's limit", \
         "longest sentence in tokens; a longer one is translated in parts, never cut")
@@ -108,5 +112,8 @@
 #define HELP_OPTION  FLAG("help", 'h', help, "print this help and stop")
 #define OUTPUT_OPTION \
     TEXT("output", 'o', "FILE", output, "standard output", "where to write; - is standard output")
-#define INPUT_OPTION(help) TEXT("input", 'i', "FILE", input, "standard input", help)
+/* where there is no default */
+#define FILE_OUTPUT_OPTION(missing, help) NEEDED("output", 'o', "FILE", output, missing, help)
+#define RESUME_OPTION(help)               FLAG("resume", 0, resume, help)
+#define INPUT_OPTION(help)                TEXT("input", 'i', "FILE", input, "standard input", help)
 #endif

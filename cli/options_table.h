@@ -62,6 +62,8 @@ const pk_cli_verb              *pk_cli_verb_find(const char *name); /* or NULL *
 /* fills c from the arguments after the verb; prints what is wrong with them. 0 or PK_EXIT_USAGE */
 int  pk_cli_parse(pk_cli *c, const pk_cli_verb *verb, int n, char *const *argument);
 void pk_cli_free(pk_cli *c);
+/* a message with the variable's name in place of each --name that it set; cut off at room */
+void pk_cli_name_variables(const pk_cli *c, const char *text, char *out, size_t room);
 /* the entry of names (NULL-terminated pointers, `stride` bytes apart) most like `name`, or NULL */
 const char *pk_cli_nearest(const char *name, const void *names, size_t stride);
 

@@ -2,18 +2,25 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
+#include "options_table.h"
+
+/* errors speak of options; the user may have set a variable instead */
+static int fail(const pk_cli *c, int code, const char *error) {
+    char text[PK_ERROR_ROOM];
+    pk_cli_name_variables(c, error, text, sizeof text);
+    return code == PK_EXIT_USAGE ? pk_cli_usage(c, "%s", text) : pk_cli_fail(c, "%s", text);
+}
 
 static int manage_keys(pk_cli *c) {
     char      error[PK_ERROR_ROOM] = "";
     const int code = pk_keys_command(&c->serve, c->operand.item + 1, c->operand.n - 1, error);
-    if (code == PK_EXIT_USAGE) return pk_cli_usage(c, "%s", error);
-    return code ? pk_cli_fail(c, "%s", error) : PK_EXIT_OK;
+    return code ? fail(c, code, error) : PK_EXIT_OK;
 }
 
 /* a folder of models, one model, or Pronk's own */
 static int choose_model(pk_cli *c) {
-    if (c->serve.models && c->model) return pk_cli_usage(c, "give --models or --model, not both");
+    if (c->serve.models && c->model)
+        return fail(c, PK_EXIT_USAGE, "give --models or --model, not both");
     if (c->serve.models || c->model) return 0;
     c->model = c->own_model = pk_cli_default_model();
     return c->model
@@ -39,5 +46,5 @@ int pk_cli_serve(pk_cli *c) {
         .translator = pk_cli_translator_options(c, &none, c->decode),
         .quiet = c->quiet,
     };
-    return pk_serve(&options, error) ? pk_cli_fail(c, "%s", error) : PK_EXIT_OK;
+    return pk_serve(&options, error) ? fail(c, PK_EXIT_FAILED, error) : PK_EXIT_OK;
 }

@@ -139,8 +139,8 @@ typedef struct pk_translator_options {
     int32_t     shortlist;                      /* 1: a translation is made of likely translations of its source's
                                                    pieces, and of common ones; needs a lexicon, or a model with one */
     int32_t     retry_loops;                    /* 1: a sentence whose output repeats itself or does not end is decoded
-                                                   again by beam search that repeats no four tokens; not where it is
-                                                   traced, and only counted for models that cannot be decoded so */
+                                                   again by beam search that repeats no four tokens; only counted
+                                                   for models that cannot be decoded so */
 } pk_translator_options;
 PK_API pk_status pk_translator_open(const pk_model *m, const pk_translator_options *opt,
                                     pk_translator **out);
@@ -177,12 +177,16 @@ typedef struct pk_trace_step {                  /* of a lattice: edges to the ca
 typedef struct pk_trace_pass {                  /* one pass over one sentence */
     size_t              text, sentence;         /* which text of the call, which sentence of it */
     int32_t             probe;                  /* 1: only finds a length (see docs/decoding.md, pj) */
-    int32_t             done;                   /* 1: the sentence's last pass */
+    int32_t             done;                   /* 1: the last pass of this decoding */
     int32_t             n;
     const pk_trace_ask *ask;                    /* valid during the callback */
     int32_t             model;                  /* the network that it ran on: 0 the model, 1 its drafter */
     int32_t              n_steps;               /* of a lattice, from the first position on; n is 0 then */
     const pk_trace_step *step;                  /* valid during the callback */
+    /* A sentence may be decoded again: where its output loops (retry_loops), or where others needed its memory. The
+       last decoding that is kept is the one that is returned. */
+    int32_t              decoding;              /* of this sentence, from 0; a later pass never has a lower one */
+    int32_t              kept;                  /* with done: 1 unless an earlier decoding's output is better */
 } pk_trace_pass;
 
 typedef struct pk_call_options {

@@ -9,16 +9,18 @@
 #include "models.h"
 
 typedef struct pk_tile {
-    size_t  text;  /* whose it is */
-    size_t  begin; /* where it begins there, in characters */
-    pk_text draft; /* a guess at its translation; may be empty */
-    char   *links; /* "0-0 1-2": words; NULL: none */
-    json_t *trace; /* NULL: none */
+    size_t  text;     /* whose it is */
+    size_t  begin;    /* where it begins there, in characters */
+    pk_text draft;    /* a guess at its translation; may be empty */
+    char   *links;    /* "0-0 1-2": words; NULL: none */
+    json_t *trace;    /* NULL: none */
+    int32_t decoding; /* the one whose output is its translation */
 } pk_tile;
 
 typedef struct pk_traced { /* an ask of a pass of a tile */
     size_t  tile;
-    int32_t pass; /* from 1 */
+    int32_t decoding; /* a sentence that loops has two, see pk_trace_pass */
+    int32_t pass;     /* from 1 */
     int32_t position, fed_at, fed, best, parent;
     bool    accepted;
 } pk_traced;

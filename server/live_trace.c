@@ -10,6 +10,7 @@
 /* called from a thread of the translator, to which the exchange belongs then */
 void pk_live_record(pk_tiling *l, const pk_trace_pass *pass) {
     const size_t n = (size_t)pass->n;
+    if (pass->kept) l->tile[l->first + pass->text].decoding = pass->decoding;
     if (pass->probe || pass->model || l->lost) return;
     if (l->room - l->n_traced < n) {
         const size_t room = l->room + l->room / 2 + n + 64;
@@ -25,6 +26,7 @@ void pk_live_record(pk_tiling *l, const pk_trace_pass *pass) {
     for (size_t i = 0; i < n; i++) {
         const pk_trace_ask *a = &pass->ask[i];
         l->traced[l->n_traced++] = (pk_traced){ .tile = l->first + pass->text,
+                                                .decoding = pass->decoding,
                                                 .pass = l->passes,
                                                 .position = a->position,
                                                 .fed_at = a->fed_at,
@@ -43,14 +45,14 @@ typedef struct story {   /* of one tile */
     const pk_model *model;
 } story;
 
-/* asks of the tile, with passes that count for it alone */
+/* asks of the decoding that was kept, with passes that count for it alone */
 static bool gather(const pk_tiling *l, size_t tile, story *s) {
     int32_t last = 0, pass = 0;
     s->ask = calloc(l->n_traced + 1, sizeof *s->ask);
     s->fixed = calloc(s->n + 1, sizeof *s->fixed);
     if (!s->ask || !s->fixed) return false;
     for (size_t i = 0; i < l->n_traced; i++) {
-        if (l->traced[i].tile != tile) continue;
+        if (l->traced[i].tile != tile || l->traced[i].decoding != l->tile[tile].decoding) continue;
         pass += l->traced[i].pass != last;
         last = l->traced[i].pass;
         s->ask[s->n_asks] = l->traced[i];
@@ -83,9 +85,8 @@ static void judge(story *s) {
         pk_traced *a = &s->ask[i];
         if (a->pass != s->ask[pass].pass) pass = i;
         a->accepted = follows_final(s, a, &s->ask[pass], first);
-        if (!a->accepted || a->position < 0 || (size_t)a->position >= s->n) continue;
-        if (a->best == s->token[a->position] && !s->fixed[a->position])
-            s->fixed[a->position] = a->pass;
+        if (!a->accepted || a->best < 0 || (size_t)a->position >= s->n) continue;
+        if (!s->fixed[a->position]) s->fixed[a->position] = a->pass; /* a beam's second best too */
     }
 }
 

@@ -153,8 +153,9 @@ static pk_status encode_target(const pk_reader *r, const char *text, size_t size
 
 /* ---- capitals ---- */
 
-static void fold(const pk_reader *r, char *text, size_t size) {
-    pk_capitals_fold(text, size, strcmp(r->language.source_code, "en") == 0);
+/* language: the text's own */
+static void fold(const char *language, char *text, size_t size) {
+    pk_capitals_fold(text, size, strcmp(language, "en") == 0);
 }
 
 /* Sentences in capitals are replaced in a copy of the text by the same in small letters, of the same length: positions
@@ -165,7 +166,7 @@ static pk_status fold_sentences(pk_document *d, const pk_reader *r) {
         if (!p->sentence || !pk_capitals_are(d->text + p->begin, p->size)) continue;
         if (!d->folded.size) pk_buffer_add(&d->folded, d->text, d->size);
         PK_TRY(pk_buffer_status(&d->folded));
-        fold(r, d->folded.data + p->begin, p->size);
+        fold(r->language.source_code, d->folded.data + p->begin, p->size);
         p->capitals = true;
         d->text = d->folded.data;
     }
@@ -179,7 +180,7 @@ static pk_status encode_beside(const pk_job *job, const pk_reader *r, const char
     pk_buffer small = { 0 };
     pk_buffer_add(&small, text, size);
     pk_status status = pk_buffer_status(&small);
-    if (status == PK_OK) fold(r, small.data, small.size);
+    if (status == PK_OK) fold(r->language.target_code, small.data, small.size);
     if (status == PK_OK) status = encode_target(r, small.data, small.size, out);
     pk_buffer_free(&small);
     return status;

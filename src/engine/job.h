@@ -24,7 +24,8 @@ typedef struct pk_job {
     int32_t            n_free_prefix;  /* tokens of the prefix that are no text (a language) */
     pk_job_hypothesis *hypothesis;     /* best first */
     int32_t            n_hypotheses;
-    bool               again; /* its first output looped (loops.h), and is kept here meanwhile: */
+    int32_t            n_begun; /* decodings */
+    bool               again;   /* its first output looped (loops.h), and is kept here meanwhile: */
     pk_job_hypothesis *first;
     int32_t            n_first;
 } pk_job;

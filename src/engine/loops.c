@@ -44,8 +44,7 @@ bool pk_loops_retry(pk_job *job, const pk_plan *plan, pk_output_end end, pk_stat
         return false;
     }
     stats->looped += looped;
-    if (!looped || !plan->again || job->call->trace) return false; /* a trace is of one decoding */
+    if (!looped || !plan->again) return false;
     swap_outputs(job);
-    job->again = true;
     return true;
 }

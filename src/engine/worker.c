@@ -113,11 +113,12 @@ static pk_status absorb(pk_worker *w, pk_queue *q, int32_t network, int32_t n, i
         pk_job_plan(l->job)->strategy->absorb(l->state, &l->pass, &l->verdict);
         assert(l->verdict.n_hypotheses <= l->verdict.room);
         pk_session_commit(w->session, l->sentence, &l->verdict);
-        if (l->job->call->trace) pk_worker_trace(w, l->job, &l->pass, &l->verdict);
-        if (!l->verdict.done)
-            (*first)++;
-        else
+        if (l->verdict.done) {
             PK_TRY(pk_worker_finish(w, q, *first));
+        } else {
+            pk_worker_trace(w, l, false);
+            (*first)++;
+        }
     }
     return PK_OK;
 }

@@ -80,6 +80,7 @@ void      pk_worker_close(pk_worker *w);
  * and it goes on with others. threads_shared: how many it may use while other workers are busy too;
  * 0: always all it has. */
 void pk_worker_serve(pk_worker *w, pk_queue *q, int32_t threads_shared);
-/* gives a pass of one sentence, with what became of it, to the trace of its call */
-void pk_worker_trace(pk_worker *w, const pk_job *job, const pk_pass *p, const pk_verdict *verdict);
+/* gives the pass of a sentence, with what became of it, to the trace of its call, where that has one; kept: the
+ * decoding is done, and better than those before */
+void pk_worker_trace(pk_worker *w, const pk_live *l, bool kept);
 #endif

@@ -98,6 +98,7 @@ static pk_status begin(pk_worker *w, pk_job *job, int32_t sentence) {
         p->strategy->end(l->state);
         return status;
     }
+    job->n_begun++;
     l->job = job;
     l->sentence = sentence;
     l->ready = false;
@@ -204,8 +205,12 @@ pk_status pk_worker_finish(pk_worker *w, pk_queue *q, int32_t i) {
     assert(n <= pk_plan_n_best(plan));
     PK_TRY(pk_job_finish(job, w->found, n, &w->config));
     if (n) w->stats.target_tokens += (uint64_t)job->hypothesis[0].n;
+    const pk_job_hypothesis *const own = job->hypothesis;
+    const bool                     again = pk_loops_retry(job, plan, end_of(w, job), &w->stats);
+    pk_worker_trace(w, l, again || job->hypothesis == own);
     remove_live(w, i);
-    if (pk_loops_retry(job, plan, end_of(w, job), &w->stats)) {
+    if (again) {
+        job->again = true;
         put_back(w, job);
         return PK_OK;
     }

@@ -1,5 +1,5 @@
 /* worker_trace.c - passes as a caller's trace gets them: every ask, or the steps of a lattice. */
-#include "engine/worker.h"
+#include "engine/worker_sentences.h"
 
 /* the steps of a lattice, as the caller's trace gets them; returns how many */
 static int32_t trace_steps(pk_worker *w, const pk_pass *p) {
@@ -16,8 +16,8 @@ static int32_t trace_steps(pk_worker *w, const pk_pass *p) {
     return n;
 }
 
-void pk_worker_trace(pk_worker *w, const pk_job *job, const pk_pass *p, const pk_verdict *verdict) {
-    pk_queued *call = job->call;
+/* the asks of a pass; those that the verdict's rows are made of are kept */
+static void trace_asks(pk_worker *w, const pk_pass *p, const pk_verdict *verdict) {
     for (int32_t i = 1; i <= p->n; i++) {
         const pk_ask    *a = &p->ask[i];
         const pk_answer *x = &p->answer[i];
@@ -33,15 +33,25 @@ void pk_worker_trace(pk_worker *w, const pk_job *job, const pk_pass *p, const pk
     for (int32_t i = 0; i < verdict->n_hypotheses; i++)
         for (int32_t at = verdict->tip[i]; at > 0; at = p->ask[at].parent)
             w->traced[at - 1].kept = 1;
+}
+
+void pk_worker_trace(pk_worker *w, const pk_live *l, bool kept) {
+    const pk_job  *job = l->job;
+    const pk_pass *p = &l->pass;
+    pk_queued     *call = job->call;
+    if (!call->trace) return;
+    trace_asks(w, p, &l->verdict);
     const pk_trace_pass pass = { .text = job->text,
                                  .sentence = job->sentence,
                                  .probe = p->probe,
-                                 .done = verdict->done,
+                                 .done = l->verdict.done,
                                  .n = p->n,
                                  .ask = w->traced,
                                  .model = p->model,
                                  .n_steps = trace_steps(w, p),
-                                 .step = w->traced_steps };
+                                 .step = w->traced_steps,
+                                 .decoding = job->n_begun - 1,
+                                 .kept = kept };
     pthread_mutex_lock(&call->tracing);
     call->trace(call->user, &pass);
     pthread_mutex_unlock(&call->tracing);

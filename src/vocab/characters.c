@@ -18,6 +18,18 @@ static bool is_space(int32_t c) { return pk_utf8_is_space(c) || c == VISIBLE_SPA
 
 bool pk_characters_is_control(int32_t c) { return c < 0x20 || (c >= 0x7F && c <= 0x9F); }
 
+/* neither a space nor gone */
+static bool counts(int32_t c) { return !is_space(c) && !pk_characters_is_control(c); }
+
+bool pk_characters_any(const char *text, size_t size) {
+    int32_t code;
+    for (size_t at = 0; at < size;) {
+        at += pk_utf8_next(text + at, size - at, &code);
+        if (counts(code)) return true;
+    }
+    return false;
+}
+
 void pk_characters_rules(pk_buffer *out) {
     for (int32_t c = 1; c < N_CODE_POINTS; c++) {
         if (is_space(c) && c != ' ')
@@ -35,7 +47,7 @@ void pk_characters_add(pk_characters *c, const char *text, size_t size) {
     int32_t code;
     for (size_t at = 0; at < size;) {
         at += pk_utf8_next(text + at, size - at, &code);
-        if (!is_space(code) && !pk_characters_is_control(code)) c->count[code]++;
+        if (counts(code)) c->count[code]++;
     }
 }
 

@@ -10,6 +10,8 @@
 #include "base/buffer.h"
 
 bool pk_characters_is_control(int32_t code_point); /* Unicode's Cc */
+/* whether anything of a text is left that is no space */
+bool pk_characters_any(const char *text, size_t size);
 
 /* Appends that rule as SentencePiece's trainer reads it: "hex code point TAB hex code point" a
  * line, with nothing behind the TAB for what goes. */

@@ -2,8 +2,9 @@
  *
  * Where there are more lines than wanted, a first reading counts them and a second picks just so
  * many, every line with the same chance (Knuth's algorithm S): only the picked lines are ever
- * in memory. Lines that are empty or not UTF-8 are passed over. Invariant: which lines are picked
- * depends on the text, max_lines and the seed alone. A vocabulary that is extended (spm_extend.c) gets pieces for the
+ * in memory. Lines that are not UTF-8 are passed over, and those without characters: given no others,
+ * libsentencepiece ends the program. Invariant: which lines are picked depends on the text,
+ * max_lines and the seed alone. A vocabulary that is extended (spm_extend.c) gets pieces for the
  * characters of those lines, and learns no others. */
 #include <errno.h>
 #include <string.h>
@@ -52,7 +53,7 @@ static pk_status next_line(lines *l, const char **line, size_t *size) {
     while (l->file < l->o->n_inputs) {
         if (!l->reader) PK_TRY(pk_text_reader_open(l->o->inputs[l->file], &l->reader));
         PK_TRY(pk_text_reader_next(l->reader, line, size));
-        if (*line && *size && pk_utf8_valid(*line, *size)) {
+        if (*line && pk_utf8_valid(*line, *size) && pk_characters_any(*line, *size)) {
             if (++l->done % REPORT_EVERY == 0) PK_TRY(report(l));
             return PK_OK;
         }

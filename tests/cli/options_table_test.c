@@ -289,10 +289,41 @@ static void variables_set_options(void **state) {
     refuses("LT_SSL is true or false, not 'maybe'", PARSE(&c, "serve", "-q"));
     unsetenv("LT_SSL");
     setenv("LT_CHAR_LIMIT", "few", 1);
-    refuses("--char-limit takes a number", PARSE(&c, "serve", "-q"));
+    refuses("LT_CHAR_LIMIT takes a number from -1 to 2147483647, not 'few'",
+            PARSE(&c, "serve", "-q"));
     unsetenv("LT_CHAR_LIMIT");
+    refuses("--char-limit takes a number", PARSE(&c, "serve", "--char-limit", "few"));
+    setenv("LT_TYPE", "f8", 1);
+    refuses("LT_TYPE takes f32|f16|bf16|i8, not 'f8'", PARSE(&c, "serve", "-q"));
+    unsetenv("LT_TYPE");
     unsetenv("LT_API_KEYS");
     unsetenv("LT_HOST");
+}
+
+static void check_named(const pk_cli *c, const char *said, const char *expected) {
+    char text[64];
+    pk_cli_name_variables(c, said, text, sizeof text);
+    assert_string_equal(text, expected);
+}
+
+/* what a verb says about its options later */
+static void messages_name_variables_that_were_set(void **state) {
+    pk_cli c;
+    (void)state;
+    setenv("LT_SSL", "true", 1);
+    setenv("LT_SSL_KEY", "k", 1);
+    setenv("LT_GLOSSARY", "g", 1);
+    assert_int_equal(PARSE(&c, "serve", "--glossary", "h"), 0);
+    check_named(&c, "--ssl needs --ssl-cert FILE", "LT_SSL needs --ssl-cert FILE");
+    check_named(&c, "--ssl-key: none; see --ssl", "LT_SSL_KEY: none; see LT_SSL");
+    check_named(&c, "--glossary: nothing", "--glossary: nothing"); /* the option won */
+    check_named(&c, "a--ssl, --ss and --", "a--ssl, --ss and --");
+    check_named(&c, "", "");
+    check_named(&c, "a text that goes on for more than the sixty-three bytes there are --ssl",
+                "a text that goes on for more than the sixty-three bytes there a");
+    unsetenv("LT_SSL");
+    unsetenv("LT_SSL_KEY");
+    unsetenv("LT_GLOSSARY");
 }
 
 static void help_needs_nothing_else(void **state) {
@@ -334,6 +365,7 @@ int main(void) {
         cmocka_unit_test(own_model_is_used_where_none_is_named),
         cmocka_unit_test(numbers_are_checked),
         cmocka_unit_test(variables_set_options),
+        cmocka_unit_test(messages_name_variables_that_were_set),
         cmocka_unit_test(help_needs_nothing_else),
         cmocka_unit_test(verbs_are_found),
     };

@@ -113,6 +113,27 @@ vocabularies() {
     [ $code != 0 ] && [ ! -e "$dir/never.spm" ] && ok "vocab: too large for the text" || bad "vocab: too large for the text" "$code"
 }
 
+# what a text without new characters, or without any, does to a model's vocabulary
+nothing_to_extend() {
+    local model=models/en-de.pronk pieces name
+    pieces=$("$PRONK" info $model | sed -n 's/^config.source_vocab *//p')
+    printf 'The house is small.\n' >"$dir/known"
+    printf 'The house is small. \xe1\x88\x80\n' >"$dir/unknown"
+    : >"$dir/empty"
+    printf '\n\n\n' >"$dir/blank"
+    printf ' \n\t\n\xc2\xa0\n' >"$dir/spaces"
+    run vocab -m $model -i "$dir/known" -o "$dir/known.spm"
+    worked "vocab: extended by nothing"
+    grep -q "known.spm: $pieces pieces" "$dir/err" && ok "vocab: as many pieces" || bad "vocab: as many pieces" "$(cat "$dir/err")"
+    run vocab -m $model -i "$dir/unknown" --coverage 1 -o "$dir/unknown.spm"
+    grep -q "unknown.spm: $((pieces + 1)) pieces" "$dir/err" && ok "vocab: one more" || bad "vocab: one more" "$(cat "$dir/err")"
+    for name in empty blank spaces; do
+        refused "vocab: extended by a text that is $name" 1 "$name: no text" vocab -m $model -i "$dir/$name" -o "$dir/never.spm"
+        refused "vocab: learned from a text that is $name" 1 "$name: no text" vocab -i "$dir/$name" -o "$dir/never.spm"
+    done
+    [ -e "$dir/never.spm" ] && bad "vocab: nothing is written" "there is a file" || ok "vocab: nothing is written"
+}
+
 # whether there is a device to train with; a build in the making may have none
 can_train() {
     training probe train.updates=1
@@ -356,6 +377,7 @@ browser() {
 
 recipes_are_checked
 vocabularies
+nothing_to_extend
 if can_train; then
     needs_are_checked_first
     a_training

@@ -25,7 +25,11 @@ def check_operations():
         check('variables', [400, 200], [s.translate('four').status, s.get('/metrics').status])
         holds('an unknown one is named', any('LT_WONDER is not known' in e for e in s.errors), s.errors)
         check('only that one', 1, sum('not known' in e for e in s.errors))
-    check('a variable that is wrong', 2, pronk('serve', env={'LT_SSL': 'maybe'}).returncode)
+    wrong = (('LT_SSL', 'maybe', 2), ('LT_PORT', 'many', 2), ('LT_TRUSTED_PROXY', 'any', 1), ('LT_GLOSSARY', 'x', 1))
+    for name, value, code in wrong:
+        ended = pronk('serve', env={name: value})
+        check(f'{name} that is wrong', code, ended.returncode)
+        holds('its name is in the message', ended.stderr.startswith(f'pronk serve: {name}'), ended.stderr)
     with Server('--char-limit', '5', env={'LT_CHAR_LIMIT': '3'}, command=None) as s:
         check('options win', 200, s.translate('four').status)
     check('an address that is not ours', 1, pronk('serve', '--host', '192.0.2.1').returncode)

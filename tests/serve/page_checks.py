@@ -107,6 +107,18 @@ def check_trace(s):
     check('trace: every token was accepted somewhere', set(range(len(warm['tokens']))), accepted)
 
 
+def check_trace_of_loop():
+    """What is decoded again because it repeats itself is what a trace shows; this model of nonsense does."""
+    with Server('-m', 'tests/data/models/marian-relu', '--from', 'en', '--to', 'de') as s:
+        found = s.translate('cats', trace=True).json
+        check('loop: a trace changes nothing', s.translate('cats').json['translatedText'], found['translatedText'])
+        tokens, passes = found['trace'][0]['tokens'], found['trace'][0]['passes']
+        check('loop: the tokens are the text', found['translatedText'],
+              ''.join(t['piece'] for t in tokens[:-1]).replace('\u2581', ' ').strip())
+        check('loop: each pass of the beam makes one certain', list(range(1, len(tokens) + 1)), [t['pass'] for t in tokens])
+        holds('loop: the first decoding is not among them', len(tokens) <= len(passes) <= len(tokens) + 2, len(passes))
+
+
 def events_of(answer):
     found = []
     for event in answer.body.decode().split('\n\n')[:-1]:
@@ -355,6 +367,7 @@ def main():
     with Server() as s:
         for part in (check_files, check_fields, check_trace, check_stream):
             part(s)
+        check_trace_of_loop()
         check_strategies()
         check_stream_limits()
         why = why_not()

@@ -1,15 +1,10 @@
 /* call_test.c - calls that do not wait: many threads at once get what they would have got alone;
  * cancelled, late and refused calls; the cache; tokens instead of text; failed allocations. */
-#include "tiny_translator.h"
+#include "calls.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "engine/model.h"
 
 enum { N_THREADS = 6, ROUNDS = 4 };
@@ -36,23 +31,10 @@ static void learn(opened *w, expected *e) {
     }
 }
 
-typedef struct caller {
-    opened         *w;
-    const expected *e;
-    int             number;
-    atomic_int      done; /* calls that said so */
-    atomic_int      wrong;
-} caller;
-
-static void count_done(void *user) { atomic_fetch_add(&((caller *)user)->done, 1); }
-
-/* asserts of cmocka belong to the main thread: others count what is wrong */
-static void expect(caller *c, bool right) { atomic_fetch_add(&c->wrong, !right); }
-
 static void submit_all(caller *c, pk_call **call) {
     for (size_t i = 0; i < N_LINES; i++) {
         const pk_text text = text_of(lines[i]);
-        expect(c, !pk_submit(c->w->t, &text, 1,
+        expect(c, !pk_submit(c->t, &text, 1,
                              PK_OPTIONS(pk_call_options, .client = (uint64_t)c->number + 1,
                                         .done = count_done, .user = c),
                              &call[i]));
@@ -60,22 +42,24 @@ static void submit_all(caller *c, pk_call **call) {
 }
 
 static void check_all(caller *c, pk_call **call) {
+    const expected *e = c->test;
     for (size_t i = 0; i < N_LINES; i++) {
         pk_result *r;
         expect(c, !pk_call_end(call[i], &r));
-        expect(c, r && strcmp(pk_result_text(r, 0), c->e->text[i]) == 0 &&
-                      pk_result_score(r, 0) == c->e->score[i]);
+        expect(c, r && strcmp(pk_result_text(r, 0), e->text[i]) == 0 &&
+                      pk_result_score(r, 0) == e->score[i]);
         pk_result_free(r);
     }
 }
 
 static void check_scores(caller *c) {
-    pk_text    source[N_LINES], target[N_LINES];
-    pk_result *r;
+    const expected *e = c->test;
+    pk_text         source[N_LINES], target[N_LINES];
+    pk_result      *r;
     for (size_t i = 0; i < N_LINES; i++)
-        source[i] = text_of(lines[i]), target[i] = text_of(c->e->text[i]);
-    expect(c, !pk_score(c->w->t, source, target, N_LINES, NULL, &r));
-    for (size_t i = 0; r && i < N_LINES; i++) expect(c, pk_result_score(r, i) == c->e->sum[i]);
+        source[i] = text_of(lines[i]), target[i] = text_of(e->text[i]);
+    expect(c, !pk_score(c->t, source, target, N_LINES, NULL, &r));
+    for (size_t i = 0; r && i < N_LINES; i++) expect(c, pk_result_score(r, i) == e->sum[i]);
     pk_result_free(r);
 }
 
@@ -94,20 +78,8 @@ static void *call_often(void *arg) {
 static void check_many(const pk_translator_options *o) {
     static expected e;
     opened          w = open_both(TINY_MODEL, o);
-    caller          c[N_THREADS];
-    pthread_t       thread[N_THREADS];
-    pk_stats        stats;
     learn(&w, &e);
-    for (int i = 0; i < N_THREADS; i++) {
-        c[i] = (caller){ .w = &w, .e = &e, .number = i };
-        assert_int_equal(pthread_create(&thread[i], NULL, call_often, &c[i]), 0);
-    }
-    for (int i = 0; i < N_THREADS; i++) {
-        pthread_join(thread[i], NULL);
-        assert_int_equal(c[i].wrong, 0);
-    }
-    pk_translator_stats(w.t, &stats);
-    assert_int_equal(stats.waiting, 0);
+    const pk_stats stats = check_callers(N_THREADS, w.t, &e, call_often);
     assert_int_equal(stats.texts, N_LINES * 2 + N_THREADS * ROUNDS * N_LINES * 3 / 2);
     close_both(&w);
 }
@@ -123,13 +95,9 @@ static void many_threads_get_what_they_would_alone(void **state) {
 
 /* ---- ends before the end ---- */
 
-/* a call that takes as long as is wanted: 200 long sentences */
-enum { LONG = 200 };
-static void long_texts(pk_text *text) {
-    static const char sentence[] = "we go to the river and we see the old boat and the old man and "
-                                   "the sea and the sun and the house and the dog";
-    for (int i = 0; i < LONG; i++) text[i] = text_of(sentence);
-}
+static const char long_sentence[] =
+    "we go to the river and we see the old boat and the old man and "
+    "the sea and the sun and the house and the dog";
 
 static const pk_translator_options slow = { .size = sizeof slow,
                                             .decode = "beam:size=4,min_length=60,max_length=60",
@@ -141,17 +109,12 @@ static void a_cancelled_call_ends_soon(void **state) {
     opened     w = open_both(TINY_MODEL, &slow);
     pk_text    text[LONG];
     pk_call   *call;
-    pk_result *r = (pk_result *)&w;
+    pk_result *r;
     pk_stats   stats;
     (void)state;
-    long_texts(text);
+    repeat_text(long_sentence, text);
     ASSERT_OK(pk_submit(w.t, text, LONG, NULL, &call));
-    usleep(20000); /* some are being decoded */
-    const double since = pk_clock_now();
-    pk_call_cancel(call);
-    assert_int_equal(pk_call_end(call, &r), PK_CANCELLED);
-    assert_null(r);
-    assert_true(pk_clock_now() - since < 5);
+    check_cancelled_soon(call);
     pk_translator_stats(w.t, &stats);
     assert_true(stats.sentences < LONG);
     ASSERT_OK(pk_submit(w.t, text, 1, NULL, &call)); /* others go on */
@@ -167,7 +130,7 @@ static void a_late_call_says_so(void **state) {
     pk_call   *call, *behind;
     pk_result *r;
     (void)state;
-    long_texts(text);
+    repeat_text(long_sentence, text);
     ASSERT_OK(pk_submit(w.t, text, LONG, PK_OPTIONS(pk_call_options, .deadline = 0.05), &call));
     ASSERT_OK(pk_submit(w.t, text, 1, PK_OPTIONS(pk_call_options, .deadline = 1000), &behind));
     assert_int_equal(pk_call_end(call, &r), PK_LATE);
@@ -185,7 +148,7 @@ static void too_much_is_refused(void **state) {
     (void)state;
     o.max_waiting = 10;
     opened w = open_both(TINY_MODEL, &o);
-    long_texts(text);
+    repeat_text(long_sentence, text);
     ASSERT_OK(pk_submit(w.t, text, LONG, NULL, &call));
     assert_int_equal(pk_submit(w.t, text, 1, NULL, &other), PK_BUSY);
     assert_null(other);
@@ -201,23 +164,12 @@ static void too_much_is_refused(void **state) {
     pk_model_close(w.m);
 }
 
-/* a client with one sentence does not wait for the whole of another's text */
 static void a_short_call_overtakes_a_long_one(void **state) {
-    opened     w = open_both(TINY_MODEL, &slow);
-    pk_text    text[LONG];
-    pk_call   *large, *small;
-    pk_result *r;
-    pk_stats   stats;
+    opened  w = open_both(TINY_MODEL, &slow);
+    pk_text text[LONG];
     (void)state;
-    long_texts(text);
-    ASSERT_OK(pk_submit(w.t, text, LONG, PK_OPTIONS(pk_call_options, .client = 1), &large));
-    ASSERT_OK(pk_submit(w.t, text, 1, PK_OPTIONS(pk_call_options, .client = 2), &small));
-    ASSERT_OK(pk_call_end(small, &r));
-    pk_translator_stats(w.t, &stats);
-    assert_true(stats.waiting > LONG / 2);
-    pk_result_free(r);
-    pk_call_cancel(large);
-    assert_int_equal(pk_call_end(large, &r), PK_CANCELLED);
+    repeat_text(long_sentence, text);
+    check_overtaken(w.t, text, NULL);
     close_both(&w);
 }
 

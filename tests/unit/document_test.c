@@ -408,6 +408,42 @@ static void capitals_are_written(void **state) {
     pk_model_close(m);
 }
 
+/* the tokens of a prefix, given to a sentence */
+static pk_ids prefix_of(pk_reader *r, const char *source, const char *prefix) {
+    pk_document d = read_text(r, true, source);
+    ASSERT_OK(pk_document_set_prefix(&d, r, (pk_text){ prefix, strlen(prefix) }));
+    const pk_ids ids = d.job[0].prefix;
+    d.job[0].prefix = (pk_ids){ 0 };
+    pk_document_free(&d);
+    return ids;
+}
+
+/* whether a prefix in capitals is read as the same in the given letters */
+static bool is_read_as(pk_reader *r, const char *prefix, const char *small) {
+    pk_ids     a = prefix_of(r, "THE CAT SEES", prefix), b = prefix_of(r, "The cat sees", small);
+    const bool same = a.n == b.n && !memcmp(a.id, b.id, a.n * sizeof *a.id);
+    pk_ids_free(&a);
+    pk_ids_free(&b);
+    return same;
+}
+
+/* a prefix is in the target's language: there the word I is a word of English, or not */
+static void the_word_i_is_of_its_language(void **state) {
+    (void)state;
+    pk_model *m = open_model("marian-relu");
+    pk_reader r = open_reader(m, "en", "de", 100);
+    assert_true(is_read_as(&r, "SO I SEE", "So i see"));
+    assert_false(is_read_as(&r, "SO I SEE", "So I see"));
+    strcpy(r.language.source_code, "de");
+    strcpy(r.language.target_code, "en");
+    assert_true(is_read_as(&r, "SO I SEE", "So I see"));
+    pk_document d = read_text(&r, true, "SO I SEE");
+    assert_string_equal(d.text, "So i see");
+    pk_document_free(&d);
+    pk_splitter_close(r.splitter);
+    pk_model_close(m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tag_names_the_target_of_marian),
@@ -422,6 +458,7 @@ int main(void) {
         cmocka_unit_test(unknowns_are_what_they_looked_at),
         cmocka_unit_test(capitals_are_read_as_small_letters),
         cmocka_unit_test(capitals_are_written),
+        cmocka_unit_test(the_word_i_is_of_its_language),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

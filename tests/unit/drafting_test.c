@@ -133,18 +133,35 @@ static void make_jobs(pk_job *job, pk_job **order) {
         for (int j = 0; j < 12 - i; j++)
             ASSERT_OK(pk_ids_add(&job[i].source, 1 + (int32_t)((tiny_random(&seed) + 1) * 19)));
         ASSERT_OK(pk_ids_add(&job[i].source, 0));
+        job[i].sentence = (size_t)i;
         order[i] = &job[i];
     }
 }
 
-typedef struct traced { /* passes of sentences on each network */
-    uint64_t passes[2];
+typedef struct traced {
+    uint64_t passes[2];        /* of sentences, on each network */
+    int32_t  decoding[N_JOBS]; /* of each sentence: the last one */
+    int32_t  again, ends;
 } traced;
+
+/* a sentence that was put back begins anew, under another number; its end comes once */
+static void look_at_decoding(traced *t, const pk_trace_pass *pass) {
+    int32_t *const decoding = &t->decoding[pass->sentence];
+    assert_in_range(pass->decoding, *decoding, 1000);
+    assert_int_equal(pass->kept, pass->done);
+    if (pass->decoding != *decoding) {
+        assert_int_equal(pass->ask[0].fed_at, -1);
+        t->again++;
+    }
+    *decoding = pass->decoding;
+    t->ends += pass->done;
+}
 
 static void look(void *user, const pk_trace_pass *pass) {
     traced *t = user;
     assert_true(pass->model == 0 || pass->model == 1);
     t->passes[pass->model]++;
+    look_at_decoding(t, pass);
     for (int32_t i = 0; i < pass->n; i++) {
         const pk_trace_ask *a = &pass->ask[i];
         assert_int_equal(a->position, a->fed_at + 1 + (pass->model ? AHEAD : 0));
@@ -176,7 +193,7 @@ static pk_stats decode(const tiny_network *model, const tiny_network *drafter, i
     if (drafter) o.plan.strategy = &scripted, o.plan.options = &fresh;
     make_jobs(job, order);
     ASSERT_OK(pk_worker_open(&w, &all, &o));
-    traced    seen = { { 0 } };
+    traced    seen = { 0 };
     pk_queued call = { .job = order, .n = N_JOBS, .plan = &o.plan, .trace = look, .user = &seen };
     assert_int_equal(serve_call(&w, &call), N_JOBS);
     ASSERT_OK(call.status);
@@ -188,6 +205,8 @@ static pk_stats decode(const tiny_network *model, const tiny_network *drafter, i
     const pk_stats stats = w.stats;
     assert_int_equal(seen.passes[0] + seen.passes[1], stats.sentence_passes);
     assert_int_equal(seen.passes[1] > 0, drafter != NULL);
+    assert_int_equal(seen.ends, N_JOBS);
+    assert_int_equal(seen.again > 0, usual_length == 1);
     pk_worker_close(&w);
     pk_memory_give(options);
     return stats;

@@ -1,17 +1,10 @@
 /* markup_submit_test.c - text with markup through pk_submit: many threads at once get what they
  * would have got alone, nobody waits in a callback, and cancelled, late and refused calls end as
  * plain ones do, also between two attempts. */
-#include "check.h"
+#include "calls.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include "base/clock.h"
 
 /* It has all placeholders; and outputs that are cut off lose them, so that each is tried in turn. The
  * vocabularies of the small models have none. */
@@ -28,26 +21,21 @@ static const char *const texts[] = {
 };
 enum { N_TEXTS = sizeof texts / sizeof *texts, SENTENCES = 6, N_THREADS = 4, ROUNDS = 3 };
 
-static pk_text text_of(const char *s) { return (pk_text){ s, strlen(s) }; }
-
 typedef struct world {
-    pk_model      *m;
-    pk_translator *t;
-    pk_glossary   *g;
+    opened       on;
+    pk_glossary *g;
+    const char  *expected[N_TEXTS];
 } world;
 
 static world open_world(const pk_translator_options *o) {
-    world w;
-    ASSERT_OK(pk_model_open(MODEL, NULL, &w.m));
-    ASSERT_OK(pk_translator_open(w.m, o, &w.t));
+    world w = { .on = open_both(MODEL, o) };
     ASSERT_OK(pk_glossary_open(text_of("house\tHaus\n"), &w.g));
     return w;
 }
 
 static void close_world(world *w) {
     pk_glossary_close(w->g);
-    pk_translator_close(w->t);
-    pk_model_close(w->m);
+    close_both(&w->on);
 }
 
 static const pk_translator_options usual = {
@@ -56,23 +44,14 @@ static const pk_translator_options usual = {
 
 /* ---- many at once ---- */
 
-typedef struct caller {
-    world             *w;
-    const char *const *expected;
-    int                number;
-    atomic_int         done, wrong;
-} caller;
-
-static void count_done(void *user) { atomic_fetch_add(&((caller *)user)->done, 1); }
-static void expect(caller *c, bool right) { atomic_fetch_add(&c->wrong, !right); }
-
 /* texts are gone when the call is under way */
 static void submit_one(caller *c, size_t i, pk_call **call) {
+    const world  *w = c->test;
     char         *copy = strdup(texts[i]);
     const pk_text text = { copy, strlen(copy) };
     expect(c,
-           !pk_submit(c->w->t, &text, 1,
-                      PK_OPTIONS(pk_call_options, .format = "html", .glossary = c->w->g,
+           !pk_submit(c->t, &text, 1,
+                      PK_OPTIONS(pk_call_options, .format = "html", .glossary = w->g,
                                  .client = (uint64_t)c->number + 1, .done = count_done, .user = c),
                       call));
     memset(copy, '?', strlen(copy));
@@ -80,14 +59,15 @@ static void submit_one(caller *c, size_t i, pk_call **call) {
 }
 
 static void *call_often(void *arg) {
-    caller *c = arg;
+    caller      *c = arg;
+    const world *w = c->test;
     for (int round = 0; round < ROUNDS; round++) {
         pk_call *call[N_TEXTS] = { NULL };
         for (size_t i = 0; i < N_TEXTS; i++) submit_one(c, i, &call[i]);
         for (size_t i = 0; i < N_TEXTS; i++) {
             pk_result *r;
             expect(c, !pk_call_end(call[i], &r));
-            expect(c, r && !strcmp(pk_result_text(r, 0), c->expected[i]));
+            expect(c, r && !strcmp(pk_result_text(r, 0), w->expected[i]));
             pk_result_free(r);
         }
         expect(c, atomic_load(&c->done) == (round + 1) * N_TEXTS);
@@ -96,33 +76,20 @@ static void *call_often(void *arg) {
 }
 
 static void many_threads_get_what_they_would_alone(void **state) {
-    world     w = open_world(&usual);
-    char     *expected[N_TEXTS];
-    caller    c[N_THREADS];
-    pthread_t thread[N_THREADS];
-    pk_stats  stats;
+    world      w = open_world(&usual);
+    pk_result *r[N_TEXTS];
     (void)state;
     for (size_t i = 0; i < N_TEXTS; i++) {
-        pk_result    *r;
         const pk_text text = text_of(texts[i]);
-        ASSERT_OK(pk_translate(w.t, &text, 1,
-                               PK_OPTIONS(pk_call_options, .format = "html", .glossary = w.g), &r));
-        expected[i] = strdup(pk_result_text(r, 0));
-        pk_result_free(r);
+        ASSERT_OK(pk_translate(w.on.t, &text, 1,
+                               PK_OPTIONS(pk_call_options, .format = "html", .glossary = w.g),
+                               &r[i]));
+        w.expected[i] = pk_result_text(r[i], 0);
     }
-    for (int i = 0; i < N_THREADS; i++) {
-        c[i] = (caller){ .w = &w, .expected = (const char *const *)expected, .number = i };
-        assert_int_equal(pthread_create(&thread[i], NULL, call_often, &c[i]), 0);
-    }
-    for (int i = 0; i < N_THREADS; i++) {
-        pthread_join(thread[i], NULL);
-        assert_int_equal(c[i].wrong, 0);
-    }
-    pk_translator_stats(w.t, &stats);
-    assert_int_equal(stats.waiting, 0);
+    const pk_stats stats = check_callers(N_THREADS, w.on.t, &w, call_often);
     assert_int_equal(stats.texts, N_TEXTS * (1 + N_THREADS * ROUNDS));
     assert_true(stats.sentences > SENTENCES * (1 + N_THREADS * ROUNDS)); /* tried again */
-    for (size_t i = 0; i < N_TEXTS; i++) free(expected[i]);
+    for (size_t i = 0; i < N_TEXTS; i++) pk_result_free(r[i]);
     close_world(&w);
 }
 
@@ -134,8 +101,8 @@ static void texts_are_not_needed_any_more(void **state) {
     pk_call   *call;
     pk_result *alone, *r;
     (void)state;
-    ASSERT_OK(pk_translate(w.t, &text, 1, NULL, &alone));
-    ASSERT_OK(pk_submit(w.t, &text, 1, NULL, &call));
+    ASSERT_OK(pk_translate(w.on.t, &text, 1, NULL, &alone));
+    ASSERT_OK(pk_submit(w.on.t, &text, 1, NULL, &call));
     memset(copy, '?', strlen(copy));
     free(copy);
     ASSERT_OK(pk_call_end(call, &r));
@@ -147,7 +114,6 @@ static void texts_are_not_needed_any_more(void **state) {
 
 /* ---- ends before the end ---- */
 
-enum { LONG = 200 };
 static const pk_translator_options slow = { .size = sizeof slow,
                                             .decode = "beam:size=4,min_length=12,max_length=12",
                                             .threads = 2,
@@ -155,32 +121,23 @@ static const pk_translator_options slow = { .size = sizeof slow,
                                             .alignment = 1,
                                             .max_waiting = 10 };
 
-static void long_texts(pk_text *text) {
-    static const char sentence[] = "<p>we go to the <b>river</b> and {x} we see the old boat and "
-                                   "the old man and the sea and the sun and %s the dog</p>";
-    for (int i = 0; i < LONG; i++) text[i] = text_of(sentence);
-}
+static const char long_sentence[] = "<p>we go to the <b>river</b> and {x} we see the old boat and "
+                                    "the old man and the sea and the sun and %s the dog</p>";
 
 static pk_call *submit_long(const world *w, size_t n, double deadline) {
     pk_text  text[LONG];
     pk_call *call;
-    long_texts(text);
-    ASSERT_OK(pk_submit(
-        w->t, text, n, PK_OPTIONS(pk_call_options, .format = "html", .deadline = deadline), &call));
+    repeat_text(long_sentence, text);
+    ASSERT_OK(pk_submit(w->on.t, text, n,
+                        PK_OPTIONS(pk_call_options, .format = "html", .deadline = deadline),
+                        &call));
     return call;
 }
 
 static void a_cancelled_call_ends_soon(void **state) {
-    world      w = open_world(&slow);
-    pk_result *r = (pk_result *)&w;
+    world w = open_world(&slow);
     (void)state;
-    pk_call *call = submit_long(&w, LONG, 0);
-    usleep(20000); /* some are being decoded */
-    const double since = pk_clock_now();
-    pk_call_cancel(call);
-    assert_int_equal(pk_call_end(call, &r), PK_CANCELLED);
-    assert_null(r);
-    assert_true(pk_clock_now() - since < 5);
+    check_cancelled_soon(submit_long(&w, LONG, 0));
     close_world(&w);
 }
 
@@ -212,7 +169,7 @@ static void a_late_call_says_so(void **state) {
     const pk_text text = text_of("<b>x</b>");
     pk_call      *call;
     ASSERT_STATUS(PK_ARGUMENT,
-                  pk_submit(w.t, &text, 1,
+                  pk_submit(w.on.t, &text, 1,
                             PK_OPTIONS(pk_call_options, .format = "html", .deadline = -1), &call));
     close_world(&w);
 }
@@ -229,12 +186,13 @@ static void too_much_is_refused_at_once(void **state) {
     (void)state;
     for (int i = 0; i < MORE; i++) text[i] = text_of("the sun");
     assert_int_equal(
-        pk_submit(w.t, text, MORE, PK_OPTIONS(pk_call_options, .format = "html"), &other), PK_BUSY);
+        pk_submit(w.on.t, text, MORE, PK_OPTIONS(pk_call_options, .format = "html"), &other),
+        PK_BUSY);
     assert_null(other);
-    while (pk_submit(w.t, text, MORE, NULL, &other) == PK_BUSY) usleep(50);
+    while (pk_submit(w.on.t, text, MORE, NULL, &other) == PK_BUSY) usleep(50);
     ASSERT_OK(pk_call_end(call, &r));
     pk_result_free(r);
-    pk_translator_stats(w.t, &stats);
+    pk_translator_stats(w.on.t, &stats);
     assert_true(stats.sentences >= FEW * SCHEMES);
     pk_call_cancel(other);
     pk_call_end(other, &r); /* cancelled, or done */
@@ -245,23 +203,11 @@ static void too_much_is_refused_at_once(void **state) {
 static void a_short_call_overtakes_a_long_one(void **state) {
     pk_translator_options o = slow;
     pk_text               text[LONG];
-    pk_call              *large, *small;
-    pk_result            *r;
-    pk_stats              stats;
     (void)state;
     o.max_waiting = 0;
     world w = open_world(&o);
-    long_texts(text);
-    ASSERT_OK(pk_submit(w.t, text, LONG, PK_OPTIONS(pk_call_options, .format = "html", .client = 1),
-                        &large));
-    ASSERT_OK(pk_submit(w.t, text, 1, PK_OPTIONS(pk_call_options, .format = "html", .client = 2),
-                        &small));
-    ASSERT_OK(pk_call_end(small, &r));
-    pk_translator_stats(w.t, &stats);
-    assert_true(stats.waiting > LONG / 2);
-    pk_result_free(r);
-    pk_call_cancel(large);
-    assert_int_equal(pk_call_end(large, &r), PK_CANCELLED);
+    repeat_text(long_sentence, text);
+    check_overtaken(w.on.t, text, "html");
     close_world(&w);
 }
 
@@ -270,13 +216,13 @@ static void wrong_options_are_refused(void **state) {
     const pk_text text = text_of("the cat");
     pk_call      *call = (pk_call *)&w;
     (void)state;
-    ASSERT_STATUS(PK_ARGUMENT,
-                  pk_submit(w.t, &text, 1, PK_OPTIONS(pk_call_options, .format = "html"), &call));
+    ASSERT_STATUS(PK_ARGUMENT, pk_submit(w.on.t, &text, 1,
+                                         PK_OPTIONS(pk_call_options, .format = "html"), &call));
     assert_non_null(strstr(pk_last_error(), "alignment = 1"));
     assert_null(call);
     ASSERT_STATUS(PK_ARGUMENT,
-                  pk_submit(w.t, &text, 1, PK_OPTIONS(pk_call_options, .format = "pdf"), &call));
-    ASSERT_STATUS(PK_ARGUMENT, pk_submit(w.t, &(pk_text){ NULL, 3 }, 1, NULL, &call));
+                  pk_submit(w.on.t, &text, 1, PK_OPTIONS(pk_call_options, .format = "pdf"), &call));
+    ASSERT_STATUS(PK_ARGUMENT, pk_submit(w.on.t, &(pk_text){ NULL, 3 }, 1, NULL, &call));
     close_world(&w);
 }
 
@@ -288,7 +234,7 @@ static pk_status submit_once(void *user) {
     pk_call      *call;
     pk_result    *r = NULL;
     pk_status     status = pk_submit(
-            w->t, &text, 1, PK_OPTIONS(pk_call_options, .format = "html", .glossary = w->g), &call);
+            w->on.t, &text, 1, PK_OPTIONS(pk_call_options, .format = "html", .glossary = w->g), &call);
     if (status == PK_OK) status = pk_call_end(call, &r);
     pk_result_free(r);
     return status;

@@ -87,6 +87,33 @@ static void characters_alone(void **state) {
     trained_close(&t);
 }
 
+/* text whose characters are all known adds nothing; where there are none at all it is refused, and nothing is written */
+static void text_without_new_characters(void **state) {
+    (void)state;
+    char old[256], new[256], text[256];
+    strcpy(old, in_scratch("old")), strcpy(new, in_scratch("known"));
+    train_to(old, "unigram", text_path);
+    trained                a = trained_open(old);
+    const char            *inputs[1] = { strcpy(text, write_text("sums", "sum ri.\n\n  \n")) };
+    pk_vocab_train_options o = options_of(inputs, new);
+    o.vocab_size = 0, o.extend = a.file.data, o.extend_size = a.file.size, o.report = &report;
+    ASSERT_OK(pk_vocab_train(&o));
+    trained b = trained_open(new);
+    assert_int_equal(report.lines, 1);
+    assert_int_equal(report.pieces, pk_vocab_source_size(a.vocab));
+    assert_int_equal(b.pieces.size, a.pieces.size);
+    assert_memory_equal(b.pieces.data, a.pieces.data, a.pieces.size);
+    assert_cut_alike(&a, &b, "balori tenka pel.");
+    trained_close(&b);
+    unlink(new);
+    static const char *const nothing[] = { "", "\n\n\n", " \t\n\xC2\xA0\n" };
+    for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
+        write_text("sums", nothing[i]);
+        assert_refused(o, PK_FORMAT, "sums: no text");
+    }
+    trained_close(&a);
+}
+
 /* as many characters as coverage asks for, the frequent ones first */
 static void coverage_counts(void **state) {
     (void)state;
@@ -142,8 +169,11 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_unknown),        cmocka_unit_test(characters_alone),
-        cmocka_unit_test(coverage_counts),           cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(nothing_is_unknown),
+        cmocka_unit_test(characters_alone),
+        cmocka_unit_test(text_without_new_characters),
+        cmocka_unit_test(coverage_counts),
+        cmocka_unit_test(what_is_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, open_all, remove_scratch);

@@ -127,6 +127,24 @@ static void test_bad_options(void **state) {
     assert_refused(o, PK_IO, "not a regular file");
     inputs[0] = write_text("blank", "\n\xFF\xFE\n\n");
     assert_refused(o, PK_FORMAT, "blank: no text");
+    inputs[0] = write_text("spaces", "  \n\t\x01\n\xC2\xA0\n\xE2\x96\x81\n");
+    assert_refused(o, PK_FORMAT, "spaces: no text");
+}
+
+/* lines without characters are none: what is drawn can be learned from */
+static void test_lines_that_say_nothing(void **state) {
+    (void)state;
+    pk_buffer text = { 0 };
+    for (int i = 0; i < 50; i++) pk_buffer_add_text(&text, " \t\n");
+    pk_buffer_add_text(&text, "balo ri tenka.\n");
+    const char            *inputs[1] = { write_file("hollow", text.data, text.size) };
+    pk_vocab_train_options o = options_of(inputs, in_scratch("drawn"));
+    pk_vocab_train_report  report;
+    pk_buffer_free(&text);
+    o.report = &report, o.vocab_size = 15, o.max_lines = 1;
+    ASSERT_OK(pk_vocab_train(&o));
+    assert_int_equal(report.lines, 1);
+    assert_int_equal(report.characters, 12);
 }
 
 /* 256 pieces are bytes: what is too small names the size that would do, and that does */
@@ -264,6 +282,7 @@ int main(void) {
         cmocka_unit_test(test_the_same_again_and_from_gzip),
         cmocka_unit_test(test_some_lines),
         cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_lines_that_say_nothing),
         cmocka_unit_test(test_bytes_need_room),
         cmocka_unit_test(test_share_that_is_covered),
         cmocka_unit_test(test_every_allocation_may_fail),
