@@ -16,7 +16,7 @@ static int32_t trace_steps(pk_worker *w, const pk_pass *p) {
     return n;
 }
 
-/* the asks of a pass; those that the verdict's rows are made of are kept */
+/* the asks of a pass; those that the verdict's hypotheses are made of are kept */
 static void trace_asks(pk_worker *w, const pk_pass *p, const pk_verdict *verdict) {
     for (int32_t i = 1; i <= p->n; i++) {
         const pk_ask    *a = &p->ask[i];
