@@ -107,6 +107,7 @@ TABLES = {
     'pairs': [(place + depth, title + depth, ['words:1', 'speed:1', 'speed:32', 'passes:1'], [at(depth), pairs(depth)])
               for place, title in (('', 'Speed: '), ('cpu-', 'Two CPU cores, int8: ')) for depth in ('6-6', '12-1')],
 }
+FIGURE = [GREEDY, gad('GAD++, beta 5, tau 3', 'gad:beta=5,tau=3')]
 # tables that say themselves where they are measured
 CPU = {'device': 'cpu', 'type': 'i8', 'threads': 2}
 FIXED = {'5-f32': {'type': 'f32'}, '5-f16': {'type': 'f16'}, 'cpu': CPU, 'cpu-6-6': CPU, 'cpu-12-1': CPU}
@@ -116,8 +117,8 @@ HEADS = {'bleu': 'BLEU %s', 'chrf2': 'chrF2 %s', 'trr': 'repeated tokens, %%, %s
 PAPERS = [('hrt', 'Hybrid-regressive translation and Mask-Predict', 'recipes/compare-hrt.yml, compare-cmlm.yml'),
           ('gad', 'Draft and verify (Xia et al. 2022)', 'recipes/compare-gad.yml')]
 NOT_HERE = {'gad': 'Table 4 (big size) has speeds with random weights only and is not measured yet. Table 6 (an ensemble of teachers) is not repeated. '
-                   'Table 10 is the settings of the recipes, Table 11 pages of `pronk viz -d gad`. Figure 4 (distribution of single-sentence speed-ups) is '
-                   'not made yet. Blockwise decoding (Stern et al. 2018), as quoted in Table 4 of the paper, is not ours.'}
+                   'Table 10 is the settings of the recipes, Table 11 pages of `pronk viz -d gad`. '
+                   'Blockwise decoding (Stern et al. 2018), as quoted in Table 4 of the paper, is not ours.'}
 
 
 # ---- measuring ----
@@ -210,6 +211,20 @@ def measure(o, paper, table):
         out.write('\n')
 
 
+def measure_figure(o):
+    """Figure 4: how many times faster than greedy each line is, line by line in turns."""
+    tried = [find(argparse.Namespace(**dict(vars(o), random=False)), r)[0] for r in FIGURE]
+    print('gad Figure 4: %s' % ('measured' if all(tried) else 'models are missing'), flush=True)
+    if not all(tried):
+        return
+    o.input = os.path.join(o.sets, MAIN + '.en')
+    slow, fast = (row['line_seconds'] for row in systems.bench(o, tried, 1, '--each-line'))
+    with open(os.path.join(o.results, 'gad-figure-4.json'), 'w', encoding='utf-8') as out:
+        json.dump({'device': o.device, 'type': o.type, 'limit': o.limit, 'repeat': o.repeat,
+                   'speed': [round(a / b, 3) for a, b in zip(slow, fast)]}, out)
+        out.write('\n')
+
+
 # ---- the page ----
 
 def speed_cell(kind, batch):
@@ -267,6 +282,38 @@ def bars(rows, title, path, width=640):
         f.write('\n'.join(out + ['</svg>']) + '\n')
 
 
+def histogram(values, title, path, width=640, height=300, step=0.25):
+    """Shares of values by steps, as SVG."""
+    counts = {}
+    for value in values:
+        counts[int(value / step)] = counts.get(int(value / step), 0) + 1
+    last, most, left, bottom = max(counts) + 1, max(counts.values()), 40, height - 40
+    wide = (width - left - 20) / last
+    out = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">' % (width, height),
+           '<rect width="%d" height="%d" fill="white"/><text x="10" y="20">%s</text>' % (width, height, title)]
+    for i, n in sorted(counts.items()):
+        high = (bottom - 40) * n / most
+        out.append('<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="#06c"><title>%.2f to %.2f: %d lines</title></rect>'
+                   % (left + i * wide, bottom - high, wide - 1, high, i * step, (i + 1) * step, n))
+    for x in range(int(last * step) + 1):
+        out.append('<text x="%.1f" y="%d" text-anchor="middle">%dx</text>' % (left + x / step * wide, bottom + 16, x))
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write('\n'.join(out + ['</svg>']) + '\n')
+
+
+def figure_text(o):
+    path = os.path.join(o.results, 'gad-figure-4.json')
+    if not os.path.exists(path):
+        return '**Figure 4: how speed-ups are spread over sentences** (not measured yet: `run gad --table figure-4`)\n'
+    said = json.load(open(path, encoding='utf-8'))
+    speed = sorted(said['speed'])
+    os.makedirs(o.plots, exist_ok=True)
+    histogram(speed, 'Sentences by how many times faster than greedy', os.path.join(o.plots, 'gad-figure-4.svg'))
+    at = lambda part: speed[min(int(part * len(speed)), len(speed) - 1)]
+    return '**Figure 4: how speed-ups are spread over sentences** (%s, %s; %d lines): median %.2fx, one in ten below %.2fx, one in ten above %.2fx\n\n![Figure 4](%s)\n' % (
+        said['device'], said['type'], len(speed), at(0.5), at(0.1), at(0.9), os.path.join(os.path.relpath(o.plots, os.path.dirname(o.out)), 'gad-figure-4.svg'))
+
+
 def plots(o, paper):
     """A plot for each measured table with speeds; the lines that show them."""
     shown = []
@@ -319,7 +366,7 @@ def page(o):
         out += ['## %s\n' % title, 'Models: `%s`. `python3 bench/paper_tables.py run %s` measures all of it.\n' % (recipe, paper)]
         out += [table_text(o, paper, table) for table in TABLES[paper]] + plots(o, paper)
         if paper in NOT_HERE:
-            out.append(NOT_HERE[paper] + '\n')
+            out += [figure_text(o), NOT_HERE[paper] + '\n']
     out += ['## Two tokens a step (Imamura and Sumita 2020)\n', 'Models: `recipes/compare-pairs.yml`, `compare-at.yml`; measured by `bench/pairs.py`, whose `--output` is '
             'results/pairs.jsonl; speed by `bench/paper_tables.py run pairs`. ASPEC cannot be had.\n', pairs_tables(o)]
     out += [table_text(o, 'pairs', table) for table in TABLES['pairs']]
@@ -353,7 +400,10 @@ def main():
         page(o)
         return
     chosen = [t for t in TABLES[o.paper] if not o.table or t[0] in o.table]
-    if not chosen:
+    figure = o.paper == 'gad' and (not o.table or 'figure-4' in o.table)
+    if figure:
+        measure_figure(o)
+    if not chosen and not figure:
         sys.exit('no such table: there are %s' % ', '.join(t[0] for t in TABLES[o.paper]))
     for table in chosen:
         here = argparse.Namespace(**dict(vars(o), **FIXED.get(table[0], {})))

@@ -59,8 +59,9 @@ def quality(a):
     return results
 
 
-def speed_at(a, systems, batch):
-    command = [PRONK, 'bench', '--json', '--interleave', '-i', a.input, '--batch', str(batch), '--repeat', str(a.repeat)] + with_machine(a)
+def bench(a, systems, batch, *more):
+    """What `pronk bench` says of each system, all in turns in one run."""
+    command = [PRONK, 'bench', '--json', '--interleave', '-i', a.input, '--batch', str(batch), '--repeat', str(a.repeat), *more] + with_machine(a)
     if a.limit:
         command += ['--limit', str(a.limit)]
     if a.threads:
@@ -70,6 +71,11 @@ def speed_at(a, systems, batch):
         command += ['-m', system['model'], '--drafter', system.get('drafter', ''), '-d', system['decode']]
     rows = [json.loads(line) for line in run(command).decode().splitlines()]
     assert len(rows) == len(systems)
+    return rows
+
+
+def speed_at(a, systems, batch):
+    rows = bench(a, systems, batch)
     for system, row in zip(systems, rows):
         print('batch %d: %s %s %.1f sentences/s, %.2fx, %.1f passes' % (
             batch, system['name'], system['decode'], row['sentences_per_second'], row['speed_to_first'], row['passes_per_sentence']), flush=True)

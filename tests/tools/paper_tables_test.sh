@@ -2,7 +2,7 @@
 # paper_tables_test.sh - docs/results.md is what results/ make it, and a measured table fills its cells.
 . tests/support/program.sh
 
-page() { python3 bench/paper_tables.py page --results "$1" --out "$dir/results.md" --plots "$dir/plots" 2>"$dir/err"; }
+page() { python3 bench/paper_tables.py page --results "$1" --out "$dir/results.md" --plots "$dir/results" 2>"$dir/err"; }
 
 page results && cmp -s "$dir/results.md" docs/results.md && ok "docs/results.md is up to date" ||
     bad "docs/results.md is up to date" "run python3 bench/paper_tables.py page; $(tail -1 "$dir/err")"
@@ -17,10 +17,13 @@ END
 page "$dir/measured" && grep -qF '| AT 12-1, greedy | `greedy` | 21.25 | 1.00 | 1.00x |' "$dir/results.md" && ok "measured cells" ||
     bad "measured cells" "$(tail -1 "$dir/err")"
 grep -qF '| GAD, 1 layer | `gad` | – | – | – |' "$dir/results.md" && ok "cells that were not measured" || bad "cells that were not measured" ""
-grep -q '1.00x</text>' "$dir/plots/gad-12-1.svg" && ok "a plot" || bad "a plot" "$(ls "$dir/plots" 2>&1)"
+grep -q '1.00x</text>' "$dir/results/gad-12-1.svg" && ok "a plot" || bad "a plot" "$(ls "$dir/results" 2>&1)"
 python3 bench/paper_tables.py run gad --models "$dir" --sets "$dir" --results "$dir/measured" --table 1 >"$dir/out" 2>&1 &&
     grep -q '0 of 11 rows; missing: AT, beam 5' "$dir/out" && ok "models that are missing are named" || bad "models that are missing are named" "$(tail -1 "$dir/out")"
 
+echo '{"device": "cuda", "type": "f16", "limit": null, "repeat": 5, "speed": [0.9, 2.1, 2.2, 3.3, 5.5]}' >"$dir/measured/gad-figure-4.json"
+page "$dir/measured" && grep -qF '(cuda, f16; 5 lines): median 2.20x, one in ten below 0.90x, one in ten above 5.50x' "$dir/results.md" &&
+    grep -qF '<title>2.00 to 2.25: 2 lines</title>' "$dir/results/gad-figure-4.svg" && ok "Figure 4" || bad "Figure 4" "$(tail -1 "$dir/err") $(grep 'Figure 4' "$dir/results.md")"
 # where no trained model is there: random weights, and outputs as long as the references
 cat >"$dir/measured/pairs-cpu-6-6.json" <<'END'
 {"device": "cpu", "type": "i8", "limit": 100, "repeat": 3, "complete": true, "random": true, "rows": [
