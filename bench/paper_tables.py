@@ -4,7 +4,7 @@
 usage: paper_tables.py run PAPER [--models recipes] [--sets DIR] [--device cuda] [--type f16] [--repeat 5] [--limit N] [--batch 128] [--random] [--table ID ...]
        paper_tables.py page [--results results] [--out docs/results.md]
 
-PAPER is hrt, gad or pairs; the other tables of pairs are bench/pairs.py's. `run` takes every model of a table that is there (recipes/README.md has the commands that train
+PAPER is hrt, gad or pairs; the other tables of pairs are bench/pairs.py's. `run` takes every model of a table that is there (recipes/compare.sh trains
 them; folders have the names that stand here), translates the test sets in --sets (NAME.en and NAME.de, all in one folder), times all of them in turns in one run, and writes results/PAPER-ID.json after each table, so that a run that
 was ended early goes on with --table. With --random a model that is missing is made with random weights, and measured for speed alone, where speed
 does not depend on what it has learned; all outputs of such a table are as long as their references. `page` needs nothing but the files in results/; a cell that was not measured is a dash.
@@ -310,8 +310,8 @@ def figure_text(o):
     os.makedirs(o.plots, exist_ok=True)
     histogram(speed, 'Sentences by how many times faster than greedy', os.path.join(o.plots, 'gad-figure-4.svg'))
     at = lambda part: speed[min(int(part * len(speed)), len(speed) - 1)]
-    return '**Figure 4: how speed-ups are spread over sentences** (%s, %s; %d lines): median %.2fx, one in ten below %.2fx, one in ten above %.2fx\n\n![Figure 4](%s)\n' % (
-        said['device'], said['type'], len(speed), at(0.5), at(0.1), at(0.9), os.path.join(os.path.relpath(o.plots, os.path.dirname(o.out)), 'gad-figure-4.svg'))
+    return '**Figure 4: how speed-ups are spread over sentences** (%s; %d lines): median %.2fx, one in ten below %.2fx, one in ten above %.2fx\n\n![Figure 4](%s)\n' % (
+        ', '.join(filter(None, (said['device'], said['type']))), len(speed), at(0.5), at(0.1), at(0.9), os.path.join(os.path.relpath(o.plots, os.path.dirname(o.out)), 'gad-figure-4.svg'))
 
 
 def plots(o, paper):
