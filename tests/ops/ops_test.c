@@ -157,22 +157,24 @@ static void test_linear_special(void **state) {
     on_every_backend(zeros_and_activations, NULL);
 }
 
-/* what follows a product: the norm and the placing are those of their own ops */
+/* What follows a product: the norm and the placing are those of their own ops. Few rows are shared
+ * out by outputs, many by rows; with the most there are two blocks of them. */
 static void rows_finished(pk_backend *b, void *context) {
-    enum { ROWS = 5, OUT = 48, FROM = 16, SLOTS = 9 };
-    const linear_case c = { ROWS, OUT, 33, PK_RELU, OTHER_RESIDUAL, true, 2 };
-    const int32_t     slot[ROWS] = { 7, 0, 3, 8, 1 };
-    linear_data       d = make_linear(&c, PK_F32);
-    pk_weight         gain = random_vector(1, OUT), shift = random_vector(1, OUT);
-    pk_tensor         plain = run_linear(b, &d, 0, ROWS), out = random_tensor(ROWS, OUT, 1);
-    pk_tensor         pool = random_tensor(SLOTS, OUT - FROM, 0), expected = copy_tensor(pool);
-    pk_after          after = { .bias = &d.bias,
-                                .act = PK_RELU,
-                                .residual = d.residual,
-                                .pool = pool,
-                                .slot = slot,
-                                .from = FROM };
-    (void)context;
+    enum { MOST = 200, OUT = 48, FROM = 16, SLOTS = 211 };
+    const int32_t     rows = *(const int32_t *)context;
+    const linear_case c = { rows, OUT, 601, PK_RELU, OTHER_RESIDUAL, true, 2 };
+    int32_t           slot[MOST];
+    for (int32_t i = 0; i < rows; i++) slot[i] = 7 * (i + 1) % SLOTS; /* each of them once */
+    linear_data d = make_linear(&c, PK_F32);
+    pk_weight   gain = random_vector(1, OUT), shift = random_vector(1, OUT);
+    pk_tensor   plain = run_linear(b, &d, 0, rows), out = random_tensor(rows, OUT, 1);
+    pk_tensor   pool = random_tensor(SLOTS, OUT - FROM, 0), expected = copy_tensor(pool);
+    pk_after    after = { .bias = &d.bias,
+                          .act = PK_RELU,
+                          .residual = d.residual,
+                          .pool = pool,
+                          .slot = slot,
+                          .from = FROM };
     b->linear(b->self, out, d.x, &d.w, &after);
     assert_close(out, plain, 0, "placing changes nothing");
     pk_tensor stored = plain;
@@ -188,11 +190,14 @@ static void rows_finished(pk_backend *b, void *context) {
 }
 
 static void test_linear_after(void **state) {
+    static int32_t rows[] = { 5, 53, 200 };
     (void)state;
     pk_backend ref = open_backend(NULL, 1);
-    rows_finished(&ref, NULL);
+    for (int i = 0; i < COUNT(rows); i++) {
+        rows_finished(&ref, &rows[i]);
+        on_every_backend(rows_finished, &rows[i]);
+    }
     pk_backend_close(&ref);
-    on_every_backend(rows_finished, NULL);
 }
 
 /* three rows: one goes on, one finds the end, one has used its steps up; the fourth is finished */

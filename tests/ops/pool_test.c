@@ -215,6 +215,7 @@ static void test_ahead(void **state) {
             assert_ptr_equal(pk_ahead_next(ahead), pass ? w[(i + 1) % 3].data : NULL);
             pk_ahead_record(ahead, &w[i]); /* several blocks of rows, one matrix */
             assert_ptr_equal(pk_ahead_next(ahead), pass ? w[(i + 1) % 3].data : NULL);
+            assert_int_equal(pk_ahead_read(ahead), (pass ? 3 : i) << 20); /* each counted once */
             if (pass == 200) free(memory[i]);
             dispatch_and_check(pool, t, 2);
         }

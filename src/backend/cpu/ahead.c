@@ -33,6 +33,7 @@ struct pk_ahead {
     _Alignas(64) atomic_uintptr_t data; /* of the next matrix; 0: not known */
     atomic_size_t bytes;
     _Alignas(64) const void *last;
+    size_t   read; /* bytes of all matrices in `follower` */
     pk_pool *pool;
     follower follower[FOLLOWERS];
     fetched  fetched[];
@@ -63,11 +64,13 @@ static bool fetch_some(void *context, int32_t worker) {
 
 /* remembers that this matrix came after the last one, and announces the one expected next */
 void pk_ahead_record(pk_ahead *a, const pk_weight *w) {
-    if (a->last != w->data) {
+    if (a->last && a->last != w->data) {
         follower *f = follower_of(a, a->last);
+        a->read -= f->bytes;
         *f = (follower){ a->last, w->data, pk_panel_bytes(w->rows, w->cols, w->type) };
-        a->last = w->data;
+        a->read += f->bytes;
     }
+    a->last = w->data;
     const follower *next = follower_of(a, w->data);
     const bool      known = next->after == w->data;
     atomic_store_explicit(&a->bytes, known ? next->bytes : 0, memory_order_relaxed);
@@ -77,6 +80,8 @@ void pk_ahead_record(pk_ahead *a, const pk_weight *w) {
 const void *pk_ahead_next(pk_ahead *a) {
     return (const void *)atomic_load_explicit(&a->data, memory_order_relaxed);
 }
+
+size_t pk_ahead_read(const pk_ahead *a) { return a->read; }
 
 pk_status pk_ahead_open(pk_pool *pool, int32_t threads, pk_ahead **out) {
     void *memory;

@@ -19,4 +19,6 @@ void      pk_ahead_close(pk_ahead *a); /* accepts NULL */
 void pk_ahead_record(pk_ahead *a, const pk_weight *w);
 /* the matrix that is thought to come next; NULL: not known */
 const void *pk_ahead_next(pk_ahead *a);
+/* bytes of all matrices that were recorded: what passes read again and again */
+size_t pk_ahead_read(const pk_ahead *a);
 #endif

@@ -16,7 +16,7 @@
 #include "tensor/panel.h"
 
 enum {
-    ALONE = 16 << 10,        /* numbers that one thread does by itself: waking others costs more */
+    ALONE = 4 << 10,         /* numbers that one thread does by itself: waking others costs more */
     ATTEND_ALONE = 48 << 10, /* the same for attention, in products */
     QUERIES_AT_ONCE = 32,    /* of one task, when there are many */
 };
@@ -57,7 +57,7 @@ static void norm_row(const rows_job *job, int32_t i) {
                             job->b->data, job->number);
 }
 
-void pk_cpu_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
+static void norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
                  const pk_weight *shift, float epsilon) {
     share_rows((rows_job){ .cpu = self,
                            .out = out,
@@ -88,17 +88,21 @@ static void embed(void *self, pk_tensor out, const pk_weight *table, const int32
                out.rows, out.cols);
 }
 
-/* row i of x goes to slot index[i] of the pool, rounded to the pool's type */
-static void scatter_row(const rows_job *job, int32_t i) {
-    const size_t at = (size_t)job->index[i] * (size_t)job->out.stride;
-    if (job->out.type == PK_F16)
-        job->cpu->kernels->narrow((uint16_t *)(void *)job->out.data + at, row_of(job->x, i),
-                                  job->x.cols);
+void pk_cpu_store_row(const pk_cpu *cpu, pk_tensor pool, int32_t slot, const float *row,
+                      int32_t cols) {
+    const size_t at = (size_t)slot * (size_t)pool.stride;
+    if (pool.type == PK_F16)
+        cpu->kernels->narrow((uint16_t *)(void *)pool.data + at, row, cols);
     else
-        memcpy(job->out.data + at, row_of(job->x, i), (size_t)job->x.cols * sizeof(float));
+        memcpy(pool.data + at, row, (size_t)cols * sizeof(float));
 }
 
-void pk_cpu_scatter(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
+/* row i of x goes to slot index[i] of the pool */
+static void scatter_row(const rows_job *job, int32_t i) {
+    pk_cpu_store_row(job->cpu, job->out, job->index[i], row_of(job->x, i), job->x.cols);
+}
+
+static void scatter(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot) {
     share_rows((rows_job){ .cpu = self, .out = pool, .x = rows, .index = slot, .row = scatter_row },
                rows.rows, rows.cols);
 }
@@ -279,9 +283,9 @@ pk_status pk_cpu_open(int32_t threads, pk_backend *out) {
                          .repeat = pk_host_repeat,
                          .embed = embed,
                          .linear = pk_cpu_linear,
-                         .norm = pk_cpu_norm,
+                         .norm = norm,
                          .attend = attend,
-                         .scatter = pk_cpu_scatter,
+                         .scatter = scatter,
                          .answer = pk_cpu_answer,
                          .edges = pk_cpu_edges,
                          .advance = pk_host_advance,

@@ -49,9 +49,9 @@ void pk_cpu_product(pk_cpu *cpu, pk_tensor out, pk_tensor x, const pk_weight *w,
                     const pk_after *after);
 void pk_cpu_linear(void *self, pk_tensor out, pk_tensor x, const pk_weight *w,
                    const pk_after *after);
-void pk_cpu_norm(void *self, pk_tensor out, pk_tensor x, const pk_weight *gain,
-                 const pk_weight *shift, float epsilon);
-void pk_cpu_scatter(void *self, pk_tensor pool, pk_tensor rows, const int32_t *slot);
+/* a row of floats into a slot of a pool, rounded to the pool's type */
+void pk_cpu_store_row(const pk_cpu *cpu, pk_tensor pool, int32_t slot, const float *row,
+                      int32_t cols);
 void pk_cpu_answer(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
                    const pk_answering *a);
 void pk_cpu_edges(void *self, pk_tensor hidden, const pk_weight *table, const pk_weight *bias,
