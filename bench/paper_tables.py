@@ -4,7 +4,7 @@
 usage: paper_tables.py run PAPER [--models recipes] [--sets DIR] [--device cuda] [--type f16] [--repeat 5] [--limit N] [--batch 128] [--random] [--table ID ...]
        paper_tables.py page [--results results] [--out docs/results.md]
 
-PAPER is hrt, gad or pairs; the other tables of pairs are bench/pairs.py's. `run` takes every model of a table that is there (recipes/compare.sh trains
+PAPER is hrt, gad, pairs (its other tables are bench/pairs.py's) or small (all methods, with the networks of recipes/compare.sh --small). `run` takes every model of a table that is there (recipes/compare.sh trains
 them; folders have the names that stand here), translates the test sets in --sets (NAME.en and NAME.de, all in one folder), times all of them in turns in one run, and writes results/PAPER-ID.json after each table, so that a run that
 was ended early goes on with --table. With --random a model that is missing is made with random weights, and measured for speed alone, where speed
 does not depend on what it has learned; all outputs of such a table are as long as their references. `page` needs nothing but the files in results/; a cell that was not measured is a dash.
@@ -20,7 +20,8 @@ from random_models import by_length, forced, random_model
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DASH = '–'
-MAIN, DEV = 'newstest2014', 'newstest2013'
+MAIN = 'newstest2014'
+QUALITY = ('bleu', 'chrf2', 'trr')
 SETS = ['newstest2014', 'parliament.test', 'tatoeba.test']
 
 
@@ -106,17 +107,32 @@ TABLES = {
     ],
     'pairs': [(place + depth, title + depth, ['words:1', 'speed:1', 'speed:32', 'passes:1'], [at(depth), pairs(depth)])
               for place, title in (('', 'Speed: '), ('cpu-', 'Two CPU cores, int8: ')) for depth in ('6-6', '12-1')],
+    'small': [('all', 'All methods', ['bleu:tatoeba.test', 'chrf2:tatoeba.test', 'trr:tatoeba.test', 'passes:1', 'tokens:1', 'speed:1'],
+               [row('AT, greedy', 'at-3-3', 'greedy'), row('AT, beam 5', 'at-3-3', 'beam:size=5'),
+                row('AT, as long as HRT, greedy', 'at-3-3-more', 'greedy'), row('AT, as long as HRT, beam 5', 'at-3-3-more', 'beam:size=5')] +
+               [row('HRT, k = %d' % k, 'hrt-3-3', 'hrt:k=%d' % k) for k in (2, 3, 4)] + [row('HRT, k = 2, beams of 5', 'hrt-3-3', 'hrt:k=2,b_at=5,b_nat=5')] +
+               [row('CMLM, %d iterations' % n, 'cmlm-3-3', 'cmlm:iterations=%d,lengths=5' % n) for n in (4, 10)] +
+               [row('two tokens a step', 'pairs-3-3', 'pairs'), row('two tokens a step, beam 5', 'pairs-3-3', 'pairs:size=5'),
+                row('lattice, the table alone', 'lattice-3-1', 'lattice:k=1,delta=0'), row('lattice, K = 64', 'lattice-3-1', 'lattice:k=64,delta=3')] +
+               [gad(name, decode, 'gad-3-3-1', 'at-3-3') for name, decode in (
+                   ('GAD, blocks of 10', 'gad:block=10'), ('GAD, block by cost', 'gad'), ('GAD++, beta 3, tau 1', 'gad:block=10,beta=3,tau=1'))] +
+               [row('the one network\'s own greedy', 'gad-self', 'greedy'), row('GAD, one network', 'gad-self', 'gad-self')])],
 }
 FIGURE = [GREEDY, gad('GAD++, beta 5, tau 3', 'gad:beta=5,tau=3')]
 # tables that say themselves where they are measured
 CPU = {'device': 'cpu', 'type': 'i8', 'threads': 2}
-FIXED = {'5-f32': {'type': 'f32'}, '5-f16': {'type': 'f16'}, 'cpu': CPU, 'cpu-6-6': CPU, 'cpu-12-1': CPU}
+FIXED = {'all': dict(CPU, threads=1), '5-f32': {'type': 'f32'}, '5-f16': {'type': 'f16'}, 'cpu': CPU, 'cpu-6-6': CPU, 'cpu-12-1': CPU}
 HEADS = {'bleu': 'BLEU %s', 'chrf2': 'chrF2 %s', 'trr': 'repeated tokens, %%, %s', 'words': 'source words/s, batch %s', 'speed': 'speed, batch %s',
          'passes': 'passes a sentence', 'tokens': 'tokens a pass of the model', 'share': '%s', 'drafting': 'of it in the drafter\'s passes',
          'memory': 'memory, MB'}
-PAPERS = [('hrt', 'Hybrid-regressive translation and Mask-Predict', 'recipes/compare-hrt.yml, compare-cmlm.yml'),
+PAPERS = [('small', 'Small networks', 'recipes/compare.sh --small --train'),
+          ('hrt', 'Hybrid-regressive translation and Mask-Predict', 'recipes/compare-hrt.yml, compare-cmlm.yml'),
           ('gad', 'Draft and verify (Xia et al. 2022)', 'recipes/compare-gad.yml')]
-NOT_HERE = {'gad': 'Table 4 (big size) has speeds with random weights only and is not measured yet. Table 6 (an ensemble of teachers) is not repeated. '
+NOTES = {'small': 'What each method learns from the same real text in minutes on a CPU core: three layers, d = 128, 4,000 pieces, 226,497 distilled sentences of '
+                  'at most ten words, 10,000 updates of 1,024 tokens (HRT and "as long as HRT": 8,000 more; drafters 8,000; one network 6,000). Sentences of nine '
+                  'words leave little to do at once, and networks this small are fast at one token a step: the figures compare what was learned, and the passes. '
+                  'They do not stand for the networks below.',
+         'gad': 'Table 4 (big size) has speeds with random weights only and is not measured yet. Table 6 (an ensemble of teachers) is not repeated. '
                    'Table 10 is the settings of the recipes, Table 11 pages of `pronk viz -d gad`. '
                    'Blockwise decoding (Stern et al. 2018), as quoted in Table 4 of the paper, is not ours.'}
 
@@ -183,7 +199,7 @@ def forced_speed(o, found, batch, pieces):
 def speeds(o, columns, found, pieces):
     """By batch, a list of what was measured of each row."""
     timed = [what for kind, what in columns if kind in ('words', 'speed', 'passes', 'tokens', 'memory', 'drafting')]
-    o.input = os.path.join(o.sets, (DEV if any(DEV == what for _, what in columns) else MAIN) + '.en')
+    o.input = os.path.join(o.sets, next((what for kind, what in columns if kind in QUALITY), MAIN) + '.en')
     return {batch: forced_speed(o, found, int(batch), pieces) if pieces else systems.speed_at(o, found, int(batch))
             for batch in dict.fromkeys(timed)}
 
@@ -198,7 +214,7 @@ def measure(o, paper, table):
     if not found:
         return
     results = [dict(r, model=os.path.basename(r['model']), sets={}, batches={}) for r in found]
-    for name in dict.fromkeys(what for kind, what in columns if kind in ('bleu', 'chrf2', 'trr')):
+    for name in dict.fromkeys(what for kind, what in columns if kind in QUALITY):
         for result, system in zip(results, found):
             if not system.get('random'):
                 result['sets'][name] = systems.quality_of(o, system, name)
@@ -246,7 +262,7 @@ def cell(found, column):
     kind, what = column.split(':')
     if not found:
         return DASH
-    if kind in ('bleu', 'chrf2', 'trr'):
+    if kind in QUALITY:
         return '%.2f' % found['sets'][what][kind] if what in found['sets'] else DASH
     if kind == 'share':
         batch = next(iter(found['batches'].values()), None)
@@ -365,8 +381,8 @@ def page(o):
     for paper, title, recipe in PAPERS:
         out += ['## %s\n' % title, 'Models: `%s`. `python3 bench/paper_tables.py run %s` measures all of it.\n' % (recipe, paper)]
         out += [table_text(o, paper, table) for table in TABLES[paper]] + plots(o, paper)
-        if paper in NOT_HERE:
-            out += [figure_text(o), NOT_HERE[paper] + '\n']
+        out += [figure_text(o)] if paper == 'gad' else []
+        out += [NOTES[paper] + '\n'] if paper in NOTES else []
     out += ['## Two tokens a step (Imamura and Sumita 2020)\n', 'Models: `recipes/compare-pairs.yml`, `compare-at.yml`; measured by `bench/pairs.py`, whose `--output` is '
             'results/pairs.jsonl; speed by `bench/paper_tables.py run pairs`. ASPEC cannot be had.\n', pairs_tables(o)]
     out += [table_text(o, 'pairs', table) for table in TABLES['pairs']]

@@ -5,20 +5,22 @@
 #   recipes/compare.sh --train [NAME ...]     trains those that are not finished, all or those that are named
 #   recipes/compare.sh --train --minutes 25   stops after so long; the same command goes on where it stopped
 #   recipes/compare.sh --commands             prints the commands
+#   recipes/compare.sh --small ...            small networks and short sentences instead: minutes on a CPU core each
 #
-# Models are recipes/NAME, text is recipes/corpus (recipes/README.md). --set KEY=VALUE is given to every training, for example
+# Models are recipes/NAME (small ones recipes/small/NAME), text is recipes/corpus (recipes/README.md). --set KEY=VALUE is given to every training, for example
 # device=cpu. PRONK is the program (build/pronk), HF a Hugging Face folder for the rows "hf", whose own translations
-# are its drafter's text. A model whose parent is not finished is left for later, and said.
+# are its drafter's text, SHORT the text of the small ones without .en or .de. A model whose parent is not finished is left for later, and said.
 cd "$(dirname "$0")/.." || exit 1
-PRONK=${PRONK:-build/pronk} MODELS=${MODELS:-recipes} HF=${HF:-recipes/hf}
+PRONK=${PRONK:-build/pronk} HF=${HF:-recipes/hf} SHORT=${SHORT:-recipes/corpus/short}
 DISTILLED="data.target=recipes/corpus/train.distilled.de.xz" RAW="data.target=recipes/corpus/train.de.xz"
-do=list deadline= failed=0
+do=list size=full deadline= failed=0
 more=() wanted=()
 
 usage() { sed -n '2,/^cd /p' "$0" | grep '^#' | cut -c3- >&2; exit 2; }
 while [ $# -gt 0 ]; do
     case $1 in
     --train | --commands) do=${1#--} ;;
+    --small) size=small ;;
     --minutes) [[ $2 =~ ^[0-9]+(\.[0-9]+)?$ ]] || usage; deadline=$(awk "BEGIN { print int($(date +%s) + 60 * $2) }"); shift ;;
     --set) [ -n "$2" ] || usage; more+=(--set "$2"); shift ;;
     -*) usage ;;
@@ -26,6 +28,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+[ $size = full ] && MODELS=${MODELS:-recipes} || MODELS=${MODELS:-recipes/small}
 
 # every name that was given, once it is in the list, is taken from `unknown`
 unknown=("${wanted[@]}")
@@ -86,7 +89,7 @@ model() {
     esac
 }
 
-# hybrid-regressive translation and Mask-Predict: AT rows get the updates of the fine-tuning too
+# AT rows get the updates of the fine-tuning too
 at_and_hrt() { # DEPTH
     local shape="model.encoder_layers=${1%-*} model.decoder_layers=${1#*-}"
     model "at-$1" - compare-at.yml "$DISTILLED" $shape
@@ -96,11 +99,6 @@ at_and_hrt() { # DEPTH
 ablation() { # NAME TASK
     model "hrt-12-1-$1" at-12-1 compare-hrt.yml "task=$2" "init=$MODELS/at-12-1/model.pronk"
 }
-at_and_hrt 12-1
-model cmlm-6-6 - compare-cmlm.yml
-at_and_hrt 6-6
-
-# draft and verify
 drafter() { # NAME VERIFIER [KEY=VALUE ...]
     local name=$1 verifier=$2
     shift 2
@@ -111,39 +109,67 @@ from_model() { # NAME [KEY=VALUE ...]: a network of its own, which begins as at-
     shift
     model "$name" at-6-6 compare-gad.yml verifier= "init=$MODELS/at-6-6/model.pronk" "$@"
 }
-drafter gad-6-6-1 at-6-6
-model gad-hf recipes/corpus/train.hf.de compare-gad.yml "verifier=$HF" data.target=recipes/corpus/train.hf.de
-from_model gad-self task=gad-self:block=25 train.rate=2e-4 valid.metric=bleu
-from_model gad-paper task=gad:block=25,prefix=all
-drafter gad-6-6-1-plain at-6-6 task=gad:block=25,cuts=2,glancing=no
-drafter gad-6-6-2 at-6-6 model.decoder_layers=2
-drafter gad-12-1-1 at-12-1
 
-# two tokens a step
-model pairs-6-6-raw - compare-pairs.yml
-model at-6-6-raw - compare-at.yml
-model pairs-lr-6-6-raw - compare-pairs.yml task=pairs-lr
-model pairs-rl-6-6-raw - compare-pairs.yml task=pairs-rl
-model at-rl-raw - compare-at.yml task=at-rl
-model pairs-6-6 - compare-pairs.yml "$DISTILLED"
-model pairs-12-1 - compare-pairs.yml "$DISTILLED" model.encoder_layers=12 model.decoder_layers=1
+full_list() {
+    # hybrid-regressive translation and Mask-Predict
+    at_and_hrt 12-1
+    model cmlm-6-6 - compare-cmlm.yml
+    at_and_hrt 6-6
 
-# lattices
-model lattice-6-1 - compare-lattice.yml
-model lattice-6-1-raw - compare-lattice.yml "$RAW"
-model nat-6-6 - compare-lattice.yml task=markov:least=1,most=1 model.decoder_layers=6
-for layers in 2 3 4 5 6; do model "lattice-6-$layers" - compare-lattice.yml "model.decoder_layers=$layers"; done
-model lattice-6-1-de-en - compare-lattice.yml data.source=recipes/corpus/train.de.xz data.target=recipes/corpus/train.en.xz \
-      from=de to=en valid.source=recipes/corpus/newstest2013.de valid.target=recipes/corpus/newstest2013.en
+    # draft and verify
+    drafter gad-6-6-1 at-6-6
+    model gad-hf recipes/corpus/train.hf.de compare-gad.yml "verifier=$HF" data.target=recipes/corpus/train.hf.de
+    from_model gad-self task=gad-self:block=25 train.rate=2e-4 valid.metric=bleu
+    from_model gad-paper task=gad:block=25,prefix=all
+    drafter gad-6-6-1-plain at-6-6 task=gad:block=25,cuts=2,glancing=no
+    drafter gad-6-6-2 at-6-6 model.decoder_layers=2
+    drafter gad-12-1-1 at-12-1
 
-# the rest of the first ones
-model cmlm-6-6-raw - compare-cmlm.yml "$RAW"
-at_and_hrt 20-1
-at_and_hrt 6-1
-ablation alone hrt:k=2,k_max=4,auxiliary=false
-ablation lambda0.5 hrt:k=2,k_max=4,lambda=0.5
-ablation lambda2 hrt:k=2,k_max=4,lambda=2
-ablation most0.5 hrt:k=2,k_max=4,most=0.5
-model hrt-12-1-scratch - compare-at.yml "$DISTILLED" task=hrt:k=2,k_max=4 model.encoder_layers=12 model.decoder_layers=1 train.updates=35000 valid.decode=hrt
+    # two tokens a step
+    model pairs-6-6-raw - compare-pairs.yml
+    model at-6-6-raw - compare-at.yml
+    model pairs-lr-6-6-raw - compare-pairs.yml task=pairs-lr
+    model pairs-rl-6-6-raw - compare-pairs.yml task=pairs-rl
+    model at-rl-raw - compare-at.yml task=at-rl
+    model pairs-6-6 - compare-pairs.yml "$DISTILLED"
+    model pairs-12-1 - compare-pairs.yml "$DISTILLED" model.encoder_layers=12 model.decoder_layers=1
+
+    # lattices
+    model lattice-6-1 - compare-lattice.yml
+    model lattice-6-1-raw - compare-lattice.yml "$RAW"
+    model nat-6-6 - compare-lattice.yml task=markov:least=1,most=1 model.decoder_layers=6
+    for layers in 2 3 4 5 6; do model "lattice-6-$layers" - compare-lattice.yml "model.decoder_layers=$layers"; done
+    model lattice-6-1-de-en - compare-lattice.yml data.source=recipes/corpus/train.de.xz data.target=recipes/corpus/train.en.xz \
+          from=de to=en valid.source=recipes/corpus/newstest2013.de valid.target=recipes/corpus/newstest2013.en
+
+    # the rest of the first ones
+    model cmlm-6-6-raw - compare-cmlm.yml "$RAW"
+    at_and_hrt 20-1
+    at_and_hrt 6-1
+    ablation alone hrt:k=2,k_max=4,auxiliary=false
+    ablation lambda0.5 hrt:k=2,k_max=4,lambda=0.5
+    ablation lambda2 hrt:k=2,k_max=4,lambda=2
+    ablation most0.5 hrt:k=2,k_max=4,most=0.5
+    model hrt-12-1-scratch - compare-at.yml "$DISTILLED" task=hrt:k=2,k_max=4 model.encoder_layers=12 model.decoder_layers=1 train.updates=35000 valid.decode=hrt
+}
+
+# Sentences of at most ten words, 4,000 pieces, d = 128. What they share comes behind what a recipe says, and --set behind that.
+small_list() {
+    local shape="vocab=$SHORT.spm model.dim=128 model.ffn=512 model.heads=4 model.encoder_layers=3 train.updates=10000 train.rate=2e-3"
+    local tuned="train.updates=8000 train.rate=1e-3"
+    more=(--set device=cpu --set threads=1 --set "data.source=$SHORT.en" --set "data.target=$SHORT.de" --set data.batch_tokens=1024
+          --set train.warmup=500 --set train.dropout=0.05 --set "valid.source=$SHORT.dev.en" --set "valid.target=$SHORT.dev.de"
+          --set valid.every=2500 --set save.every=2500 "${more[@]}")
+    model at-3-3 - compare-at.yml $shape model.decoder_layers=3
+    model pairs-3-3 - compare-pairs.yml $shape model.decoder_layers=3
+    model cmlm-3-3 - compare-cmlm.yml $shape model.decoder_layers=3
+    model lattice-3-1 - compare-lattice.yml $shape model.decoder_layers=1
+    model hrt-3-3 at-3-3 compare-hrt.yml "init=$MODELS/at-3-3/model.pronk" $tuned
+    model at-3-3-more at-3-3 compare-hrt.yml task=at "init=$MODELS/at-3-3/model.pronk" $tuned
+    drafter gad-3-3-1 at-3-3 train.updates=8000 train.rate=2e-3
+    model gad-self at-3-3 compare-gad.yml verifier= "init=$MODELS/at-3-3/model.pronk" task=gad-self:block=10 train.updates=6000 train.rate=5e-4 valid.metric=bleu
+}
+
+${size}_list
 for name in "${unknown[@]}"; do echo "no such model: $name; recipes/compare.sh lists them" >&2 && failed=2; done
 exit $failed

@@ -5,7 +5,7 @@
 
 head -n 200 recipes/data/tiny.train.en >"$dir/text.en"
 head -n 200 recipes/data/tiny.train.de >"$dir/text.de"
-export PRONK="$(realpath "$PRONK")" MODELS="$dir/models" HF="$dir/hf"
+export PRONK="$(realpath "$PRONK")" MODELS="$dir/models" HF="$dir/hf" SHORT="$dir/text"
 SMALL="device=cpu train.cooldown=0 train.warmup=1 model.dim=16 model.heads=2 model.ffn=16 data.source=$dir/text.en
        data.target=$dir/text.de valid.source=$dir/text.en valid.target=$dir/text.de valid.bleu=false valid.metric=loss valid.every=0
        data.batch_tokens=64 data.max_length=60"
@@ -16,7 +16,8 @@ import subprocess
 import sys
 sys.path.insert(0, 'bench')
 import paper_tables
-listed = {line.split()[0] for line in subprocess.check_output(['recipes/compare.sh'], text=True).splitlines()}
+listed = {line.split()[0] for size in ([], ['--small'])
+          for line in subprocess.check_output(['recipes/compare.sh', *size], text=True).splitlines()}
 rows = [row for tables in paper_tables.TABLES.values() for table in tables for row in table[3]]
 print(*sorted({row[key] for row in rows for key in ('model', 'drafter') if key in row} - listed))
 END
@@ -27,6 +28,10 @@ check "all but the downloaded model's drafter are trained" "1 gad-hf: needs reci
 check "the list says so" "gad-hf" "$(recipes/compare.sh | grep -v finished | tr -d ' ')"
 compare --train at-6-6 --set train.updates=2
 check "what is finished is not trained again" "0 " "$? $(cat "$dir/out")"
+
+"$PRONK" vocab -i "$dir/text.en" "$dir/text.de" --size 500 -o "$dir/text.spm" 2>/dev/null
+compare --small --train --set train.updates=2
+check "the small ones are trained" "0 0" "$? $(recipes/compare.sh --small | grep -vc finished)"
 
 rm -r "$MODELS/hrt-6-6" "$MODELS/at-6-6"
 compare --train hrt-6-6 --set train.updates=2
