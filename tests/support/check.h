@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 // clang-format on
+#include <string.h>
+
 #include "base/memory.h"
 
 /* the call succeeds, or the test fails with the library's own words */
@@ -18,6 +20,8 @@
             fail_msg("%s: %s: %s", #call, pk_status_text(check_), pk_last_error()); \
     } while (0)
 #define ASSERT_STATUS(code, call) assert_int_equal(code, call)
+
+static inline pk_text text_of(const char *s) { return (pk_text){ s, strlen(s) }; }
 
 /* Runs `attempt` again and again, failing one allocation more each time, until it succeeds. Each
  * failure must be PK_NO_MEMORY and leave no block behind. Returns how many failures there were. */

@@ -22,8 +22,6 @@ static const char *const lines[] = {
 };
 enum { N_LINES = sizeof lines / sizeof *lines };
 
-static inline pk_text text_of(const char *s) { return (pk_text){ s, strlen(s) }; }
-
 /* type: the numbers to compute with; NULL: as stored */
 static inline pk_model *open_model(const char *type) {
     pk_model *m;

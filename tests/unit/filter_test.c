@@ -3,8 +3,6 @@
 
 #include "data_help.h"
 
-static pk_text text_of(const char *text) { return (pk_text){ text, strlen(text) }; }
-
 static void test_text(void **state) {
     (void)state;
     const pk_filter f = { .max_length = 4, .max_ratio = 2 };

@@ -6,8 +6,6 @@
 
 #include "markup/glossary.h"
 
-static pk_text text_of(const char *s) { return (pk_text){ s, strlen(s) }; }
-
 static pk_glossary *open_glossary(const char *tsv) {
     pk_glossary *g;
     ASSERT_OK(pk_glossary_open(text_of(tsv), &g));

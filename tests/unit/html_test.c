@@ -9,8 +9,6 @@
 #include "markup/html.h"
 #include "markup/html_scan.h"
 
-static pk_text text_of(const char *s) { return (pk_text){ s, strlen(s) }; }
-
 /* the kinds of all tokens as letters; checks that they cover the text */
 static const char *kinds(const char *html) {
     static char     out[256];

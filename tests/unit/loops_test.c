@@ -8,8 +8,6 @@
 
 #define MODEL "tests/data/models/marian-relu"
 
-static pk_text text_of(const char *s) { return (pk_text){ s, strlen(s) }; }
-
 static void loops_are_noticed(void **state) {
     (void)state;
     const int32_t       loop[] = { 5, 6, 7, 8, 7, 8, 7, 8, 7, 8, 7, 8, 2 };

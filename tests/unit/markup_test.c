@@ -10,8 +10,6 @@
 
 #define MODEL "tests/data/models/marian-relu"
 
-static pk_text text_of(const char *s) { return (pk_text){ s, strlen(s) }; }
-
 typedef struct world {
     pk_model      *model;
     pk_translator *t;

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-static pk_text text_of(const char *text) { return (pk_text){ text, strlen(text) }; }
-
 /* the law: spans cover the text in order, and no two that are alike touch unless they are sentences */
 static void spans_cover_the_text(void **state) {
     static const char *const texts[] = {

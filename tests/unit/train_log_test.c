@@ -32,7 +32,7 @@ static int remove_folder(void **state) {
 }
 
 /* the file as text; the caller frees */
-static char *text_of(const char *path) {
+static char *file_text(const char *path) {
     FILE *file = fopen(path, "rb");
     char *text = calloc(1, 1 << 20);
     assert_non_null(file);
@@ -72,7 +72,7 @@ static void add_lines(pk_train_log *l, int64_t first, int64_t last) {
 
 /* how many lines there are; each is a JSON object, updates rise */
 static int count_lines(void) {
-    char  *text = text_of(log_path);
+    char  *text = file_text(log_path);
     int    n = 0;
     double before = 0;
     for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1, n++) {
@@ -94,7 +94,7 @@ static void lines_are_json(void **state) {
     add_lines(l, 100, 1000);
     pk_train_log_close(l);
     assert_int_equal(count_lines(), 10);
-    char *text = text_of(log_path);
+    char *text = file_text(log_path);
     assert_non_null(
         strstr(text, "{\"update\":100,\"epoch\":0.25000,\"seconds\":12.50,\"loss\":4.9,"));
     assert_non_null(strstr(text, "\"valid_loss\":4,\"valid_bleu\":20.5,\"saved\":true}\n"));
@@ -115,14 +115,14 @@ static void an_update_has_one_line(void **state) {
     ASSERT_OK(pk_train_log_add(l, &next));
     pk_train_log_close(l);
     assert_int_equal(count_lines(), 2);
-    char *text = text_of(log_path);
+    char *text = file_text(log_path);
     assert_non_null(strstr(text, "\"skipped\":0,\"saved\":true}\n{\"update\":200,"));
     free(text);
     ASSERT_OK(pk_train_log_open(folder, 100, &l)); /* a line of an earlier run stays as it is */
     r.saved = 0, r.done = 1;
     ASSERT_OK(pk_train_log_add(l, &r));
     pk_train_log_close(l);
-    text = text_of(log_path);
+    text = file_text(log_path);
     assert_non_null(strstr(text, "\"saved\":true}\n{\"update\":100,"));
     free(text);
 }
@@ -145,7 +145,7 @@ static void going_on_cuts_what_came_later(void **state) {
     ASSERT_OK(pk_train_log_plot(l));
     pk_train_log_close(l);
     assert_int_equal(count_lines(), 7);
-    char *plot = text_of(plot_path);
+    char *plot = file_text(plot_path);
     assert_non_null(strstr(plot, "update 100: training loss 4.9"));
     assert_non_null(strstr(plot, "update 700: training loss 4.3"));
     assert_non_null(strstr(plot, "update 500: validation loss 4<"));
