@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The tables of the papers for our models: measures them, and writes docs/results.md from what was measured.
 
-usage: paper_tables.py run PAPER [--models recipes] [--sets DIR] [--device cuda] [--type f16] [--repeat 5] [--limit N] [--batch 128] [--random] [--table ID ...]
+usage: paper_tables.py run PAPER [--models recipes] [--sets DIR] [--device cuda] [--type f16] [--repeat 5] [--limit N] [--batch 128] [--random [--set KEY=VALUE ...]] [--table ID ...]
        paper_tables.py page [--results results] [--out docs/results.md]
 
 PAPER is hrt, gad, pairs (its other tables are bench/pairs.py's) or small (all methods, with the networks of recipes/compare.sh --small). `run` takes every model of a table that is there (recipes/compare.sh trains
@@ -161,16 +161,18 @@ def work(o, name, lines=None):
 
 
 def random_row(o, r):
-    """The row with random weights, and the pieces of the references; (None, 0) where its speed depends on what it has learned."""
+    """The row with random weights, and the pieces of the references; (None, 0) where its speed depends on what it has learned. A run makes a model once."""
     shape = re.match(r'(at|hrt|cmlm|pairs)-([0-9]+)-([0-9]+)', r['model'])
     if 'drafter' in r or not shape:
         return None, 0
     kind, encoder, decoder = shape.groups()
     recipe, task = RECIPES[kind]
     folder = work(o, '-'.join(shape.groups()))
-    pieces = random_model(systems.PRONK, recipe, folder, work(o, 'source.en', lines_of(o, MAIN + '.en')), work(o, 'target.de', lines_of(o, MAIN + '.de')),
-                          **{'task': task, 'model.encoder_layers': encoder, 'model.decoder_layers': decoder, 'device': o.device})
-    return dict(r, model=folder, random=True), pieces
+    if folder not in o.made:
+        settings = {'task': task, 'model.encoder_layers': encoder, 'model.decoder_layers': decoder, 'device': o.device, **dict(s.split('=', 1) for s in o.set)}
+        o.made[folder] = random_model(systems.PRONK, recipe, folder, work(o, 'source.en', lines_of(o, MAIN + '.en')),
+                                      work(o, 'target.de', lines_of(o, MAIN + '.de')), **settings)
+    return dict(r, model=folder, random=True), o.made[folder]
 
 
 def find(o, r):
@@ -405,6 +407,7 @@ def main():
     p.add_argument('--batch', type=int, default=128, help='of the translations that BLEU is taken of')
     p.add_argument('--table', nargs='+', help='only these')
     p.add_argument('--random', action='store_true', help='random weights for models that are missing: speed alone')
+    p.add_argument('--set', action='append', default=[], metavar='KEY=VALUE', help='of the recipe of models with random weights')
     p.add_argument('--work', default=os.path.join(ROOT, 'build', 'bench', 'random'))
     p.add_argument('--results', default=os.path.join(ROOT, 'results'))
     p = kinds.add_parser('page')
@@ -421,12 +424,15 @@ def main():
         measure_figure(o)
     if not chosen and not figure:
         sys.exit('no such table: there are %s' % ', '.join(t[0] for t in TABLES[o.paper]))
+    o.made, failed = {}, False
     for table in chosen:
         here = argparse.Namespace(**dict(vars(o), **FIXED.get(table[0], {})))
         try:
             measure(here, o.paper, table)
         except SystemExit as why:  # the other tables can still be measured
             print('%s %s: %s' % (o.paper, table[0], why), file=sys.stderr)
+            failed = True
+    sys.exit(failed)
 
 
 if __name__ == '__main__':

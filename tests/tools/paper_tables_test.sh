@@ -33,6 +33,13 @@ END
 page "$dir/measured" && grep -qF '6-6** (cpu, i8, 100 lines; random weights, outputs as long as the references)' "$dir/results.md" &&
     grep -qF '| two tokens a step, 6-6 | `pairs` | 700 | 1.50x | – | 14.2 |' "$dir/results.md" && ok "random weights are said" ||
     bad "random weights are said" "$(grep -F 'two tokens a step, 6-6' "$dir/results.md")"
+head -n 4 recipes/data/tiny.train.en >"$dir/newstest2014.en"
+head -n 4 recipes/data/tiny.train.de >"$dir/newstest2014.de"
+python3 bench/paper_tables.py run pairs --random --set model.dim=16 --set model.heads=2 --set model.ffn=16 --models "$dir" --sets "$dir" \
+    --work "$dir/work" --results "$dir/measured" --repeat 1 --table cpu-6-6 >"$dir/out" 2>&1 &&
+    page "$dir/measured" && grep -qE '^\| AT 6-6, greedy \| `greedy` \| [0-9]+ \| 1.00x \| 1.00x \| [12]0.0 \|$' "$dir/results.md" &&
+    grep -qE '^\| two tokens a step, 6-6 \| `pairs` \| [0-9]+ \| [0-9.]+x \| [0-9.]+x \| ([56]|1[01]).[0-9] \|$' "$dir/results.md" &&
+    ok "random weights are made and measured" || bad "random weights are made and measured" "$(tail -1 "$dir/out") $(grep -F 'a step, 6-6' "$dir/results.md")"
 python3 - 2>"$dir/err" <<'END' && ok "groups by length" || bad "groups by length" "$(tail -1 "$dir/err")"
 import sys
 sys.path.insert(0, 'bench')
