@@ -129,7 +129,7 @@ PAPERS = [('small', 'Small networks', 'recipes/compare.sh --small --train'),
           ('hrt', 'Hybrid-regressive translation and Mask-Predict', 'recipes/compare-hrt.yml, compare-cmlm.yml'),
           ('gad', 'Draft and verify (Xia et al. 2022)', 'recipes/compare-gad.yml')]
 NOTES = {'small': 'What each method learns from the same real text in minutes on a CPU core: three layers, d = 128, 4,000 pieces, 226,497 distilled sentences of '
-                  'at most ten words, 10,000 updates of 1,024 tokens (HRT and "as long as HRT": 8,000 more; drafters 8,000; one network 6,000). Sentences of nine '
+                  'at most ten words, 10,000 updates of 1,024 tokens (HRT and "as long as HRT": 8,000 more; drafter 5,000, one network 4,000). Sentences of nine '
                   'words leave little to do at once, and networks this small are fast at one token a step: the figures compare what was learned, and the passes. '
                   'They do not stand for the networks below.',
          'gad': 'Table 4 (big size) has speeds with random weights only and is not measured yet. Table 6 (an ensemble of teachers) is not repeated. '

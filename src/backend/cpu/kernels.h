@@ -36,8 +36,9 @@ typedef struct pk_linear_part {
     const float     *bias; /* (w->rows) or NULL */
     pk_act           act;
     int32_t          first_tile, n_tiles, first_panel, n_panels;
-    bool         goes_on; /* this thread does the panels behind these next: fetch their weights */
-    float       *out;     /* at the first row and column of the part */
+    bool         goes_on;  /* this thread does the panels behind these next: fetch their weights */
+    bool         in_cache; /* the weights are in the last-level cache: the processor fetches them */
+    float       *out;      /* at the first row and column of the part */
     size_t       out_stride;
     const float *residual; /* as out, or NULL; may be out itself */
     size_t       residual_stride;

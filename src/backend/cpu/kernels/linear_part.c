@@ -13,6 +13,7 @@
 enum {
     MOST_SUMS = 24,          /* height times panels of the largest tile kernel */
     FETCH_BYTES = 256 << 10, /* largest group that is prefetched as a whole */
+    FEW_ROWS = 2,            /* as long as reading the weights takes the time */
 };
 
 #ifdef PK_ISA_avx512
@@ -92,12 +93,14 @@ static int32_t panels_at_once(pk_dtype type, int32_t height, int32_t left) {
     return n;
 }
 
-/* How many bytes further on weights are prefetched. Usually that is the next group, while this
- * one is used. Where a group is too large to wait in the second-level cache, it is 2 KiB further
- * on in the same panel. */
-static size_t fetch_ahead(size_t group_bytes, bool last) {
+/* How many bytes further on weights are prefetched; 0: they are not. Usually that is the next
+ * group, while this one is used. Where a group is too large to wait in the second-level cache, it
+ * is 2 KiB further on in the same panel. Few rows read weights so fast that the processor's own
+ * prefetching keeps up with the cache, and ours would be in its way. */
+static size_t fetch_ahead(const pk_linear_part *part, size_t group_bytes, bool last) {
+    if (part->in_cache && part->x->rows <= FEW_ROWS) return 0;
     if (group_bytes > FETCH_BYTES) return 2048;
-    return last ? 0 : group_bytes;
+    return last && !part->goes_on ? 0 : group_bytes;
 }
 
 /* all tiles of the part over n panels */
@@ -129,7 +132,6 @@ void PK_KERNEL(linear)(const pk_linear_part *part) {
         if (pk_tile_height(part->x, t) > tallest) tallest = pk_tile_height(part->x, t);
     for (int32_t panel = part->first_panel, n; panel < end; panel += n) {
         n = panels_at_once(part->w->type, tallest, end - panel);
-        one_group(part, panel, n, stride,
-                  fetch_ahead((size_t)n * stride, panel + n >= end && !part->goes_on));
+        one_group(part, panel, n, stride, fetch_ahead(part, (size_t)n * stride, panel + n >= end));
     }
 }

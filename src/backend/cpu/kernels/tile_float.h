@@ -36,8 +36,9 @@ INLINE void one_quad(vf (*sums)[8], const int h, const int n, const WEIGHT **w, 
                      const float *x) {
     const int columns = 4 / (int)sizeof(WEIGHT);
     UNROLL for (int i = 0; i < 4; i++) {
-        UNROLL for (int p = 0; p < n; p++) if (i % columns == 0)
-            __builtin_prefetch((const char *)(w[p] + i * PK_PANEL) + ahead, 0, 2);
+        if (ahead && i % columns == 0)
+            UNROLL for (int p = 0; p < n; p++)
+                __builtin_prefetch((const char *)(w[p] + i * PK_PANEL) + ahead, 0, 2);
         one_column(sums, h, n, w, x, i);
     }
 }

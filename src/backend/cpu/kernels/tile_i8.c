@@ -87,7 +87,7 @@ INLINE void tile(const int8_t *first, size_t stride, size_t ahead, const int8_t 
         UNROLL for (int r = 0; r < h; r++) sums[r][p] = vi_all(0);
     }
     for (int32_t quad = (cols + 3) / 4; quad > 0; quad--, x += 4 * h) {
-        UNROLL for (int p = 0; p < n; p++) __builtin_prefetch(w[p] + ahead, 0, 2);
+        if (ahead) UNROLL for (int p = 0; p < n; p++) __builtin_prefetch(w[p] + ahead, 0, 2);
         one_quad(sums, h, n, w, x);
         UNROLL for (int p = 0; p < n; p++) w[p] += 4 * PK_PANEL;
     }
