@@ -215,7 +215,8 @@ static void test_ahead(void **state) {
             assert_ptr_equal(pk_ahead_next(ahead), pass ? w[(i + 1) % 3].data : NULL);
             pk_ahead_record(ahead, &w[i]); /* several blocks of rows, one matrix */
             assert_ptr_equal(pk_ahead_next(ahead), pass ? w[(i + 1) % 3].data : NULL);
-            assert_int_equal(pk_ahead_read(ahead), (pass ? 3 : i) << 20); /* each counted once */
+            assert_int_equal(pk_ahead_known(ahead), (pass ? 3 : i) << 20);   /* each counted once */
+            assert_int_equal(pk_ahead_near(ahead), pass > 1 || (pass && i)); /* came before */
             if (pass == 200) free(memory[i]);
             dispatch_and_check(pool, t, 2);
         }
@@ -293,6 +294,27 @@ static void test_out_of_memory(void **state) {
     }
 }
 
+/* a matrix that comes again after many bytes of others is not thought to be in a cache */
+static void test_ahead_far(void **state) {
+    static char     memory[2][64];
+    const pk_weight little = { .data = memory[0], .rows = 16, .cols = 16, .type = PK_F32 };
+    pk_weight       other = { .data = memory[1], .rows = 1024, .cols = 2048, .type = PK_F32 };
+    pk_pool        *pool;
+    pk_ahead       *ahead;
+    (void)state;
+    assert_int_equal(pk_pool_open(1, &pool), PK_OK);
+    assert_int_equal(pk_ahead_open(pool, 1, &ahead), PK_OK);
+    for (int pass = 0; pass < 9; pass++) {
+        if (pass == 5) other.rows *= 3; /* 8 MiB, then 24 */
+        pk_ahead_record(ahead, &little);
+        assert_int_equal(pk_ahead_near(ahead), pass > 1 && pass < 6);
+        pk_ahead_record(ahead, &other);
+        assert_int_equal(pk_ahead_near(ahead), pass > 0 && pass < 6);
+    }
+    pk_pool_close(pool);
+    pk_ahead_close(ahead);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_task_once),
@@ -302,6 +324,7 @@ int main(void) {
         cmocka_unit_test(test_uneven_tasks),
         cmocka_unit_test(test_pastime),
         cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_ahead_far),
         cmocka_unit_test(test_two_pools),
         cmocka_unit_test(test_isa),
         cmocka_unit_test(test_list),

@@ -17,11 +17,13 @@ enum {
     LINE = 64,              /* bytes of a cache line */
     AT_ONCE = 16,           /* lines that are fetched before the thread looks for work again */
     MOST_BYTES = 256 << 10, /* of a thread's share: a part of its second-level cache */
+    NEAR_BYTES = 16 << 20,  /* that may be read in between, and a matrix is still in a cache */
 };
 
 typedef struct follower { /* after the matrix at `after` comes this one */
     const void *after, *data;
     size_t      bytes;
+    uint64_t    at; /* where it came last, in bytes of all that were read */
 } follower;
 
 typedef struct fetched { /* bytes done by one thread; no other reads it */
@@ -33,7 +35,9 @@ struct pk_ahead {
     _Alignas(64) atomic_uintptr_t data; /* of the next matrix; 0: not known */
     atomic_size_t bytes;
     _Alignas(64) const void *last;
-    size_t   read; /* bytes of all matrices in `follower` */
+    size_t   known; /* bytes of all matrices in `follower` */
+    uint64_t read;  /* bytes of all matrices that came, as often as they did */
+    bool     near;
     pk_pool *pool;
     follower follower[FOLLOWERS];
     fetched  fetched[];
@@ -62,14 +66,20 @@ static bool fetch_some(void *context, int32_t worker) {
     return true;
 }
 
-/* remembers that this matrix came after the last one, and announces the one expected next */
+/* this matrix came after the last one; says whether it did so lately */
+static void remember(pk_ahead *a, const pk_weight *w) {
+    follower    *f = follower_of(a, a->last);
+    const size_t bytes = pk_panel_bytes(w->rows, w->cols, w->type);
+    const bool   again = f->after == a->last && f->data == w->data;
+    a->near = again && a->read - f->at <= NEAR_BYTES;
+    a->known += bytes - f->bytes;
+    *f = (follower){ a->last, w->data, bytes, a->read };
+    a->read += bytes;
+}
+
+/* remembers the matrix, and announces the one expected next */
 void pk_ahead_record(pk_ahead *a, const pk_weight *w) {
-    if (a->last && a->last != w->data) {
-        follower *f = follower_of(a, a->last);
-        a->read -= f->bytes;
-        *f = (follower){ a->last, w->data, pk_panel_bytes(w->rows, w->cols, w->type) };
-        a->read += f->bytes;
-    }
+    if (a->last && a->last != w->data) remember(a, w);
     a->last = w->data;
     const follower *next = follower_of(a, w->data);
     const bool      known = next->after == w->data;
@@ -81,7 +91,9 @@ const void *pk_ahead_next(pk_ahead *a) {
     return (const void *)atomic_load_explicit(&a->data, memory_order_relaxed);
 }
 
-size_t pk_ahead_read(const pk_ahead *a) { return a->read; }
+size_t pk_ahead_known(const pk_ahead *a) { return a->known; }
+
+bool pk_ahead_near(const pk_ahead *a) { return a->near; }
 
 pk_status pk_ahead_open(pk_pool *pool, int32_t threads, pk_ahead **out) {
     void *memory;

@@ -19,6 +19,8 @@ void      pk_ahead_close(pk_ahead *a); /* accepts NULL */
 void pk_ahead_record(pk_ahead *a, const pk_weight *w);
 /* the matrix that is thought to come next; NULL: not known */
 const void *pk_ahead_next(pk_ahead *a);
-/* bytes of all matrices that were recorded: what passes read again and again */
-size_t pk_ahead_read(const pk_ahead *a);
+/* bytes of all matrices that were recorded, each counted once */
+size_t pk_ahead_known(const pk_ahead *a);
+/* whether the last one that was recorded came so lately before that a cache still has it */
+bool pk_ahead_near(const pk_ahead *a);
 #endif

@@ -100,7 +100,7 @@ static void answer_chunk(const answer_job *job, int32_t chunk, int32_t worker, b
                                 .first_panel = from / PK_PANEL,
                                 .n_panels = (int32_t)pk_panel_count(to - from),
                                 .goes_on = goes_on && tile == 0,
-                                .in_cache = pk_cpu_in_cache(job->cpu),
+                                .in_cache = pk_ahead_near(job->cpu->ahead),
                                 .out = logits,
                                 .out_stride = PK_CHUNK };
         job->cpu->kernels->linear(&part);

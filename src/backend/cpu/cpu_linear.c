@@ -24,6 +24,7 @@ enum {
     FINE_PRODUCTS = 8 << 20,  /* from here on, more parts than threads: a thread that is
                                  free takes the next, so a slow thread costs little */
     ROWS_OF_A_THREAD = 8,     /* so many at least, or outputs are shared out instead */
+    CACHE_BYTES = 32 << 20,   /* of a last-level cache, on servers whose cores do not share one */
 };
 
 typedef struct prepare_job {
@@ -159,7 +160,7 @@ static int32_t parts_of_panels(const pk_cpu *cpu, int32_t panels, int64_t produc
  * or the encoder drives out what every step of the decoder reads. */
 static int32_t parts_of_rows(const pk_cpu *cpu, int32_t rows) {
     const int32_t threads = pk_pool_threads(cpu->pool);
-    if (rows < threads * ROWS_OF_A_THREAD || !pk_cpu_in_cache(cpu)) return 1;
+    if (rows < threads * ROWS_OF_A_THREAD || pk_ahead_known(cpu->ahead) > CACHE_BYTES) return 1;
     return threads;
 }
 
@@ -179,7 +180,7 @@ static void linear_block(pk_cpu *cpu, pk_tensor out, pk_tensor x, const pk_weigh
     job.rows = tiles_of(cpu, x, NULL, x.rows, w->type, (n + parts - 1) / parts * parts);
     job.whole = (pk_linear_part){ .x = &job.rows.tiles,
                                   .w = w,
-                                  .in_cache = pk_cpu_in_cache(cpu),
+                                  .in_cache = pk_ahead_near(cpu->ahead),
                                   .bias = after->bias ? after->bias->data : NULL,
                                   .act = after->act,
                                   .n_tiles = job.rows.tiles.n,

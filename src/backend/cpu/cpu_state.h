@@ -11,7 +11,6 @@
 enum {
     PK_CHUNK = 512,             /* tokens of the vocabulary answered at a time */
     PK_BLOCK_BYTES = 256 << 10, /* of prepared activations that pass together */
-    PK_CACHE_BYTES = 32 << 20,  /* of a last-level cache, on servers whose cores do not share one */
 };
 
 typedef struct pk_cpu {
@@ -38,10 +37,6 @@ typedef struct pk_cpu {
     int32_t longest_segment;
 } pk_cpu;
 
-/* whether all weights that passes read stay in the last-level cache */
-static inline bool pk_cpu_in_cache(const pk_cpu *cpu) {
-    return pk_ahead_read(cpu->ahead) <= PK_CACHE_BYTES;
-}
 /* rows that are prepared and multiplied together: whole tiles, at least one */
 int32_t pk_cpu_block_rows(const pk_cpu *cpu, int32_t cols, pk_dtype type);
 /* lays x out for the kernels, with all threads if that pays; the tiles live until the next call */
