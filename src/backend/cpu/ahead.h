@@ -1,4 +1,4 @@
-/* ahead.h - idle threads prefetch the weights of the next op.
+/* ahead.h - what is known of the weights to come: idle threads prefetch those of the next op.
  *
  * A decoder pass for one sentence waits for weights from memory. While one thread does what
  * cannot be shared, the others are idle. In a pass one matrix is always followed by the same
@@ -19,7 +19,7 @@ void      pk_ahead_close(pk_ahead *a); /* accepts NULL */
 void pk_ahead_record(pk_ahead *a, const pk_weight *w);
 /* the matrix that is thought to come next; NULL: not known */
 const void *pk_ahead_next(pk_ahead *a);
-/* bytes of all matrices that were recorded, each counted once */
+/* bytes of all matrices that were recorded; one that comes after several others counts for each */
 size_t pk_ahead_known(const pk_ahead *a);
 /* whether the last one that was recorded came so lately before that a cache still has it */
 bool pk_ahead_near(const pk_ahead *a);
