@@ -198,10 +198,12 @@ pk_use pk_models_use(pk_models *m, pk_servable *e, pk_decoding d, pk_exchange *x
 const pk_model *pk_models_model(const pk_servable *e) { return e->model; }
 
 void pk_models_leave(pk_models *m, pk_servable *e) {
+    const double now = pk_seconds();
     pthread_mutex_lock(&m->lock);
     e->users--;
-    e->used_at = pk_seconds();
+    e->used_at = now;
     pthread_mutex_unlock(&m->lock);
+    pk_servable_trim(m, now);
 }
 
 /* ---- what there is ---- */

@@ -97,6 +97,10 @@ void pk_models_tick(pk_models *m) {
         while (shut_idle(m, pk_seconds() - (double)idle)) continue;
 }
 
+void pk_servable_trim(pk_models *m, double before) {
+    while (pk_memory_used() > m->memory && shut_idle(m, before)) continue;
+}
+
 /* closes others until there is room for what this one will take */
 static bool make_room(pk_models *m, const pk_servable *e) {
     const uint64_t wanted = e->bytes ? e->bytes : size_of(e) + size_of(e) / 2;
@@ -192,6 +196,7 @@ static pk_use open_within_bound(pk_models *m, pk_servable *e, pk_decoding d, cha
     const uint64_t after = pk_memory_used();
     if (first && after > before && (!e->bytes || after - before < e->bytes))
         e->bytes = after - before; /* the least: others take memory at the same time */
+    pk_servable_trim(m, pk_seconds());
     if (first) pk_log("opened %s in %.1f s", e->path, pk_seconds() - begin);
     return PK_USE_READY;
 }

@@ -51,6 +51,9 @@ void          pk_servable_free(pk_servable *e);
 bool pk_servable_ask_model(const pk_model *model, pk_language_pair *own);
 /* closes model and translators; nobody uses them */
 void pk_servable_shut(pk_models *m, pk_servable *e);
+/* What a model takes was guessed, and grows while it is used: closes idle ones that were last used before this
+ * time, as long as more memory is used than may be. */
+void pk_servable_trim(pk_models *m, double before);
 /* opens what is missing of a servable that is marked as opening; READY: with one user more; otherwise
    `error` says what failed. Not under the lock */
 pk_use pk_servable_open(pk_models *m, pk_servable *e, pk_decoding d, char *error);
