@@ -79,6 +79,8 @@ def speed_at(a, systems, batch):
     for system, row in zip(systems, rows):
         print('batch %d: %s %s %.1f sentences/s, %.2fx, %.1f passes' % (
             batch, system['name'], system['decode'], row['sentences_per_second'], row['speed_to_first'], row['passes_per_sentence']), flush=True)
+        for network in row.get('networks', []):  # where models lie here is nobody's business
+            network['file'] = os.path.basename(network['file'])
     return [{key: row[key] for key in KEPT if key in row} for row in rows]
 
 

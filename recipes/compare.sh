@@ -165,6 +165,7 @@ small_list() {
     model cmlm-3-3 - compare-cmlm.yml $shape model.decoder_layers=3
     model lattice-3-1 - compare-lattice.yml $shape model.decoder_layers=1
     model hrt-3-3 at-3-3 compare-hrt.yml "init=$MODELS/at-3-3/model.pronk" $tuned
+    model hrt-3-3-k2 hrt-3-3 compare-hrt.yml task=hrt:k=2,auxiliary=false "init=$MODELS/hrt-3-3/model.pronk" train.updates=3000 train.rate=1e-3
     model at-3-3-more at-3-3 compare-hrt.yml task=at "init=$MODELS/at-3-3/model.pronk" $tuned
     drafter gad-3-3-1 at-3-3 train.updates=5000 train.rate=2e-3
     model gad-self at-3-3 compare-gad.yml verifier= "init=$MODELS/at-3-3/model.pronk" task=gad-self:block=10 train.updates=4000 train.rate=5e-4 valid.metric=bleu
