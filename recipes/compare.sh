@@ -104,10 +104,10 @@ drafter() { # NAME VERIFIER [KEY=VALUE ...]
     shift 2
     model "$name" "$verifier" compare-gad.yml "verifier=$MODELS/$verifier" "$@"
 }
-from_model() { # NAME [KEY=VALUE ...]: a network of its own, which begins as at-6-6
-    local name=$1
-    shift
-    model "$name" at-6-6 compare-gad.yml verifier= "init=$MODELS/at-6-6/model.pronk" "$@"
+from_model() { # NAME PARENT [KEY=VALUE ...]: a network of its own, which begins as the parent
+    local name=$1 parent=$2
+    shift 2
+    model "$name" "$parent" compare-gad.yml verifier= "init=$MODELS/$parent/model.pronk" "$@"
 }
 
 full_list() {
@@ -119,8 +119,8 @@ full_list() {
     # draft and verify
     drafter gad-6-6-1 at-6-6
     model gad-hf recipes/corpus/train.hf.de compare-gad.yml "verifier=$HF" data.target=recipes/corpus/train.hf.de
-    from_model gad-self task=gad-self:block=25 train.rate=2e-4 valid.metric=bleu
-    from_model gad-paper task=gad:block=25,prefix=all
+    from_model gad-self at-6-6 task=gad-self:block=25 train.rate=2e-4 valid.metric=bleu
+    from_model gad-paper at-6-6 task=gad:block=25,prefix=all
     drafter gad-6-6-1-plain at-6-6 task=gad:block=25,cuts=2,glancing=no
     drafter gad-6-6-2 at-6-6 model.decoder_layers=2
     drafter gad-12-1-1 at-12-1
@@ -168,7 +168,7 @@ small_list() {
     model hrt-3-3-k2 hrt-3-3 compare-hrt.yml task=hrt:k=2,auxiliary=false "init=$MODELS/hrt-3-3/model.pronk" train.updates=3000 train.rate=1e-3
     model at-3-3-more at-3-3 compare-hrt.yml task=at "init=$MODELS/at-3-3/model.pronk" $tuned
     drafter gad-3-3-1 at-3-3 train.updates=5000 train.rate=2e-3
-    model gad-self at-3-3 compare-gad.yml verifier= "init=$MODELS/at-3-3/model.pronk" task=gad-self:block=10 train.updates=4000 train.rate=5e-4 valid.metric=bleu
+    from_model gad-self at-3-3 task=gad-self:block=10 train.updates=4000 train.rate=5e-4 valid.metric=bleu
 }
 
 ${size}_list

@@ -202,8 +202,9 @@ void pk_models_leave(pk_models *m, pk_servable *e) {
     pthread_mutex_lock(&m->lock);
     e->users--;
     e->used_at = now;
+    const bool others = m->n > 1;
     pthread_mutex_unlock(&m->lock);
-    pk_servable_trim(m, now);
+    if (others) pk_servable_trim(m, now);
 }
 
 /* ---- what there is ---- */

@@ -173,7 +173,7 @@ static void slow_second(void *context, int32_t task, int32_t worker) {
 
 /* threads that wait for work and threads that wait for others both call it, and all tasks are
  * done */
-static void test_pastime(void **state) {
+static void test_idle(void **state) {
     pk_pool *pool;
     idle     p = { 0 };
     tally   *t = calloc(1, sizeof *t);
@@ -322,7 +322,7 @@ int main(void) {
         cmocka_unit_test(test_sleep_and_wake),
         cmocka_unit_test(test_idle_uses_no_cpu),
         cmocka_unit_test(test_uneven_tasks),
-        cmocka_unit_test(test_pastime),
+        cmocka_unit_test(test_idle),
         cmocka_unit_test(test_ahead),
         cmocka_unit_test(test_ahead_far),
         cmocka_unit_test(test_two_pools),
