@@ -123,8 +123,8 @@ static unsigned blocks_for(size_t n) { return (unsigned)((n + 255) / 256); }
 
 template <typename In, typename Out>
 static void lay_tiles(pk_cuda *c, void *out, panels from, size_t pieces) {
-    to_tiles<In><<<blocks_for(pieces), 256, 0, c->stream>>>(static_cast<Out *>(out), from, pieces,
-                                                            (from.cols + 15) / 16);
+    to_tiles<In, Out><<<blocks_for(pieces), 256, 0, c->stream>>>(static_cast<Out *>(out), from,
+                                                                 pieces, (from.cols + 15) / 16);
 }
 
 template <typename In> static void lay_floats(pk_cuda *c, void *out, panels from, size_t n) {

@@ -259,12 +259,6 @@ static __device__ void ask_all(const asking &a, const questions *asked, float *l
     }
 }
 
-/* ---- copies to shared memory that are not waited for ---- */
-
-static __device__ __forceinline__ void copies_done() {
-    asm volatile("cp.async.wait_all;" ::: "memory");
-}
-
 /* ---- launching ---- */
 
 /* bytes of shared memory for n questions and their logits */

@@ -11,14 +11,6 @@ template <int N> struct stage_f32 {
     float states[STEP][8 * N + 4];
 };
 
-/* n bytes of 4 or 16, or zeros */
-template <int BYTES>
-static __device__ __forceinline__ void copy_or_clear(void *to, const void *from, bool there) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(to)),
-                 "l"(from), "n"(BYTES), "r"(there ? BYTES : 0)
-                 : "memory");
-}
-
 /* columns begin .. begin + STEP - 1 of the chunk's panels; zeros past the ends */
 template <int N>
 static __device__ void fetch_weights_f32(stage_f32<N> *to, const output_layer &l, int begin) {
@@ -100,14 +92,6 @@ static __device__ __forceinline__ void store_logits_f32(float *logits, const flo
                         sum[j][3] + bias[3]);
 }
 
-static __device__ __forceinline__ void commit_copies() {
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-/* all but the last group have come */
-static __device__ __forceinline__ void copies_but_one() {
-    asm volatile("cp.async.wait_group 1;" ::: "memory");
-}
-
 /* blocks: (groups of 8 * N questions, chunks). Weights are fetched before the kernel before this
  * one has ended; hidden states only after that. */
 template <int N>
@@ -129,18 +113,18 @@ static __global__ void __launch_bounds__(THREADS, 2)
     store_questions(asked, c);
     __syncthreads();
     fetch_states_f32<N>(&stage[0], asked, hidden, stride, layer.cols, 0);
-    commit_copies();
+    copies_commit();
     fetch_states_f32<N>(&stage[1], asked, hidden, stride, layer.cols, STEP);
-    commit_copies();
+    copies_commit();
     for (int s = 0; s < steps; s++) {
-        copies_but_one();
-        __syncthreads(); /* step s is there for all, and all are done with step s - 1 */
+        copies_wait<1>(); /* all but the last group */
+        __syncthreads();  /* step s is there for all, and all are done with step s - 1 */
         if (s + 2 < steps) {
             fetch_weights_f32<N>(&stage[(s + 2) % STAGES], layer, (s + 2) * STEP);
             fetch_states_f32<N>(&stage[(s + 2) % STAGES], asked, hidden, stride, layer.cols,
                                 (s + 2) * STEP);
         }
-        commit_copies(); /* an empty one at the end keeps the count */
+        copies_commit(); /* an empty one at the end keeps the count */
         multiply_f32<N>(sum, &stage[s % STAGES]);
     }
     copies_done();

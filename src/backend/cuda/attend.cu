@@ -35,20 +35,6 @@ template <typename T> struct attend_job {
     float          factor; /* scores are scaled to powers of two */
 };
 
-static __device__ __forceinline__ float power_of_two(float x) {
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-}
-
-/* A load that the compiler may not move. It would otherwise wait for the count before it loads the
- * first key, which costs one more access to memory. */
-static __device__ __forceinline__ int load_now(const int32_t *from) {
-    int x;
-    asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(from) : "memory");
-    return x;
-}
-
 /* ---- eight numbers ---- */
 
 template <typename T> struct eight { unsigned word[2 * sizeof(T)]; };

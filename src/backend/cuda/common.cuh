@@ -20,9 +20,7 @@
  * Vectors and position tables are plain F32. */
 #ifndef PK_BACKEND_CUDA_COMMON_CUH
 #define PK_BACKEND_CUDA_COMMON_CUH
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
+#include "backend/cuda/ptx.cuh"
 
 extern "C" {
 #include "tensor/backend.h"

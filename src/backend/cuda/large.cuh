@@ -83,22 +83,6 @@ __device__ __forceinline__ void large_bring_x(char *stage, large_source<W> &s) {
     }
 }
 
-/* a chunk begins: the sums start from zero */
-static __device__ __forceinline__ void multiply_first(float (&sum)[4], uint4 a,
-                                                      const uint32_t (&b)[2], __half) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
-        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, %10};"
-        : "=f"(sum[0]), "=f"(sum[1]), "=f"(sum[2]), "=f"(sum[3])
-        : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b[0]), "r"(b[1]), "f"(0.0f));
-}
-static __device__ __forceinline__ void multiply_first(float (&sum)[4], uint4 a,
-                                                      const uint32_t (&b)[2], __nv_bfloat16) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
-        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, %10};"
-        : "=f"(sum[0]), "=f"(sum[1]), "=f"(sum[2]), "=f"(sum[3])
-        : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b[0]), "r"(b[1]), "f"(0.0f));
-}
-
 /* one slice; FIRST: of its chunk. w_at: this lane's part of the warp's first panel */
 template <typename T, typename W, bool FIRST>
 __device__ __forceinline__ void large_slice(large_part &sum, const char *w_at, uint32_t x_at) {

@@ -48,25 +48,6 @@ static __host__ __device__ __forceinline__ int chunk_start(int k_tiles, int chun
 
 /* ---- copies that overlap with the arithmetic ---- */
 
-static __device__ __forceinline__ uint32_t shared_address(const void *p) {
-    return (uint32_t)__cvta_generic_to_shared(p);
-}
-
-/* 16 bytes into shared memory: `bytes` of them from `from`, then zeros */
-static __device__ __forceinline__ void copy_16(void *to, const void *from, int bytes) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)),
-                 "l"(from), "r"(bytes)
-                 : "memory");
-}
-
-static __device__ __forceinline__ void copies_commit() {
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-/* until at most N of the groups committed last are still under way */
-template <int N> __device__ __forceinline__ void copies_wait() {
-    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
-}
-
 /* elements of x beyond the end are zeros, whatever lies there: 16 bytes from (row, k) on */
 template <typename T>
 __device__ __forceinline__ void copy_of_x(T *to, const linear_job &j, int row, int k) {
@@ -106,19 +87,6 @@ __device__ __forceinline__ void stage_x(T *to, int stride, const linear_job &j, 
 template <typename W> struct tile_of { typedef uint4 piece; };
 template <> struct tile_of<int8_t> { typedef uint2 piece; };
 
-/* Weights are read once per block and never change. Volatile, so that they stay in front of
- * wait_for_previous(). */
-static __device__ __forceinline__ void fetch(uint4 &a, const uint4 *from) {
-    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(a.x), "=r"(a.y), "=r"(a.z), "=r"(a.w)
-                 : "l"(from));
-}
-static __device__ __forceinline__ void fetch(uint2 &a, const uint2 *from) {
-    asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
-                 : "=r"(a.x), "=r"(a.y)
-                 : "l"(from));
-}
-
 /* four integers (plus 128) to two pairs of 16-bit floats; exact */
 static __device__ __forceinline__ void widen_four(uint32_t biased, __half, uint32_t &low,
                                                   uint32_t &high) {
@@ -150,22 +118,6 @@ template <typename T> __device__ __forceinline__ uint4 widen(uint2 a) {
     return w;
 }
 
-/* sum (16 outputs, 8 rows) += a (16 outputs, 16 k) b (16 k, 8 rows) */
-static __device__ __forceinline__ void multiply(float (&sum)[4], uint4 a, const uint32_t (&b)[2],
-                                                __half) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
-        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-        : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b[0]), "r"(b[1]));
-}
-static __device__ __forceinline__ void multiply(float (&sum)[4], uint4 a, const uint32_t (&b)[2],
-                                                __nv_bfloat16) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
-        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-        : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b[0]), "r"(b[1]));
-}
-
 /* Where a lane points for load_x: bytes from the first element of a tile of x, whose rows lie
  * `stride` elements apart. Lanes 0-7 and 8-15 name the halves (in k) of 8 rows, 16-31 those of the
  * next 8. */
@@ -179,17 +131,14 @@ template <int TILES> __device__ __forceinline__ uint32_t x_lane_offset(int strid
 template <int TILES>
 __device__ __forceinline__ void load_x(uint32_t (&b)[TILES][2], uint32_t at, int stride) {
     if constexpr (TILES == 1) {
-        asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
-                     : "=r"(b[0][0]), "=r"(b[0][1])
-                     : "r"(at)
-                     : "memory");
+        load_two(b[0], at);
     } else {
 #pragma unroll
-        for (int i = 0; i < TILES; i += 2)
-            asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                         : "=r"(b[i][0]), "=r"(b[i][1]), "=r"(b[i + 1][0]), "=r"(b[i + 1][1])
-                         : "r"(at + (uint32_t)(8 * i * stride) * 2)
-                         : "memory");
+        for (int i = 0; i < TILES; i += 2) {
+            uint32_t four[4];
+            load_four(four, at + (uint32_t)(8 * i * stride) * 2);
+            b[i][0] = four[0], b[i][1] = four[1], b[i + 1][0] = four[2], b[i + 1][1] = four[3];
+        }
     }
 }
 

@@ -120,38 +120,32 @@ __device__ __forceinline__ void put_rows(half_t *to, int64_t stride, half_t *roo
 
 /* ---- operands ---- */
 
-static __device__ __forceinline__ void load_four(uint32_t (&r)[4], const half_t *at) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(shared_address(at))
-                 : "memory");
+static __device__ __forceinline__ void load_rows(uint32_t (&r)[4], const half_t *at) {
+    load_four(r, shared_address(at));
 }
-static __device__ __forceinline__ void load_four_transposed(uint32_t (&r)[4], const half_t *at) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(shared_address(at))
-                 : "memory");
+static __device__ __forceinline__ void load_columns(uint32_t (&r)[4], const half_t *at) {
+    load_four_transposed(r, shared_address(at));
 }
 
 /* a (16 m, 16 k) from rows m */
 static __device__ __forceinline__ void load_a(uint32_t (&a)[4], const half_t *tile, int stride,
                                               int m, int k, int lane) {
-    load_four(a, tile + (m + lane % 16) * stride + k + lane / 16 * 8);
+    load_rows(a, tile + (m + lane % 16) * stride + k + lane / 16 * 8);
 }
 /* a (16 m, 16 k) from rows k */
 static __device__ __forceinline__ void load_a_transposed(uint32_t (&a)[4], const half_t *tile,
                                                          int stride, int m, int k, int lane) {
-    load_four_transposed(a, tile + (k + lane / 16 * 8 + lane % 8) * stride + m + lane / 8 % 2 * 8);
+    load_columns(a, tile + (k + lane / 16 * 8 + lane % 8) * stride + m + lane / 8 % 2 * 8);
 }
 /* b (16 k, 16 n) from rows n: the first 8 n in b[0] and b[1], the others in b[2] and b[3] */
 static __device__ __forceinline__ void load_b(uint32_t (&b)[4], const half_t *tile, int stride,
                                               int k, int n, int lane) {
-    load_four(b, tile + (n + lane / 16 * 8 + lane % 8) * stride + k + lane / 8 % 2 * 8);
+    load_rows(b, tile + (n + lane / 16 * 8 + lane % 8) * stride + k + lane / 8 % 2 * 8);
 }
 /* b (16 k, 16 n) from rows k */
 static __device__ __forceinline__ void load_b_transposed(uint32_t (&b)[4], const half_t *tile,
                                                          int stride, int k, int n, int lane) {
-    load_four_transposed(b, tile + (k + lane % 16) * stride + n + lane / 16 * 8);
+    load_columns(b, tile + (k + lane % 16) * stride + n + lane / 16 * 8);
 }
 
 /* sum (16 m, 16 n) += a b */
