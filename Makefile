@@ -1,8 +1,9 @@
 # Pronk. `make` builds build/pronk and the libraries; `make help` lists the rest.
 # Sources are found by wildcard; a new file needs no line here. What is shipped is built without
 # assertions; CHECKED=1 builds with them, for the tests, and SAN=address-undefined or SAN=thread with
-# them and those sanitizers. Each has a folder of its own.
-BUILD   ?= build$(if $(SAN),/$(SAN),$(if $(CHECKED),/checked))
+# them and those sanitizers. EMULATED=1 adds the cuda backend on an emulated GPU, for tests. Each has
+# a folder of its own.
+BUILD   ?= build$(if $(SAN),/$(SAN),$(if $(EMULATED),/emulated,$(if $(CHECKED),/checked)))
 PREFIX  ?= /usr/local
 VERSION := $(shell sed -n 's/.*PK_VERSION_TEXT "\(.*\)".*/\1/p' include/pronk.h)
 SONAME  := libpronk.so.$(firstword $(subst ., ,$(VERSION)))
@@ -16,7 +17,7 @@ SERVER_PKGS := libmicrohttpd sqlite3
 WARN  := -Wall -Wextra -Wshadow -Wvla -Wno-missing-field-initializers -Werror
 CWARN := $(WARN) -Wstrict-prototypes -Wmissing-prototypes -Wconversion
 SANF  := $(if $(SAN),$(addprefix -fsanitize=,$(subst -, ,$(SAN))) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-NDEBUG := $(if $(SAN)$(CHECKED),,-DNDEBUG)
+NDEBUG := $(if $(SAN)$(CHECKED)$(EMULATED),,-DNDEBUG)
 # sanitizers multiply every load of the unrolled kernels: less optimisation keeps their build short
 BASE  := $(if $(SAN),-O1,-O3) -g -fPIC -pthread -MMD -MP -Iinclude -Isrc -Itests/support -fno-math-errno -ffp-contract=fast \
          -fvisibility=hidden -D_GNU_SOURCE $(NDEBUG) $(SANF) $(EXTRA)
@@ -34,7 +35,15 @@ CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell readlink -f $$(command -v $(NVCC)))
 CUDA_ARCH ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90a,code=sm_90a \
              -gencode arch=compute_90,code=compute_90
 NVFLAGS_   = -std=c++17 -O3 -lineinfo -Xcompiler -fPIC,-Wall,-Wextra -Iinclude -Isrc $(NDEBUG) $(CUDA_ARCH) -MMD -MP
-ifneq ($(CUDA),)
+# The emulated GPU (x86-64 with AVX2) compiles the same files for the CPU: tests/emulator has CUDA's headers, and
+# C++ has no <<<...>>>.
+EMULATOR := $(if $(EMULATED),$(wildcard tests/emulator/*.cc))
+EMULATED_FLAGS = -std=c++17 -O2 -g -fPIC -pthread -march=x86-64-v3 -ffp-contract=off -fno-strict-aliasing \
+             -fno-extern-tls-init -Wno-attributes -Itests/emulator -Iinclude -Isrc -MMD -MP -MF $(@:.o=.d) -MT $@
+ifneq ($(EMULATED),)
+CUSRC := $(wildcard src/backend/cuda/*.cu)
+BASE  += -DPK_CUDA
+else ifneq ($(CUDA),)
 CUSRC := $(wildcard src/backend/cuda/*.cu)
 BASE  += -DPK_CUDA
 LIBS  += -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt
@@ -52,7 +61,7 @@ ISA_avx512  := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx2 -m
 KERNELS := $(wildcard src/backend/cpu/kernels/*.c)
 CSRC    := $(filter-out $(KERNELS),$(shell find src -name '*.c' | sort))
 CXXSRC  := $(shell find src -name '*.cc' | sort)
-OBJ     := $(CSRC:%.c=$(BUILD)/%.o) $(CXXSRC:%.cc=$(BUILD)/%.o) $(CUSRC:%.cu=$(BUILD)/%.cu.o) \
+OBJ     := $(CSRC:%.c=$(BUILD)/%.o) $(CXXSRC:%.cc=$(BUILD)/%.o) $(CUSRC:%.cu=$(BUILD)/%.cu.o) $(EMULATOR:%.cc=$(BUILD)/%.o) \
            $(foreach isa,$(ISAS),$(KERNELS:%.c=$(BUILD)/%.$(isa).o))
 CLIOBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c))
 PAGE    := $(wildcard server/page/*)
@@ -93,10 +102,22 @@ $(BUILD)/%.o: %.cc | ready
 	@mkdir -p $(@D)
 	@echo "  c++ $<"
 	@$(CXX) $(CXXFLAGS_) -c -o $@ $<
+ifneq ($(EMULATED),)
+$(BUILD)/%.cu.o: %.cu
+	@mkdir -p $(@D)
+	@echo "  c++ $<"
+	@sed -E 's/([a-z_]+(<In(, Out)?>)?)<<<(.*)>>>\(/emulated_launch(\1, \4, /' $< | \
+	  $(CXX) $(EMULATED_FLAGS) -include tests/emulator/ptx.h -x c++ -c -o $@ -
+$(BUILD)/tests/emulator/%.o: tests/emulator/%.cc
+	@mkdir -p $(@D)
+	@echo "  c++ $<"
+	@$(CXX) $(EMULATED_FLAGS) -c -o $@ $<
+else
 $(BUILD)/%.cu.o: %.cu
 	@mkdir -p $(@D)
 	@echo "  nvcc $<"
 	@$(NVCC) $(NVFLAGS_) -c -o $@ $<
+endif
 # a file of the page becomes an array of bytes: page.css is pk_page_css, of pk_page_css_size bytes
 $(BUILD)/server/page/%.c: server/page/%
 	@mkdir -p $(@D)
@@ -109,7 +130,7 @@ $(BUILD)/server/page/%.o: $(BUILD)/server/page/%.c
 $(BUILD)/src/backend/list.o: $(BUILD)/with_cuda
 $(BUILD)/with_cuda: FORCE
 	@mkdir -p $(@D)
-	@echo "CUDA=$(CUDA)" | cmp -s - $@ || echo "CUDA=$(CUDA)" > $@
+	@echo "CUDA=$(CUDA) EMULATED=$(EMULATED)" | cmp -s - $@ || echo "CUDA=$(CUDA) EMULATED=$(EMULATED)" > $@
 FORCE:
 # the table of languages is put into the library as it is, which compilers do not see
 $(BUILD)/src/detect/detect_table.o: src/detect/detect.table
@@ -140,6 +161,7 @@ help:
 ## make test T=name   the same for the tests of that name: T=base is tests/unit/base_test.c
 ## make check-source  the include rule, names defined twice, lists written twice, ARCHITECTURE.md against the source
 ## make test-reference  all lines of the reference outputs (needs ../shared; some minutes)
+## make test-emulated  tests of the cuda backend on an emulated GPU (T=name: other tests)
 ## make sanitize      the tests under AddressSanitizer with UBSan, then under ThreadSanitizer
 ## make fuzz          every fuzz target for FUZZ_SECONDS (60) seconds, from tests/data/fuzz
 ## make fuzz-seeds    makes tests/data/fuzz anew
@@ -166,6 +188,16 @@ test-reference: setup-test
 	@$(MAKE) --no-print-directory -s CHECKED=1 BUILD=$(BUILD)/checked reference
 reference: all $(BUILD)/tests/golden/reference_test
 	PRONK_REFERENCE_LINES=0 $(BUILD)/tests/golden/reference_test
+# Laws of sessions, steps on the device and gradients take a minute or two on the emulated GPU; other
+# tests by name, T=cuda_answer, and some of those take many.
+EMULATED_TESTS = $(if $(T),$(wildcard tests/*/$(T)_test.c), \
+  $(shell grep -l session_world.h tests/unit/*_test.c) tests/ops/cuda_steps_test.c tests/golden/gradient_test.c)
+test-emulated: setup-test
+	@$(MAKE) --no-print-directory -s EMULATED=1 BUILD=$(BUILD)/emulated -j$(shell nproc) emulated-build
+	@$(MAKE) --no-print-directory -s EMULATED=1 BUILD=$(BUILD)/emulated emulated-check
+emulated-build: $(EMULATED_TESTS:%.c=$(BUILD)/%)
+emulated-check: emulated-build
+	@PRONK_REFERENCE_LINES=10 tools/run_tests.sh $(EMULATED_TESTS:%.c=$(BUILD)/%)
 SANITIZERS ?= address-undefined thread
 sanitize: setup-test
 	@for san in $(SANITIZERS); do echo "== $$san" && \
@@ -227,7 +259,7 @@ clean:
 	rm -rf build
 
 .PHONY: all ready tests benches help setup setup-test setup-lint demo test check check-build check-source \
-        test-reference reference sanitize sanitize-one fuzz fuzzers fuzz-seeds man install format \
+        test-reference reference test-emulated emulated-build emulated-check sanitize sanitize-one fuzz fuzzers fuzz-seeds man install format \
         check-format clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
