@@ -188,10 +188,10 @@ test-reference: setup-test
 	@$(MAKE) --no-print-directory -s CHECKED=1 BUILD=$(BUILD)/checked reference
 reference: all $(BUILD)/tests/golden/reference_test
 	PRONK_REFERENCE_LINES=0 $(BUILD)/tests/golden/reference_test
-# Laws of sessions, steps on the device and gradients take a minute or two on the emulated GPU; other
+# Laws of sessions, steps on the device and gradients take some minutes on the emulated GPU; other
 # tests by name, T=cuda_answer, and some of those take many.
 EMULATED_TESTS = $(if $(T),$(wildcard tests/*/$(T)_test.c), \
-  $(shell grep -l session_world.h tests/unit/*_test.c) tests/ops/cuda_steps_test.c tests/golden/gradient_test.c)
+  $(filter-out %/trainer_test.c,$(shell grep -lE 'session_world.h|teach.h|"cuda"' tests/unit/*_test.c)) tests/ops/cuda_steps_test.c tests/golden/gradient_test.c)
 test-emulated: setup-test
 	@$(MAKE) --no-print-directory -s EMULATED=1 BUILD=$(BUILD)/emulated -j$(shell nproc) emulated-build
 	@$(MAKE) --no-print-directory -s EMULATED=1 BUILD=$(BUILD)/emulated emulated-check
