@@ -76,27 +76,6 @@ const int32_t *pk_beam_trace(pk_beam *s, const pk_beam_hypothesis *h, int32_t n)
     return s->history;
 }
 
-/* best first; ties: the lower hypothesis, then the lower token */
-static bool before(const pk_beam_candidate *a, const pk_beam_candidate *b) {
-    if (a->score != b->score) return a->score > b->score;
-    return a->hypothesis != b->hypothesis ? a->hypothesis < b->hypothesis : a->token < b->token;
-}
-
-bool pk_beam_offer(pk_beam *s, pk_beam_candidate c, int32_t room) {
-    assert(room <= 2 * s->now.size);
-    if (!(c.score > -INFINITY)) return false; /* impossible, or not a number */
-    int32_t i = s->n_candidates;
-    if (i == room) {
-        if (!before(&c, &s->candidates[i - 1])) return false;
-        i--; /* overwrites the worst */
-    } else {
-        s->n_candidates++;
-    }
-    for (; i > 0 && before(&c, &s->candidates[i - 1]); i--) s->candidates[i] = s->candidates[i - 1];
-    s->candidates[i] = c;
-    return true;
-}
-
 int32_t pk_beam_add_node(pk_beam *s, const pk_beam_candidate *c) {
     const int32_t step = s->n - s->src.n_prefix;
     assert(s->n_nodes < 2 * s->now.size * (s->constraint.max_length - s->src.n_prefix));

@@ -63,9 +63,6 @@ void      pk_beam_give(pk_beam *s); /* also after a failed take, and again */
 /* start symbol, prefix and the tokens of a hypothesis; NULL when no constraint needs them. The
  * memory is the beam's `history`, which the next call overwrites. */
 const int32_t *pk_beam_trace(pk_beam *s, const pk_beam_hypothesis *h, int32_t n);
-/* puts a candidate into the sorted list of at most `room`; false when that is full of better
- * ones */
-bool pk_beam_offer(pk_beam *s, pk_beam_candidate c, int32_t room);
 /* the candidate as a new node of the tree; returns its index */
 int32_t pk_beam_add_node(pk_beam *s, const pk_beam_candidate *c);
 /* puts the path that ends in tip, of n tokens, among the finished ones; when the list is full, the

@@ -139,6 +139,30 @@ bool pk_beam_propose(pk_beam *s, pk_pass *pass) {
 
 /* ---- reading the answers ---- */
 
+/* best first; ties: the lower hypothesis, then the lower token */
+static bool before(const pk_beam_candidate *a, const pk_beam_candidate *b) {
+    if (a->score != b->score) return a->score > b->score;
+    return a->hypothesis != b->hypothesis ? a->hypothesis < b->hypothesis : a->token < b->token;
+}
+
+/* puts a candidate into the sorted list of at most `room`; false when that is full of better
+ * ones */
+static inline bool offer(pk_beam *s, pk_beam_candidate c, int32_t room) {
+    pk_beam_candidate *const list = s->candidates;
+    int32_t                  i = s->n_candidates;
+    assert(room <= 2 * s->now.size);
+    if (!(c.score > -INFINITY)) return false; /* impossible, or not a number */
+    if (i == room) {
+        if (!before(&c, &list[i - 1])) return false;
+        i--; /* overwrites the worst */
+    } else {
+        s->n_candidates++;
+    }
+    for (; i > 0 && before(&c, &list[i - 1]); i--) list[i] = list[i - 1];
+    list[i] = c;
+    return true;
+}
+
 /* Offers the best tokens after hypothesis i, and the penalised ones: those were banned from the
  * best, since only their weighed score can be compared. */
 static void collect_after(pk_beam *s, int32_t i, const pk_answer *a, int32_t top_k) {
@@ -150,12 +174,12 @@ static void collect_after(pk_beam *s, int32_t i, const pk_answer *a, int32_t top
         const float             logp = a->top[j].logp;
         const pk_beam_candidate c = { i, a->top[j].token, score + (logp + w.search),
                                       logp + w.model };
-        if (!pk_beam_offer(s, c, room)) break; /* they come best first: the rest is worse */
+        if (!offer(s, c, room)) break; /* they come best first: the rest is worse */
     }
     for (int32_t j = 0; j < special->n_penalised; j++) {
         const float weighed = pk_constraint_weigh(&s->constraint, &w, a, j);
         const float own = a->target_logp[j] + w.model;
-        pk_beam_offer(s, (pk_beam_candidate){ i, special->token[j], score + weighed, own }, room);
+        offer(s, (pk_beam_candidate){ i, special->token[j], score + weighed, own }, room);
     }
 }
 
@@ -167,7 +191,7 @@ static void collect(pk_beam *s, const pk_pass *pass) {
         if (must_end(s, s->n)) {
             const float logp = a->target_logp[0], cost = s->by->forced_is_free ? 0 : logp;
             const pk_beam_candidate c = { i, s->src.model->eos, s->live[i].score + cost, logp };
-            pk_beam_offer(s, c, candidates_of(s, s->width));
+            offer(s, c, candidates_of(s, s->width));
         } else {
             collect_after(s, i, a, pass->ask[s->ask[i]].top_k);
         }

@@ -5,13 +5,20 @@
 
 enum { LONGEST_PERIOD = 16, TIMES = 3, LEAST = 8, SOURCE_TIMES = 2, SOURCE_LEAST = 3 };
 
+/* how many tokens around i, and i itself, equal the one p before them */
+static int32_t run_around(const int32_t *token, int32_t n, int32_t p, int32_t i) {
+    int32_t first = i, end = i;
+    while (first > p && token[first - 1] == token[first - 1 - p]) first--;
+    while (end < n && token[end] == token[end - p]) end++;
+    return end - first;
+}
+
+/* Only every `enough`-th token is looked at: a run that is long enough has one of them. */
 static bool repeats(const int32_t *token, int32_t n, int32_t times, int32_t least) {
     for (int32_t p = 1; p <= LONGEST_PERIOD && p < n; p++) {
-        int32_t run = 0;
-        for (int32_t i = p; i < n; i++) {
-            run = token[i] == token[i - p] ? run + 1 : 0;
-            if (run >= times * p && run >= least) return true;
-        }
+        const int32_t enough = times * p > least ? times * p : least;
+        for (int32_t i = p + enough - 1; i < n; i += enough)
+            if (token[i] == token[i - p] && run_around(token, n, p, i) >= enough) return true;
     }
     return false;
 }

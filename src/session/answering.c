@@ -9,10 +9,14 @@
 
 #include "session/session_parts.h"
 
+enum { FEW = 4 }; /* tokens that are copied sooner than memcpy() begins */
+
 /* appends tokens to the pass's list; returns where they begin. lowering.c checked that they fit. */
 static int32_t list_tokens(pk_session *s, const int32_t *token, int32_t n) {
+    int32_t *const to = s->list + s->n_list;
     assert(n >= 0 && s->n_list + n <= s->max.listed);
-    if (n) memcpy(s->list + s->n_list, token, (size_t)n * sizeof *token);
+    for (int32_t i = 0; i < FEW && i < n; i++) to[i] = token[i];
+    if (n > FEW) memcpy(to + FEW, token + FEW, (size_t)(n - FEW) * sizeof *token);
     s->n_list += n;
     return s->n_list - n;
 }
@@ -48,16 +52,15 @@ static void list_all(pk_session *s, const session_sentence *e, const pk_ask *a,
 
 /* Lists of tokens go into one array of the pass, one behind the other: banned ones, what the model
  * never outputs, targets. Answers about a group are never among the suppressed. */
-static pk_question question_for(pk_session *s, const session_sentence *e, const pk_ask *a,
-                                int32_t row) {
+static void set_question(pk_session *s, const session_sentence *e, const pk_ask *a, int32_t row,
+                         pk_question *q) {
     const pk_config *c = &s->config;
-    pk_question      q = { .row = row,
-                           .top_k = a->top_k,
-                           .n_target = a->n_target,
-                           .log_sum = a->logp,
-                           .renormalise = c->renormalise };
-    list_all(s, e, a, a->group ? 0 : c->n_suppressed, &q);
-    return q;
+    *q = (pk_question){ .row = row,
+                        .top_k = a->top_k,
+                        .n_target = a->n_target,
+                        .log_sum = a->logp,
+                        .renormalise = c->renormalise };
+    list_all(s, e, a, a->group ? 0 : c->n_suppressed, q);
 }
 
 /* where question q is, in the list of its slice */
@@ -85,7 +88,7 @@ static void set_sums_apart(pk_session *s, int32_t q, int32_t at) {
 static void add_question(pk_session *s, const session_sentence *e, const pk_ask *a, int32_t row,
                          int32_t question) {
     const int32_t at = question_at(s, a, question);
-    s->question[at] = question_for(s, e, a, row);
+    set_question(s, e, a, row, &s->question[at]);
     if (a->group) { /* the text is not asked about */
         s->question[question] = (pk_question){ .row = row };
         s->groups_asked |= 1u << (a->group - 1);
@@ -158,7 +161,8 @@ static float log_sums(const pk_session *s, int32_t q) {
 
 /* Scores are sums over members; divided by their number they are means. With one member there is no
  * division: it would take most of the time here. */
-static void shift_all(pk_candidate *out, const pk_scored *raw, int32_t k, float shift, float n) {
+static void shift_all(pk_candidate *restrict out, const pk_scored *restrict raw, int32_t k,
+                      float shift, float n) {
     if (n == 1)
         for (int32_t i = 0; i < k; i++)
             out[i] = (pk_candidate){ raw[i].token, raw[i].score - shift };

@@ -34,20 +34,30 @@ static int32_t steps_of(const pk_session *s, const pk_pass *p, int32_t width) {
     return steps;
 }
 
-int32_t pk_session_steps(const pk_session *s, const pk_request *request, int32_t n) {
-    int32_t width = 0, wanted = 0;
-    int64_t slots = s->slots.n_free, listed = s->max.visible; /* what is left for further steps */
-    /* an ensemble's log-probabilities are put together on the host */
-    if (!s->on->follow || s->n_members > 1) return 0;
+/* asks of all requests that follow; *wanted: most steps that any of them may take */
+static int32_t followers_of(const pk_session *s, const pk_request *request, int32_t n,
+                            int32_t *wanted) {
+    int32_t width = 0;
     for (int32_t i = 0; i < n; i++) {
         const pk_pass *p = request[i].pass;
         const int32_t  one = width_of(p), steps = one ? steps_of(s, p, one) : 0;
-        if (steps > wanted) wanted = steps;
+        if (steps > *wanted) *wanted = steps;
         width += one;
-        slots -= p->n;
+    }
+    return width;
+}
+
+int32_t pk_session_steps(const pk_session *s, const pk_request *request, int32_t n) {
+    int32_t wanted = 0;
+    int64_t slots = s->slots.n_free, listed = s->max.visible; /* what is left for further steps */
+    /* an ensemble's log-probabilities are put together on the host */
+    if (!s->on->follow || s->n_members > 1) return 0;
+    const int32_t width = followers_of(s, request, n, &wanted);
+    if (width == 0) return 0;
+    for (int32_t i = 0; i < n; i++) {
+        slots -= request[i].pass->n;
         listed -= pk_session_visible(s, &request[i]);
     }
-    if (width == 0) return 0;
     const int64_t further = (slots < listed ? slots : listed) / width;
     const int32_t steps = further + 1 < wanted ? (int32_t)further + 1 : wanted;
     return steps > 1 ? steps : 0;

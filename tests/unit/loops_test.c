@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "engine/loops.h"
 
 #define MODEL "tests/data/models/marian-relu"
@@ -25,6 +26,39 @@ static void loops_are_noticed(void **state) {
     assert_true(pk_loops(fine, 9, (pk_output_end){ 2, 9, true }, &source));
     assert_false(pk_loops(loop, 13, far, &repeats));
     assert_false(pk_loops(fine, 0, far, &source));
+}
+
+/* the definition, token by token */
+static bool has_run(const int32_t *token, int32_t n, int32_t times, int32_t least) {
+    for (int32_t p = 1; p <= 16 && p < n; p++)
+        for (int32_t i = p, run = 0; i < n; i++) {
+            run = token[i] == token[i - p] ? run + 1 : 0;
+            if (run >= times * p && run >= least) return true;
+        }
+    return false;
+}
+
+static void loops_are_those_of_the_definition(void **state) {
+    uint64_t seed = 5;
+    int32_t  found = 0, word = 7;
+    (void)state;
+    const pk_ids        source = { .id = &word, .n = 1 };
+    const pk_output_end far = { .eos = 2, .most = 1000 };
+    for (int turn = 0; turn < 20000; turn++) {
+        int32_t       token[80];
+        const int32_t n = 1 + (int32_t)(pk_mix(seed++) % 79),
+                      period = 1 + (int32_t)(pk_mix(seed++) % 17);
+        const int32_t from = (int32_t)(pk_mix(seed++) % 80),
+                      end = from + (int32_t)(pk_mix(seed++) % 60);
+        for (int32_t i = 0; i < n; i++)
+            token[i] = i >= period && i >= from && i < end ? token[i - period]
+                                                           : 3 + (int32_t)(pk_mix(seed++) % 3);
+        token[n] = 2;
+        const bool want = has_run(token, n, 3, 8);
+        assert_int_equal(pk_loops(token, n + 1, far, &source), want);
+        found += want;
+    }
+    assert_in_range(found, 2000, 18000);
 }
 
 /* the model of nonsense says H H H H ... for the first, and ends the second */
@@ -197,6 +231,7 @@ static void failed_allocations_leave_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_are_noticed),
+        cmocka_unit_test(loops_are_those_of_the_definition),
         cmocka_unit_test(loops_are_decoded_again),
         cmocka_unit_test(what_is_no_better_is_not_kept),
         cmocka_unit_test(a_trace_tells_decodings_apart),

@@ -216,12 +216,16 @@ static __device__ bool ends(const pk_following &f, int32_t token) {
     return token < 0 || token == f.eos;
 }
 
+/* how a row follows: the host writes it before the steps begin, and no op changes it */
+static __device__ pk_follower follower_of(const pk_following &f, int row) {
+    return row < f.n ? f.follower[row] : pk_follower{};
+}
+
 /* The step of one row; true while it is not finished. Partners each do their own half: nothing that one
  * of them writes is read by the other. */
-static __device__ bool advance_row(const pk_following &f, int row) {
-    const int32_t     left = f.left[row], found = f.n_found[row], pos = f.pos[row];
-    const int32_t     first = f.first[row], count = f.count[row];
-    const pk_follower me = f.follower[row];
+static __device__ bool advance_row(const pk_following &f, int row, const pk_follower &me) {
+    const int32_t left = f.left[row], found = f.n_found[row], pos = f.pos[row];
+    const int32_t first = f.first[row], count = f.count[row];
     if (left <= 0) return false;
     const pk_scored best = best_of(f, me.question);
     const int32_t   other = best_of(f, me.question + me.partner).token;
@@ -238,14 +242,17 @@ static __device__ bool advance_row(const pk_following &f, int row) {
     return true;
 }
 
-/* one block: it also counts those that go on */
+/* One block: it also counts those that go on. The first rows' followers are loaded before the wait: what
+ * is loaded behind it needs them. */
 static __global__ void __launch_bounds__(ADVANCE_THREADS) advance_rows(pk_following f) {
-    int live = 0;
+    int         live = 0, row = (int)threadIdx.x;
+    pk_follower me = follower_of(f, row);
     let_next_start();
     wait_for_previous();
     for (int start = 0; start < f.n; start += ADVANCE_THREADS) {
-        const int row = start + (int)threadIdx.x;
-        live += __syncthreads_count(row < f.n && advance_row(f, row));
+        live += __syncthreads_count(row < f.n && advance_row(f, row, me));
+        row += ADVANCE_THREADS;
+        me = follower_of(f, row);
     }
     if (threadIdx.x == 0) *f.live = live;
 }
