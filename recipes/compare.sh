@@ -146,11 +146,11 @@ full_list() {
     model cmlm-6-6-raw - compare-cmlm.yml "$RAW"
     at_and_hrt 20-1
     at_and_hrt 6-1
-    ablation alone hrt:k=2,k_max=4,auxiliary=false
-    ablation lambda0.5 hrt:k=2,k_max=4,lambda=0.5
-    ablation lambda2 hrt:k=2,k_max=4,lambda=2
-    ablation most0.5 hrt:k=2,k_max=4,most=0.5
-    model hrt-12-1-scratch - compare-at.yml "$DISTILLED" task=hrt:k=2,k_max=4 model.encoder_layers=12 model.decoder_layers=1 train.updates=35000 valid.decode=hrt
+    ablation alone hrt:k=2,k_max=4,all_sizes=true,auxiliary=false
+    ablation lambda0.5 hrt:k=2,k_max=4,all_sizes=true,lambda=0.5
+    ablation lambda2 hrt:k=2,k_max=4,all_sizes=true,lambda=2
+    ablation most0.5 hrt:k=2,k_max=4,all_sizes=true,most=0.5
+    model hrt-12-1-scratch - compare-at.yml "$DISTILLED" task=hrt:k=2,k_max=4,all_sizes=true model.encoder_layers=12 model.decoder_layers=1 train.updates=30000 valid.decode=hrt
 }
 
 # Sentences of at most ten words, 4,000 pieces, d = 128. What they share comes behind what a recipe says, and --set behind that.
@@ -164,7 +164,7 @@ small_list() {
     model pairs-3-3 - compare-pairs.yml $shape model.decoder_layers=3
     model cmlm-3-3 - compare-cmlm.yml $shape model.decoder_layers=3
     model lattice-3-1 - compare-lattice.yml $shape model.decoder_layers=1
-    model hrt-3-3 at-3-3 compare-hrt.yml "init=$MODELS/at-3-3/model.pronk" $tuned
+    model hrt-3-3 at-3-3 compare-hrt.yml task=hrt:k=2,k_max=4 "init=$MODELS/at-3-3/model.pronk" $tuned
     model hrt-3-3-k2 hrt-3-3 compare-hrt.yml task=hrt:k=2,auxiliary=false "init=$MODELS/hrt-3-3/model.pronk" train.updates=3000 train.rate=1e-3
     model at-3-3-more at-3-3 compare-hrt.yml task=at "init=$MODELS/at-3-3/model.pronk" $tuned
     drafter gad-3-3-1 at-3-3 train.updates=5000 train.rate=2e-3

@@ -17,7 +17,7 @@ enum { MOST_K = 8, SHARES = 1 << 24 };
 typedef struct options {
     int32_t k, k_max, lengths;
     float   most, lambda, weight;
-    bool    auxiliary;
+    bool    auxiliary, all_sizes;
 } options;
 
 // clang-format off
@@ -26,6 +26,8 @@ static const pk_option table[] = {
       PK_OPTION_INT, 2, 2, MOST_K, NULL, offsetof(options, k) },
     { "k_max", "all sizes from k to this one are learned; auto: k alone",
       PK_OPTION_INT, 2, 0, MOST_K, NULL, offsetof(options, k_max) },
+    { "all_sizes", "a pair gives the stages of all sizes, not of one that is drawn",
+      PK_OPTION_FLAG, 0, 0, 0, NULL, offsetof(options, all_sizes) },
     { "most", "share of pairs for the two stages at the end; below 1: also at",
       PK_OPTION_FLOAT, 0.01, 1, 1, NULL, offsetof(options, most) },
     { "lambda", "the share is most x (part of the training done)^lambda",
@@ -74,17 +76,17 @@ static int32_t token_at(const pk_pair *pair, int32_t position) {
     return position <= pair->n_target ? pair->target[position - 1] : pair->eos;
 }
 
-/* Stage one: the start symbol of k at 0, every k-th token at its own position; each is asked for
- * the next of them, the last one for the end symbol. Returns through *n how many inputs these
- * are. */
-static pk_status skip_chain(pk_lesson *l, const pk_pair *pair, int32_t k, int32_t *n) {
+/* Stage one: the start symbol of k at position 0, every k-th token at its own position; each is
+ * asked for the next of them, the last one for the end symbol. They are inputs *at and on; *at
+ * becomes the number of the next one. */
+static pk_status skip_chain(pk_lesson *l, const pk_pair *pair, int32_t k, int32_t *at) {
     const options *o = pair->options;
+    const int32_t  first = *at, n = pair->n_target / k + 1;
     int32_t        before = pair->token[1 + k - o->k];
-    *n = pair->n_target / k + 1;
-    for (int32_t i = 0; i < *n; i++) {
+    for (int32_t i = 0; i < n; i++, (*at)++) {
         const int32_t next = (i + 1) * k;
-        PK_TRY(pk_lesson_input(l, before, i * k, 0, i + 1, NULL));
-        if (next > pair->n_given) PK_TRY(pk_lesson_ask(l, i, token_at(pair, next), 1));
+        PK_TRY(pk_lesson_input(l, before, i * k, first, i + 1, NULL));
+        if (next > pair->n_given) PK_TRY(pk_lesson_ask(l, *at, token_at(pair, next), 1));
         before = token_at(pair, next);
     }
     return PK_OK;
@@ -93,14 +95,23 @@ static pk_status skip_chain(pk_lesson *l, const pk_pair *pair, int32_t k, int32_
 /* Stage two: those tokens, masks between them, the end symbol where stage one found it; all see
  * each other. Masks are asked for what they hide, the first behind the target for the end
  * symbol. */
-static pk_status skip_masked(pk_lesson *l, const pk_pair *pair, int32_t k, int32_t first) {
-    const int32_t n = (pair->n_target / k + 1) * k;
-    for (int32_t i = 1; i <= n; i++) {
+static pk_status skip_masked(pk_lesson *l, const pk_pair *pair, int32_t k, int32_t *at) {
+    const int32_t first = *at, n = (pair->n_target / k + 1) * k;
+    for (int32_t i = 1; i <= n; i++, (*at)++) {
         const bool    masked = i % k && i > pair->n_given;
         const int32_t token = masked ? pair->token[PK_MASK_TOKEN] : token_at(pair, i);
         PK_TRY(pk_lesson_input(l, token, i, first, n, NULL));
-        if (masked && i <= pair->n_target + 1)
-            PK_TRY(pk_lesson_ask(l, first + i - 1, token_at(pair, i), 1));
+        if (masked && i <= pair->n_target + 1) PK_TRY(pk_lesson_ask(l, *at, token_at(pair, i), 1));
+    }
+    return PK_OK;
+}
+
+/* both stages of some sizes, one behind the other; they do not see each other */
+static pk_status stages(pk_lesson *l, const pk_pair *pair, int32_t smallest, int32_t largest) {
+    int32_t at = 0;
+    for (int32_t k = smallest; k <= largest; k++) {
+        PK_TRY(skip_chain(l, pair, k, &at));
+        PK_TRY(skip_masked(l, pair, k, &at));
     }
     return PK_OK;
 }
@@ -110,18 +121,14 @@ static double share_of(const options *o, double done) {
     return o->auxiliary ? (double)o->most * pow(done, (double)o->lambda) : 1;
 }
 
-/* Either both stages of a drawn k, or plain translation and masked filling. How often it is the
- * first grows with the training: the curriculum of the paper. */
+/* Either both stages, of a drawn k or of all, or plain translation and masked filling. How often it
+ * is the first grows with the training: the curriculum of the paper. */
 static pk_status teach(pk_lesson *l, pk_pair *pair) {
     const options *o = pair->options;
-    const bool     stages = pk_pair_random(pair, SHARES) < share_of(o, pair->share) * SHARES;
+    const bool     staged = pk_pair_random(pair, SHARES) < share_of(o, pair->share) * SHARES;
     const int32_t  k = o->k + pk_pair_random(pair, largest_k(o) - o->k + 1);
-    int32_t        n;
     PK_TRY(pk_sample_source(l, pair));
-    if (stages) {
-        PK_TRY(skip_chain(l, pair, k, &n));
-        return skip_masked(l, pair, k, n);
-    }
+    if (staged) return o->all_sizes ? stages(l, pair, o->k, largest_k(o)) : stages(l, pair, k, k);
     const pk_masked how = { pair->n_target + 1, lengths_of(o), o->weight };
     PK_TRY(pk_sample_chain(l, pair, false));
     return pk_sample_masked(l, pair, &how);
@@ -130,8 +137,10 @@ static pk_status teach(pk_lesson *l, pk_pair *pair) {
 /* left to right, and masks with the question for the length; or the second stage, which fills up
  * its last chunk */
 static void most(const void *p, int32_t *per_token, int32_t *per_sentence) {
-    *per_token = 2;
-    *per_sentence = largest_k(p) - 1;
+    const options *o = p;
+    const int32_t  sizes = o->all_sizes ? largest_k(o) - o->k + 1 : 1;
+    *per_token = 2 * sizes;
+    *per_sentence = sizes * (largest_k(o) - 1);
 }
 
 const pk_task pk_task_hrt = {

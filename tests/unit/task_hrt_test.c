@@ -100,6 +100,24 @@ static void three_at_a_time(void **state) {
     close_lesson(&h);
 }
 
+/* the stages of k = 2 and of k = 3 for the same pair: each begins anew */
+static void all_sizes_of_a_pair(void **state) {
+    lesson h;
+    (void)state;
+    open_lesson(&h, "hrt:k=2,k_max=3,all_sizes=true");
+    ASSERT_OK(make(&h, 3));
+    ASSERT_IDS(h.l.source_token, 11, 12, E);
+    ASSERT_IDS(h.l.token, B2, 22, M, 22, M, E, B3, 23, M, M, 23, M, M, E);
+    ASSERT_IDS(h.l.pos, 0, 2, 1, 2, 3, 4, 0, 3, 1, 2, 3, 4, 5, 6);
+    ASSERT_IDS(h.l.first, 0, 0, 2, 2, 2, 2, 6, 6, 8, 8, 8, 8, 8, 8);
+    ASSERT_IDS(h.l.count, 1, 2, 4, 4, 4, 4, 1, 2, 6, 6, 6, 6, 6, 6);
+    ASSERT_IDS(h.l.question_row, 0, 1, 2, 4, 6, 7, 8, 9, 11);
+    ASSERT_IDS(h.l.target, 22, E, 21, 23, 23, E, 21, 22, E);
+    ASSERT_OK(make(&h, 0));
+    ASSERT_IDS(h.l.token, B2, M, E, B3, M, M, E);
+    close_lesson(&h);
+}
+
 static void a_language_is_given(void **state) {
     lesson h;
     (void)state;
@@ -242,10 +260,11 @@ static void failed_allocations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_stages_by_hand),  cmocka_unit_test(three_at_a_time),
-        cmocka_unit_test(a_language_is_given), cmocka_unit_test(auxiliary_tasks),
-        cmocka_unit_test(shares_grow),         cmocka_unit_test(what_its_models_can_do),
-        cmocka_unit_test(there_is_room),       cmocka_unit_test(failed_allocations),
+        cmocka_unit_test(two_stages_by_hand),     cmocka_unit_test(three_at_a_time),
+        cmocka_unit_test(all_sizes_of_a_pair),    cmocka_unit_test(a_language_is_given),
+        cmocka_unit_test(auxiliary_tasks),        cmocka_unit_test(shares_grow),
+        cmocka_unit_test(what_its_models_can_do), cmocka_unit_test(there_is_room),
+        cmocka_unit_test(failed_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
