@@ -172,7 +172,7 @@ typedef struct helper {
 
 static void *help(void *context) {
     helper *h = context;
-    pk_worker_serve(h->w, h->q, 0);
+    pk_worker_serve(h->w, h->q, 0, false);
     return NULL;
 }
 
@@ -187,7 +187,7 @@ static void serve_all(pk_worker *w, int32_t workers, pk_queued *call) {
         h[i] = (helper){ .w = &w[i], .q = q };
         if (pthread_create(&h[i].thread, NULL, help, &h[i])) or_stop(PK_NO_MEMORY, "no thread");
     }
-    pk_worker_serve(&w[0], q, 0);
+    pk_worker_serve(&w[0], q, 0, false);
     for (int32_t i = 1; i < workers; i++) pthread_join(h[i].thread, NULL);
     pk_queue_await(q, call, 0, &finished);
     or_stop(call->status, call->error);

@@ -10,7 +10,8 @@
  * Rules.  A function that can fail returns pk_status; results come through the last argument.
  *         What you open you close; close and free accept NULL. Inputs are borrowed for the call.
  *         A pk_model never changes once open and may be shared by threads. A pk_translator may be
- *         called by many threads at once: its own worker threads serve all calls together.
+ *         called by many threads at once: its own worker threads serve all calls together. A thread
+ *         that waits in pk_translate or pk_score does their work itself while nothing else is going on.
  *         Options: NULL or zero means default, but `size` must be set: PK_OPTIONS(type, .field =
  *         value) does, and writes the struct where it is needed. A wrong size is PK_ARGUMENT, and
  *         so is NULL for an argument that is needed; what returns no status answers NULL with 0,

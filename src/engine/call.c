@@ -22,6 +22,7 @@ struct pk_plain_call {
     bool            part, again;     /* see pk_plain_request */
     double          reported;        /* when reading was last reported, by the clock */
     bool            over, cancelled; /* the queue has nothing of it any more; by progress */
+    bool            claimed;         /* its caller does the work of worker 0 */
 };
 
 static const double report_every = 0.1; /* seconds */
@@ -99,7 +100,8 @@ static pk_status read_all(pk_plain_call *k, const pk_text *text, const pk_text *
     k->reported = pk_clock_now();
     PK_GOTO(PK_TAKE(&k->document, k->n));
     PK_GOTO(pk_splitter_copy(k->t->reader.splitter, &r.splitter));
-    PK_GOTO(pk_splitter_copy(k->t->reader.target_splitter, &r.target_splitter));
+    if (k->o.prefix || k->o.draft)
+        PK_GOTO(pk_splitter_copy(k->t->reader.target_splitter, &r.target_splitter));
     status = read_texts(k, &r, text, target);
 done:
     pk_splitter_close(r.splitter);
@@ -189,8 +191,12 @@ pk_status pk_plain_call_begin(pk_translator *t, const pk_plain_request *r, pk_pl
     k->again = r->again;
     pk_status status = prepare(k, r->text, r->target);
     *out = k; /* before the workers see it */
+    /* who reports progress must not be kept from it by work */
+    k->claimed =
+        status == PK_OK && r->waits && !k->o.progress && pk_queue_claim(&t->queue, &k->queued);
     if (status == PK_OK) status = pk_queue_add(&t->queue, &k->queued);
     if (status != PK_OK) {
+        if (k->claimed) pk_queue_return(&t->queue, false);
         *out = NULL;
         free_call(k);
     }
@@ -210,6 +216,8 @@ void pk_plain_call_count(pk_plain_call *c, size_t *done, size_t *all) {
  * the same time. */
 void pk_plain_call_wait(pk_plain_call *k) {
     size_t finished = 0;
+    if (k->claimed) pk_translator_serve(k->t);
+    k->claimed = false;
     do {
         if (k->cancelled || !k->o.progress) continue;
         k->cancelled = k->o.progress(k->o.user, finished, k->queued.n) != 0;
@@ -278,7 +286,7 @@ void pk_translator_count(pk_translator *t, const pk_markup_counts *more) {
 
 pk_status pk_score(pk_translator *t, const pk_text *source, const pk_text *target, size_t n,
                    const pk_call_options *opt, pk_result **out) {
-    pk_plain_request r = { source, n ? target : &(pk_text){ "", 0 }, n };
+    pk_plain_request r = { source, n ? target : &(pk_text){ "", 0 }, n, .waits = true };
     pk_plain_call   *k;
     PK_NEED(out);
     *out = NULL;

@@ -124,6 +124,11 @@ static void stop(pk_queue *q, pk_queued *c, pk_status status, const char *error)
 
 /* ---- callers ---- */
 
+/* is there enough for all workers? */
+static bool is_enough(const pk_queue *q) {
+    return !q->o.first_alone || q->n_waiting + q->out >= (size_t)q->o.n_workers * JOBS_EACH;
+}
+
 static pk_status check_room(const pk_queue *q, size_t n) {
     const bool full =
         q->o.max_waiting && q->n_waiting && q->n_waiting + n > (size_t)q->o.max_waiting;
@@ -138,6 +143,11 @@ pk_status pk_queue_check_room(pk_queue *q, size_t n) {
     return status;
 }
 
+/* Worker 0 does not wake for what its place is claimed for; another one does where there is enough. */
+static bool someone_may_take(const pk_queue *q) {
+    return !q->claimed || (q->o.n_workers > 1 && is_enough(q));
+}
+
 pk_status pk_queue_add(pk_queue *q, pk_queued *c) {
     if (pthread_mutex_init(&c->tracing, NULL)) PK_FAIL(PK_NO_MEMORY, "no memory for a lock");
     for (size_t i = 0; i < c->n; i++) c->job[i]->call = c;
@@ -148,7 +158,8 @@ pk_status pk_queue_add(pk_queue *q, pk_queued *c) {
         if (c->n) enqueue(q, c);
         q->n_waiting += c->n;
         if (c->n == 0) count_down(q, c, 0);
-        pthread_cond_broadcast(&q->work);
+        q->wanted |= q->claimed && q->claimed != c;
+        if (someone_may_take(q)) pthread_cond_broadcast(&q->work);
     }
     pthread_mutex_unlock(&q->lock);
     if (status != PK_OK) pthread_mutex_destroy(&c->tracing);
@@ -197,11 +208,6 @@ size_t pk_queue_waiting(pk_queue *q) {
 
 /* ---- workers ---- */
 
-/* is there enough for all workers? */
-static bool is_enough(const pk_queue *q) {
-    return !q->o.first_alone || q->n_waiting + q->out >= (size_t)q->o.n_workers * JOBS_EACH;
-}
-
 /* Worker 0 can take whenever something waits and it has nothing, so nothing waits for ever. */
 static bool may_take(const pk_queue *q, int32_t worker, int32_t has) {
     const size_t all = q->n_waiting + q->out, n = (size_t)q->o.n_workers;
@@ -210,12 +216,47 @@ static bool may_take(const pk_queue *q, int32_t worker, int32_t has) {
     return (size_t)has < (all + n - 1) / n;
 }
 
+/* is there something to do for a worker that waits? */
+static bool may_begin(const pk_queue *q, int32_t worker) {
+    if (worker > 0) return may_take(q, worker, 0);
+    return !q->claimed && (q->busy || may_take(q, 0, 0));
+}
+
 bool pk_queue_wait(pk_queue *q, int32_t worker) {
     pthread_mutex_lock(&q->lock);
-    while (!q->closed && !may_take(q, worker, 0)) pthread_cond_wait(&q->work, &q->lock);
+    if (worker == 0) q->waits = true;
+    while (!q->closed && !may_begin(q, worker)) pthread_cond_wait(&q->work, &q->lock);
+    if (worker == 0) q->waits = q->busy = false;
     const bool open = !q->closed;
     pthread_mutex_unlock(&q->lock);
     return open;
+}
+
+bool pk_queue_claim(pk_queue *q, const pk_queued *c) {
+    pthread_mutex_lock(&q->lock);
+    const bool idle = q->waits && !q->closed && !q->claimed && !q->busy;
+    const bool may = idle && q->n_waiting + q->out == 0;
+    if (may) q->claimed = c;
+    pthread_mutex_unlock(&q->lock);
+    return may;
+}
+
+bool pk_queue_wanted(pk_queue *q) {
+    pthread_mutex_lock(&q->lock);
+    assert(q->claimed);
+    const bool wanted = q->wanted || q->claimed->ended;
+    pthread_mutex_unlock(&q->lock);
+    return wanted;
+}
+
+void pk_queue_return(pk_queue *q, bool busy) {
+    pthread_mutex_lock(&q->lock);
+    assert(q->claimed && q->waits);
+    q->claimed = NULL;
+    q->wanted = false;
+    q->busy = busy;
+    if (may_begin(q, 0)) pthread_cond_broadcast(&q->work);
+    pthread_mutex_unlock(&q->lock);
 }
 
 void pk_queue_shut(pk_queue *q) {
@@ -228,7 +269,9 @@ void pk_queue_shut(pk_queue *q) {
 pk_job *pk_queue_take(pk_queue *q, int32_t worker, int32_t has) {
     pk_job *job = NULL;
     pthread_mutex_lock(&q->lock);
-    if (may_take(q, worker, has)) {
+    /* the place of worker 0 is claimed for one call alone */
+    const bool others = worker == 0 && q->claimed && q->turn != q->claimed;
+    if (!others && may_take(q, worker, has)) {
         pk_queued *c = q->turn;
         assert(c->next < c->n);
         job = c->job[c->next++];

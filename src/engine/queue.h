@@ -50,6 +50,12 @@ typedef struct pk_queue {
     size_t           n_waiting, out; /* sentences that wait; that workers have */
     double           swept;          /* when deadlines were last looked at */
     bool             closed;
+
+    /* worker 0, whose work a caller may do */
+    bool             waits;   /* it waits for sentences */
+    const pk_queued *claimed; /* by the caller of this call; NULL: by nobody */
+    bool             wanted;  /* another call came meanwhile */
+    bool             busy;    /* sentences were left to it */
 } pk_queue;
 
 pk_status pk_queue_open(pk_queue *q, const pk_queue_options *o);
@@ -60,6 +66,14 @@ void      pk_queue_close(pk_queue *q); /* all calls have ended, all workers are 
 pk_status pk_queue_check_room(pk_queue *q, size_t n);
 /* The call, its jobs and plan stay until it has ended. When this fails, nothing was added. */
 pk_status pk_queue_add(pk_queue *q, pk_queued *c);
+/* A caller that waits for its call anyway may do the work of worker 0, so that no thread has to wake
+ * another. True where nothing else is going on; worker 0 then waits until the caller returns it. To be
+ * called before the call is added. */
+bool pk_queue_claim(pk_queue *q, const pk_queued *c);
+/* its call has ended, or another one came: worker 0 must have its work back */
+bool pk_queue_wanted(pk_queue *q);
+/* busy: sentences are left to worker 0 */
+void pk_queue_return(pk_queue *q, bool busy);
 /* ends the call soon; the first reason counts, and none does once it has ended */
 void pk_queue_stop(pk_queue *q, pk_queued *c, pk_status status, const char *error);
 /* Waits until the call has ended, or at most so many seconds, or (watched) until a sentence is

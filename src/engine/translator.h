@@ -14,6 +14,7 @@ typedef struct pk_plain_request {
     pk_call_options o;     /* those of markup, terms and spans are not looked at */
     bool            part;  /* of a call with markup, which counts its texts itself */
     bool            again; /* and not the first: it is not refused, nor counted */
+    bool            waits; /* the caller does nothing else until the end, and may serve it itself */
 } pk_plain_request;
 
 /* Reads and queues; the texts must stay until the end. *out is set before `done` is called. */

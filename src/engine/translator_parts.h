@@ -53,5 +53,8 @@ pk_status pk_translator_check_files(const pk_translator *t);
 /* worker_threads.c: the workers begin to serve the queue, unless they do already. If a thread cannot
  * be started, the others do its work; none at all is an error. */
 pk_status pk_translator_start(pk_translator *t);
-void      pk_translator_stop(pk_translator *t); /* waits until they have gone */
+/* does the work of worker 0, whose place the caller has claimed, until its call has ended or another one
+ * comes; then returns it */
+void pk_translator_serve(pk_translator *t);
+void pk_translator_stop(pk_translator *t); /* waits until they have gone */
 #endif

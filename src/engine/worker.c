@@ -235,7 +235,7 @@ static pk_status prepare(pk_worker *w, pk_queue *q) {
     return pk_worker_refill(w, q);
 }
 
-void pk_worker_serve(pk_worker *w, pk_queue *q, int32_t threads_shared) {
+void pk_worker_serve(pk_worker *w, pk_queue *q, int32_t threads_shared, bool claimed) {
     if (needs_no_session(&w->opt.plan)) {
         serve_alone(w, q);
         return;
@@ -246,6 +246,7 @@ void pk_worker_serve(pk_worker *w, pk_queue *q, int32_t threads_shared) {
         share_threads(w, q, threads_shared);
         if (status == PK_OK) status = step(w, q);
         if (status != PK_OK) pk_worker_fail_all(w, q, status);
+        if (claimed && pk_queue_wanted(q)) return;
     }
     assert(w->n_waiting == 0); /* an idle worker has room for any sentence */
 }

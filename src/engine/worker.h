@@ -78,8 +78,9 @@ pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_o
 void      pk_worker_close(pk_worker *w);
 /* Decodes until there is no more for this worker. A failure ends the calls whose sentences it had,
  * and it goes on with others. threads_shared: how many it may use while other workers are busy too;
- * 0: always all it has. */
-void pk_worker_serve(pk_worker *w, pk_queue *q, int32_t threads_shared);
+ * 0: always all it has. claimed: by a caller, so it also ends when the queue wants the worker back;
+ * sentences may be left then. */
+void pk_worker_serve(pk_worker *w, pk_queue *q, int32_t threads_shared, bool claimed);
 /* gives the pass of a sentence, with what became of it, to the trace of its call, where that has one; kept: the
  * decoding is done, and better than those before */
 void pk_worker_trace(pk_worker *w, const pk_live *l, bool kept);

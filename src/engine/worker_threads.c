@@ -1,13 +1,32 @@
-/* worker_threads.c - a thread for each worker, from a translator's first call to its end. */
+/* worker_threads.c - a thread for each worker, from a translator's first call to its end. A caller that
+ * waits may do the work of worker 0 in its own thread, while that worker has nothing to do. */
+#include <fenv.h>
+
 #include "engine/translator_parts.h"
 
+/* worker 0 may have the threads of all */
+static int32_t threads_shared(const pk_translator *t, const pk_worker *w) {
+    return w->number == 0 && t->lends_threads ? t->threads_each : 0;
+}
+
+/* in whatever thread: rounding is as it is by default, so that the bits are the same */
 static void *serve(void *arg) {
     const pk_worker_thread *self = arg;
     pk_translator          *t = self->t;
-    const bool              lent = self->w->number == 0 && t->lends_threads;
+    fesetenv(FE_DFL_ENV);
     while (pk_queue_wait(&t->queue, self->w->number))
-        pk_worker_serve(self->w, &t->queue, lent ? t->threads_each : 0);
+        pk_worker_serve(self->w, &t->queue, threads_shared(t, self->w), false);
     return NULL;
+}
+
+void pk_translator_serve(pk_translator *t) {
+    pk_worker *w = &t->worker[0];
+    fenv_t     own;
+    fegetenv(&own);
+    fesetenv(FE_DFL_ENV);
+    pk_worker_serve(w, &t->queue, threads_shared(t, w), true);
+    fesetenv(&own);
+    pk_queue_return(&t->queue, w->n_live + w->n_waiting > 0);
 }
 
 static pk_status start(pk_translator *t) {

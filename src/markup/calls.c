@@ -33,8 +33,8 @@ static pk_status copy_texts(pk_call *c, const pk_text *text, size_t n) {
 }
 
 static pk_status begin(pk_translator *t, pk_call *c, const pk_text *text, size_t n,
-                       const pk_call_options *o) {
-    const pk_plain_request r = { .text = text, .n = n, .o = *o };
+                       const pk_call_options *o, bool waits) {
+    const pk_plain_request r = { .text = text, .n = n, .o = *o, .waits = waits };
     bool                   markup;
     PK_TRY(pk_markup_call_wanted(o, &markup));
     return markup ? pk_markup_call_begin(t, text, n, o, &c->markup)
@@ -51,7 +51,7 @@ static pk_status start(pk_translator *t, const pk_text *text, size_t n, const pk
     PK_TRY(PK_TAKE(&c, 1));
     if (copies) status = copy_texts(c, text, n);
     *out = c;
-    if (status == PK_OK) status = begin(t, c, copies ? c->text : text, n, &o);
+    if (status == PK_OK) status = begin(t, c, copies ? c->text : text, n, &o, !copies);
     if (status != PK_OK) {
         *out = NULL;
         free_call(c);

@@ -12,7 +12,7 @@ static inline size_t serve_call(pk_worker *w, pk_queued *c) {
     ASSERT_OK(pk_queue_open(&q, &(pk_queue_options){ .n_workers = 1 }));
     ASSERT_OK(pk_queue_add(&q, c));
     if (c->status != PK_OK) pk_queue_stop(&q, c, c->status, "stopped by the test");
-    pk_worker_serve(w, &q, 0);
+    pk_worker_serve(w, &q, 0, false);
     assert_true(pk_queue_await(&q, c, 0, &finished));
     assert_int_equal(pk_queue_waiting(&q), 0);
     pk_queue_close(&q);

@@ -1,10 +1,12 @@
 /* queue_test.c - whose sentence is next, and when a call has ended: without workers, by hand. */
 #include "check.h"
 
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "engine/queue.h"
 
-enum { MOST = 8 };
+enum { MOST = 8, SOON = 20000 /* microseconds */ };
 
 typedef struct test_call {
     pk_queued queued;
@@ -181,6 +183,74 @@ static void workers_get_their_shares(void **state) {
     pk_queue_close(&q);
 }
 
+/* a thread that waits as worker 0 does, once */
+typedef struct waiter {
+    pk_queue   *q;
+    pthread_t   thread;
+    atomic_bool woken;
+} waiter;
+
+static void *wait_once(void *arg) {
+    waiter *w = arg;
+    pk_queue_wait(w->q, 0);
+    atomic_store(&w->woken, true);
+    return NULL;
+}
+
+static void claim_soon(pk_queue *q, const test_call *c) {
+    while (!pk_queue_claim(q, &c->queued)) usleep(100);
+}
+
+static void a_caller_takes_the_place_of_a_worker(void **state) {
+    pk_queue  q = open_queue(0, 1, false);
+    waiter    w = { .q = &q };
+    test_call a, b;
+    (void)state;
+    make(&a, 0, 2), make(&b, 0, 1);
+    assert_false(pk_queue_claim(&q, &a.queued)); /* there is no worker yet */
+    assert_int_equal(pthread_create(&w.thread, NULL, wait_once, &w), 0);
+    claim_soon(&q, &a);
+    assert_false(pk_queue_claim(&q, &b.queued)); /* once */
+    ASSERT_OK(pk_queue_add(&q, &a.queued));
+    assert_false(pk_queue_wanted(&q));
+    serve_next(&q, &a, 0);
+    ASSERT_OK(pk_queue_add(&q, &b.queued));
+    assert_true(pk_queue_wanted(&q));
+    usleep(SOON);
+    assert_false(w.woken); /* the place is taken */
+    pk_job *job = pk_queue_take(&q, 0, 0);
+    if (job) pk_queue_finish(&q, job); /* its own second one, or nothing: it is b's turn */
+    assert_int_equal(b.queued.left, 1);
+    pk_queue_return(&q, false);
+    pthread_join(w.thread, NULL); /* the worker wakes: b's sentence waits */
+    while ((job = pk_queue_take(&q, 0, 0))) pk_queue_finish(&q, job);
+    assert_true(has_ended(&q, &a) && has_ended(&q, &b));
+    pk_queue_close(&q);
+}
+
+static void what_a_caller_leaves_is_for_the_worker(void **state) {
+    pk_queue  q = open_queue(0, 2, true);
+    waiter    w = { .q = &q };
+    test_call a, b;
+    (void)state;
+    make(&a, 0, 1), make(&b, 0, 1);
+    assert_int_equal(pthread_create(&w.thread, NULL, wait_once, &w), 0);
+    claim_soon(&q, &a);
+    ASSERT_OK(pk_queue_add(&q, &a.queued));
+    pk_job *job = pk_queue_take(&q, 0, 0);
+    assert_non_null(job);
+    assert_true(!w.woken && !pk_queue_wanted(&q));
+    pk_queue_finish(&q, job);
+    assert_true(pk_queue_wanted(&q)); /* its call has ended */
+    pk_queue_return(&q, true);
+    pthread_join(w.thread, NULL);
+    ASSERT_OK(pk_queue_add(&q, &b.queued));
+    assert_false(pk_queue_claim(&q, &a.queued)); /* something waits */
+    serve_next(&q, &b, 0);
+    assert_false(pk_queue_claim(&q, &a.queued)); /* the worker is at work */
+    pk_queue_close(&q);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clients_take_turns),
@@ -189,6 +259,8 @@ int main(void) {
         cmocka_unit_test(any_call_can_leave),
         cmocka_unit_test(deadlines_pass_while_calls_wait),
         cmocka_unit_test(workers_get_their_shares),
+        cmocka_unit_test(a_caller_takes_the_place_of_a_worker),
+        cmocka_unit_test(what_a_caller_leaves_is_for_the_worker),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
