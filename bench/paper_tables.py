@@ -138,6 +138,11 @@ NOTES = {'small': 'What each method learns from the same real text in minutes on
                   '(speeds differ from case to case by more than the methods: greedy search of two equal networks has 1.00x and 0.83x). '
                   'HRT shares its updates between three k and the auxiliary tasks, so each k had a sixth of them: every second token is right in 54 % of cases '
                   'where AT has 79 %, what lies between in 76 %; 3,000 updates for k = 2 alone bring 5 BLEU. None of it stands for the networks below.',
+         'hrt': 'One file serves all three k. The tables time all rows in turns, sentence by sentence. One model after the other (`pronk bench --batch 1 --repeat 5 --limit 300`, '
+                'no `--interleave`) gives AT 12-1 greedy 11,763 source words/s, k = 2 17,175 (1.46x; 4.5 times the 3.8 thousand of the paper), k = 3 20,784 (1.77x), k = 4 23,274 (1.98x). '
+                'BLEU falls short: k = 2 is 1.6 below AT with as many updates on newstest2014, 1.2 on parliament.test, 2.9 on tatoeba.test; beams of 5 in both stages '
+                'bring back 0.4. AT has 94 % of its training tokens right by then, HRT 84 %: one decoder layer has to guess two to four tokens ahead, and had it for half of 15,000 updates. '
+                'More updates, and k = 2 alone, are what small networks gained most from.',
          'gad': 'Table 4 (big size) has speeds with random weights only and is not measured yet. Table 6 (an ensemble of teachers) is not repeated. '
                 'Table 10 is the settings of the recipes, Table 11 pages of `pronk viz -d gad`. '
                 'Blockwise decoding (Stern et al. 2018), as quoted in Table 4 of the paper, is not ours.'}
@@ -365,6 +370,18 @@ def baselines(o):
     return '\n'.join(out) + '\n'
 
 
+def trainings(o):
+    """What was trained for the tables below, from results/trainings.json."""
+    path = os.path.join(o.results, 'trainings.json')
+    if not os.path.exists(path):
+        return 'None yet.\n'
+    out = ['| model | begins as | task | target text | updates | seed | minutes | tokens right in training |', '|---|---|---|---|--:|--:|--:|--:|']
+    for r in json.load(open(path, encoding='utf-8')):
+        out.append('| `%s` | %s | `%s` | %s | %d | %d | %.1f | %.1f %% |' % (r['name'], '`%s`' % r['init'] if r['init'] else 'nothing', r['task'], r['target'],
+                                                                           r['updates'], r['seed'], r['train_seconds'] / 60, 100 * r['accuracy']))
+    return '\n'.join(out) + '\n'
+
+
 def pairs_tables(o):
     """Table 2 of two tokens a step, from the lines of bench/pairs.py."""
     methods = ['single L2R', 'single R2L', 'double bidirectional', 'double L2R', 'double R2L', 'Mask-Predict 4', 'Mask-Predict 10']
@@ -384,8 +401,11 @@ def pairs_tables(o):
 def page(o):
     out = ['# Results\n', '<!-- made by bench/paper_tables.py page from results/*.json: change those, not this -->\n',
            'Every table of the papers whose methods Pronk has, for our own models, measured by committed scripts (bench/README.md); a dash is a cell that was '
-           'not measured yet. Text, vocabulary and commands of the trainings: recipes/README.md. BLEU is sacreBLEU\'s (13a, mixed case).\n',
-           '## Baselines\n', 'One H200, 15,000 updates, `recipes/compare-at.yml`; the rows that all comparisons begin from (results/at.json).\n', baselines(o)]
+           'not measured yet. Text, vocabulary and commands of the trainings: recipes/README.md. BLEU is sacreBLEU\'s (13a, mixed case), of whole sets; '
+           'a number of lines is that of the speeds.\n',
+           '## Baselines\n', 'One H200, 15,000 updates, `recipes/compare-at.yml`; the rows that all comparisons begin from (results/at.json).\n', baselines(o),
+           '## Trainings\n', '`recipes/compare.sh --commands` prints the commands, `--train NAME` runs them; one H200 each (results/trainings.json). Validation was left out '
+           '(`--set valid.every=0`), so a model is the average of its last updates.\n', trainings(o)]
     for paper, title, recipe in PAPERS:
         out += ['## %s\n' % title, 'Models: `%s`. `python3 bench/paper_tables.py run %s` measures all of it.\n' % (recipe, paper)]
         out += [table_text(o, paper, table) for table in TABLES[paper]] + plots(o, paper)
