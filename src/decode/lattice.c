@@ -54,11 +54,9 @@ static pk_strategy_limits limits(const pk_strategy *self, const void *p, const p
 
 static void end(void *p) {
     state       *s = p;
-    void **const blocks[] = { (void **)&s->token,        (void **)&s->count,
-                              (void **)&s->step,         (void **)&s->edge,
-                              (void **)&s->score,        (void **)&s->scratch.sum,
-                              (void **)&s->scratch.back, (void **)&s->choice,
-                              (void **)&s->attention };
+    void **const blocks[] = { (void **)&s->token,  (void **)&s->count,    (void **)&s->step,
+                              (void **)&s->edge,   (void **)&s->score,    (void **)&s->scratch.sum,
+                              (void **)&s->choice, (void **)&s->attention };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
         pk_memory_give(*blocks[i]);
         *blocks[i] = NULL;
@@ -150,8 +148,7 @@ static pk_status take_edges(state *s) {
     PK_TRY(PK_TAKE(&s->step, steps));
     PK_TRY(PK_TAKE(&s->edge, steps));
     PK_TRY(PK_TAKE(&s->score, scores));
-    PK_TRY(PK_TAKE(&s->scratch.sum, 2 * width));
-    PK_TRY(PK_TAKE(&s->scratch.back, steps * width));
+    PK_TRY(PK_TAKE(&s->scratch.sum, (steps + 1) * width));
     PK_TRY(PK_TAKE(&s->choice, steps));
     s->scratch.widest = s->width;
     lay_out(s);
