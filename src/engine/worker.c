@@ -156,6 +156,8 @@ static void count_passes(pk_worker *w, int32_t network, uint64_t passes, double 
 
 /* one pass on a network, for the sentences in w->request, which are those from `first` on */
 static pk_status decode(pk_worker *w, pk_queue *q, int32_t network, int32_t n, int32_t *first) {
+    /* lattices wait once for both; elsewhere encoding is no part of what a pass costs */
+    if (!w->request[0].pass->n_edges) PK_TRY(pk_session_encode_end(w->session));
     const double begun = pk_clock_now();
     PK_TRY(pk_session_decode(w->session, w->request, n));
     const double   since = pk_clock_now();

@@ -154,10 +154,10 @@ pk_status pk_worker_refill(pk_worker *w, pk_queue *q) {
     while (has_room(w) && w->n_live < w->opt.batch) {
         collect(w, q, &a);
         if (a.n == 0) return PK_OK;
-        const pk_status status = pk_session_encode(w->session, a.source, a.n, name);
+        const pk_status status = pk_session_encode_begin(w->session, a.source, a.n, name);
         for (int32_t i = 0; status != PK_OK && i < a.n; i++) put_back(w, a.job[i]);
         PK_TRY(status);
-        begin_all(w, q, &a, name);
+        begin_all(w, q, &a, name); /* while a GPU encodes */
     }
     return PK_OK;
 }

@@ -40,6 +40,7 @@ typedef struct session_mirror {
  * and device. */
 typedef struct session_encoding {
     session_mirror up;
+    bool           begun; /* and not waited for: its arrays must stay */
     int32_t        rows;
     int32_t       *token, *pos, *slot, *first, *count; /* [row] slot: of the source pools */
 } session_encoding;

@@ -216,6 +216,30 @@ static void out_of_range(void **state) {
     close_world(&w);
 }
 
+/* sentences whose encoding was begun, in two goes, and not waited for: the pass waits */
+static void behind_an_encoding(void **state) {
+    (void)state;
+    for (int k = 0; k < n_kinds; k++) {
+        static lattice waited[3], begun[3];
+        world          w;
+        int32_t        name[3];
+        open_lattices(&w, &kinds[k], 200);
+        for (int i = 0; i < 3; i++) make(&waited[i], (uint64_t)i), make(&begun[i], (uint64_t)i);
+        ASSERT_OK(pk_session_encode(w.s, sources, 3, name));
+        score(&w, name, waited, 0, 3, true);
+        for (int i = 0; i < 3; i++) pk_session_forget(w.s, name[i]);
+        ASSERT_OK(pk_session_encode_begin(w.s, sources, 1, name));
+        ASSERT_OK(pk_session_encode_begin(w.s, sources + 1, 2, name + 1));
+        score(&w, name, begun, 0, 3, true);
+        ASSERT_OK(pk_session_encode_end(w.s)); /* nothing is left to wait for */
+        for (int i = 0; i < 3; i++) {
+            assert_memory_equal(begun[i].score, waited[i].score, sizeof waited[i].score);
+            pk_session_forget(w.s, name[i]);
+        }
+        close_world(&w);
+    }
+}
+
 /* several portions need memory in the pass; one that gets none is over, and the next one works */
 static void no_memory_for_portions(void **state) {
     world          w;
@@ -259,10 +283,10 @@ static void every_allocation(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(alone_as_with_others), cmocka_unit_test(any_number_of_threads),
-        cmocka_unit_test(as_asks_are_answered), cmocka_unit_test(the_denominator),
-        cmocka_unit_test(out_of_range),         cmocka_unit_test(no_memory_for_portions),
-        cmocka_unit_test(every_allocation),
+        cmocka_unit_test(alone_as_with_others),   cmocka_unit_test(any_number_of_threads),
+        cmocka_unit_test(as_asks_are_answered),   cmocka_unit_test(the_denominator),
+        cmocka_unit_test(behind_an_encoding),     cmocka_unit_test(out_of_range),
+        cmocka_unit_test(no_memory_for_portions), cmocka_unit_test(every_allocation),
     };
     return cmocka_run_group_tests(tests, find_kinds, NULL);
 }
