@@ -262,6 +262,30 @@ static void no_memory_for_portions(void **state) {
     close_world(&w);
 }
 
+/* one score that is no finite number, wherever it is: the model is damaged */
+static void not_finite(void **state) {
+    static const float bad[] = { NAN, INFINITY, -INFINITY };
+    world              w;
+    int32_t            name[1];
+    static lattice     l;
+    (void)state;
+    open_lattices(&w, &kinds[1], 200);
+    ASSERT_OK(pk_session_encode(w.s, sources, 1, name));
+    make(&l, 1);
+    for (int32_t s = 1; s <= STEPS; s++)
+        for (int i = 0; i < 3; i++) {
+            float      *bias = (float *)(uintptr_t)w.tiny.net.output_bias.data + l.token[s][1];
+            const float was = *bias;
+            pk_pass     p = pass_of(&l, false);
+            *bias = bad[i];
+            ASSERT_STATUS(PK_FORMAT, pk_session_decode(w.s, &(pk_request){ name[0], &p }, 1));
+            *bias = was;
+        }
+    score(&w, name, &l, 0, 1, false);
+    pk_session_forget(w.s, name[0]);
+    close_world(&w);
+}
+
 static pk_status open_and_close(void *user) {
     const world      *w = user;
     pk_session       *s;
@@ -286,7 +310,8 @@ int main(void) {
         cmocka_unit_test(alone_as_with_others),   cmocka_unit_test(any_number_of_threads),
         cmocka_unit_test(as_asks_are_answered),   cmocka_unit_test(the_denominator),
         cmocka_unit_test(behind_an_encoding),     cmocka_unit_test(out_of_range),
-        cmocka_unit_test(no_memory_for_portions), cmocka_unit_test(every_allocation),
+        cmocka_unit_test(no_memory_for_portions), cmocka_unit_test(not_finite),
+        cmocka_unit_test(every_allocation),
     };
     return cmocka_run_group_tests(tests, find_kinds, NULL);
 }
