@@ -25,7 +25,6 @@ typedef struct state {
     int32_t           *count; /* (longest + 1) candidates alone */
     pk_edge_step      *step;  /* (longest + 1) from position s - 1 to position s */
     pk_lattice_step   *edge;  /* (longest + 1) the same, for Viterbi */
-    float             *score;
     pk_viterbi_scratch scratch;
     int32_t           *choice;    /* (longest + 1) */
     float             *attention; /* (n_tokens) of one output token */
@@ -54,11 +53,9 @@ static pk_strategy_limits limits(const pk_strategy *self, const void *p, const p
 
 static void end(void *p) {
     state       *s = p;
-    void **const blocks[] = { (void **)&s->token,        (void **)&s->count,
-                              (void **)&s->step,         (void **)&s->edge,
-                              (void **)&s->score,        (void **)&s->scratch.sum,
-                              (void **)&s->scratch.back, (void **)&s->choice,
-                              (void **)&s->attention };
+    void **const blocks[] = { (void **)&s->token,      (void **)&s->count,  (void **)&s->step,
+                              (void **)&s->edge,       (void **)&s->choice, (void **)&s->attention,
+                              (void **)&s->scratch.sum };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
         pk_memory_give(*blocks[i]);
         *blocks[i] = NULL;
@@ -124,7 +121,6 @@ static pk_status look_up_all(state *s) {
 
 /* step t leads to the candidates of position t, from those before it or from the start symbol */
 static void lay_out(state *s) {
-    float *score = s->score;
     for (int32_t t = 0; t <= s->longest; t++) {
         int32_t   *to = s->token + (size_t)t * (size_t)s->width;
         const bool may_end = t >= s->shortest;
@@ -132,26 +128,18 @@ static void lay_out(state *s) {
                                      .n_from = t ? s->count[t - 1] : 1,
                                      .from = t ? to - s->width : &s->src.model->start,
                                      .n_to = s->count[t] + may_end,
-                                     .to = to,
-                                     .score = score };
+                                     .to = to };
         s->edge[t] = (pk_lattice_step){ .n_from = s->step[t].n_from,
                                         .n_to = s->step[t].n_to,
-                                        .end = may_end ? s->count[t] : -1,
-                                        .score = score };
-        score += (size_t)s->step[t].n_from * (size_t)s->step[t].n_to;
+                                        .end = may_end ? s->count[t] : -1 };
     }
 }
 
 static pk_status take_edges(state *s) {
-    const size_t steps = (size_t)s->longest + 1, width = (size_t)s->width;
-    size_t       scores = 0;
-    for (int32_t t = 0; t <= s->longest; t++)
-        scores += (size_t)(t ? s->count[t - 1] : 1) * ((size_t)s->count[t] + 1);
+    const size_t steps = (size_t)s->longest + 1;
     PK_TRY(PK_TAKE(&s->step, steps));
     PK_TRY(PK_TAKE(&s->edge, steps));
-    PK_TRY(PK_TAKE(&s->score, scores));
-    PK_TRY(PK_TAKE(&s->scratch.sum, 2 * width));
-    PK_TRY(PK_TAKE(&s->scratch.back, steps * width));
+    PK_TRY(PK_TAKE(&s->scratch.sum, (steps + 1) * (size_t)s->width));
     PK_TRY(PK_TAKE(&s->choice, steps));
     s->scratch.widest = s->width;
     lay_out(s);
@@ -200,7 +188,7 @@ static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
 }
 
 static void propose(void *p, pk_pass *pass) {
-    const state *s = p;
+    state *s = p;
     pass->edges = s->step;
     pass->n_edges = s->longest + 1;
     pass->whole_vocabulary = s->normalise == FULL;
@@ -209,8 +197,9 @@ static void propose(void *p, pk_pass *pass) {
 static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
     state           *s = p;
     const pk_lattice l = { s->longest + 1, s->edge };
-    const int32_t    n = pk_viterbi(&l, &s->scratch, s->choice, &s->out.score);
     (void)pass;
+    for (int32_t t = 0; t <= s->longest; t++) s->edge[t].score = s->step[t].score;
+    const int32_t n = pk_viterbi(&l, &s->scratch, s->choice, &s->out.score);
     for (int32_t t = 0; t < n; t++) {
         const pk_edge_step *step = &s->step[t];
         const int32_t       from = t ? s->choice[t - 1] : 0, to = s->choice[t];

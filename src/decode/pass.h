@@ -62,7 +62,7 @@ typedef struct pk_edge_step {
     int32_t        pos;
     int32_t        n_from, n_to;
     const int32_t *from, *to;           /* from: input tokens, as in an ask */
-    float         *score;               /* (n_from, n_to) log-probabilities: filled by the pass */
+    const float   *score;               /* (n_from, n_to) log-probabilities: set by the pass, valid in absorb() */
 } pk_edge_step;
 
 typedef struct pk_pass {
@@ -76,7 +76,7 @@ typedef struct pk_pass {
     const float *cost;     /*   present load; w = 0 .. n_cost - 1; NULL: nothing is known */
     int32_t    follow;     /* most steps an ask may follow; 0: none */
     int32_t             n_edges;        /* > 0: the scores of these steps are all that is asked; n is 0 then */
-    const pk_edge_step *edges;
+    pk_edge_step       *edges;
     bool       whole_vocabulary;        /* in the denominators of their scores; else: the tokens of the step */
     bool       probe;      /* finds out what the method takes as known; not one of its passes */
 } pk_pass;

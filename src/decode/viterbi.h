@@ -22,12 +22,10 @@ typedef struct pk_lattice {
     const pk_lattice_step *step;
 } pk_lattice;
 
-/* numbers of scratch memory: each step needs its largest n_to of `back`, and `sum` twice the
- * largest */
+/* scratch memory */
 typedef struct pk_viterbi_scratch {
-    float   *sum;    /* (2, widest) */
-    int32_t *back;   /* (n, widest) */
-    int32_t  widest; /* no step has a larger n_to */
+    float  *sum;    /* (n + 1, widest) the best sum of each token of each position */
+    int32_t widest; /* no step has a larger n_to */
 } pk_viterbi_scratch;
 
 /* The complete path with the highest sum, added from the first step on: choice[s] is the token that

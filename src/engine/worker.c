@@ -47,6 +47,13 @@ static void propose(pk_worker *w) {
     }
 }
 
+/* decoder inputs of its lattice */
+static int64_t edge_rows(const pk_pass *p) {
+    int64_t rows = 0;
+    for (int32_t i = 0; i < p->n_edges; i++) rows += p->edges[i].n_from;
+    return rows;
+}
+
 static int64_t tokens_listed(const pk_pass *p, int32_t n_suppressed) {
     int64_t sum = 0;
     for (int32_t i = 1; i <= p->n; i++) sum += p->ask[i].n_ban + p->ask[i].n_target + n_suppressed;
@@ -67,9 +74,11 @@ static int32_t group(pk_worker *w, int32_t network, int32_t first) {
     /* usually there is room for the longest lists of all asks, and nothing to count */
     const bool lists_may_fill = (int64_t)max->asks * max->path > max->visible;
     int32_t    n = 0;
-    int64_t    asks = 0, listed = 0, visible = 0;
+    int64_t    asks = 0, listed = 0, visible = 0, rows = 0;
     for (int32_t i = first; i < w->n_live; i = next_ready(w, network, i + 1)) {
         asks += w->live[i].pass.n;
+        rows += edge_rows(&w->live[i].pass);
+        if (n && rows > max->edge_rows) break; /* of one portion the scores need not be copied */
         listed += tokens_listed(&w->live[i].pass, w->network[network].n_suppressed);
         w->request[n] = (pk_request){ w->live[i].sentence, &w->live[i].pass };
         if (lists_may_fill) visible += pk_session_visible(w->session, &w->request[n]);
@@ -87,9 +96,7 @@ static uint64_t steps_of(const pk_pass *p) {
 }
 
 static uint64_t tokens_fed(const pk_pass *p) {
-    uint64_t edges = 0;
-    for (int32_t i = 0; i < p->n_edges; i++) edges += (uint64_t)p->edges[i].n_from;
-    if (edges) return edges;
+    if (p->n_edges) return (uint64_t)edge_rows(p);
     const uint64_t pair = p->n > 1 && p->answer[p->n - 1].n_found;
     return (uint64_t)p->n + (steps_of(p) - 1) * (1 + pair);
 }
@@ -149,6 +156,8 @@ static void count_passes(pk_worker *w, int32_t network, uint64_t passes, double 
 
 /* one pass on a network, for the sentences in w->request, which are those from `first` on */
 static pk_status decode(pk_worker *w, pk_queue *q, int32_t network, int32_t n, int32_t *first) {
+    /* lattices wait once for both; elsewhere encoding is no part of what a pass costs */
+    if (!w->request[0].pass->n_edges) PK_TRY(pk_session_encode_end(w->session));
     const double begun = pk_clock_now();
     PK_TRY(pk_session_decode(w->session, w->request, n));
     const double   since = pk_clock_now();

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "engine/loops.h"
 
 enum { ENCODE_SENTENCES = 256 }; /* at once */
@@ -136,6 +137,7 @@ static void collect(pk_worker *w, pk_queue *q, arrivals *a) {
 }
 
 static void begin_all(pk_worker *w, pk_queue *q, const arrivals *a, const int32_t *name) {
+    const double since = pk_clock_now();
     for (int32_t i = 0; i < a->n; i++) {
         w->stats.source_tokens += (uint64_t)a->source[i].n;
         const pk_status status = begin(w, a->job[i], name[i]);
@@ -143,6 +145,7 @@ static void begin_all(pk_worker *w, pk_queue *q, const arrivals *a, const int32_
         pk_session_forget(w->session, name[i]);
         pk_worker_fail_job(q, a->job[i], status);
     }
+    w->stats.seconds[PK_MODULE_STRATEGY] += pk_clock_now() - since;
 }
 
 pk_status pk_worker_refill(pk_worker *w, pk_queue *q) {
@@ -151,10 +154,10 @@ pk_status pk_worker_refill(pk_worker *w, pk_queue *q) {
     while (has_room(w) && w->n_live < w->opt.batch) {
         collect(w, q, &a);
         if (a.n == 0) return PK_OK;
-        const pk_status status = pk_session_encode(w->session, a.source, a.n, name);
+        const pk_status status = pk_session_encode_begin(w->session, a.source, a.n, name);
         for (int32_t i = 0; status != PK_OK && i < a.n; i++) put_back(w, a.job[i]);
         PK_TRY(status);
-        begin_all(w, q, &a, name);
+        begin_all(w, q, &a, name); /* while a GPU encodes */
     }
     return PK_OK;
 }

@@ -4,6 +4,7 @@
  * look-up is a function of the sentence alone. */
 #include "lexicon/lexicon.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +12,9 @@
 
 enum {
     NEIGHBOURS = 4, /* on each side of the diagonal, where nothing was counted */
-    FEW = 16        /* keys that are sorted by inserting */
+    FEW = 16,       /* keys that are sorted by comparing each with each */
+    SAMPLE = 32,    /* sums that say how large those of the best are */
+    LINE = 64       /* bytes that memory brings at a time */
 };
 
 int32_t pk_lexicon_length(const pk_lexicon *l, int32_t n_source) {
@@ -75,6 +78,12 @@ static uint32_t first_row(const pk_lexicon *l, int32_t token, int32_t distance) 
     return first;
 }
 
+/* how many entries a row has; more are only in a damaged file */
+static uint32_t entries_of(const pk_lexicon *l, uint32_t row) {
+    const uint32_t n = l->entry_first[row + 1] - l->entry_first[row];
+    return n < PK_LEXICON_TOP ? n : PK_LEXICON_TOP;
+}
+
 /* where the entries of source token `at` lie for each target position: its rows are walked once */
 static void find_rows(pk_lexicon_finder *f, int32_t at) {
     const pk_lexicon *l = f->lexicon;
@@ -86,25 +95,32 @@ static void find_rows(pk_lexicon_finder *f, int32_t at) {
         if (t < 0) break;
         const size_t cell = (size_t)t * (size_t)f->n + (size_t)at;
         f->first[cell] = l->entry_first[row];
-        f->count[cell] = l->entry_first[row + 1] - l->entry_first[row];
-        __builtin_prefetch(l->entry + l->entry_first[row]);
+        f->count[cell] = entries_of(l, row);
+        for (uint32_t i = 0; i < f->count[cell]; i += LINE / sizeof *l->entry)
+            __builtin_prefetch(l->entry + f->first[cell] + i);
     }
 }
 
 /* ---- sums ---- */
 
+/* Whether a token has a sum yet is as good as random: no branch asks it. `touched` has room for one
+ * more, and no rows have more tokens than there is room for. */
 static void add_entries(pk_lexicon_finder *f, uint32_t first, uint32_t n, float weight) {
     const pk_lexicon_candidate *entry = f->lexicon->entry + first;
+    const uint32_t              vocab = (uint32_t)f->lexicon->target_vocab;
+    float *const                sum = f->sum;
+    int32_t *const              touched = f->touched;
+    int32_t                     n_touched = f->n_touched;
     for (uint32_t i = 0; i < n; i++) {
         const int32_t token = entry[i].token;
         const float   more = weight * entry[i].prob;
-        if (token < 0 || token >= f->lexicon->target_vocab || !(more > 0)) continue;
-        if (f->sum[token] == 0) {
-            if (f->n_touched == f->room) continue; /* only of a damaged file */
-            f->touched[f->n_touched++] = token;
-        }
-        f->sum[token] += more;
+        if ((uint32_t)token >= vocab || !(more > 0)) continue;
+        touched[n_touched] = token;
+        n_touched += sum[token] == 0;
+        sum[token] += more;
     }
+    assert(n_touched <= f->room);
+    f->n_touched = n_touched;
 }
 
 /* at any distance */
@@ -112,7 +128,7 @@ static void add_any(pk_lexicon_finder *f, int32_t token, float weight) {
     const pk_lexicon *l = f->lexicon;
     if (!has_rows(l, token)) return;
     const uint32_t row = l->row_first[token];
-    add_entries(f, l->entry_first[row], l->entry_first[row + 1] - l->entry_first[row], weight);
+    add_entries(f, l->entry_first[row], entries_of(l, row), weight);
 }
 
 /* the sum over all links, at their distances or at any */
@@ -149,13 +165,18 @@ static pk_lexicon_candidate candidate_of(uint64_t key) {
     return c;
 }
 
-static void insert_all(uint64_t *key, int32_t n) {
-    for (int32_t i = 1; i < n; i++) {
-        const uint64_t moved = key[i];
-        int32_t        at = i;
-        for (; at > 0 && key[at - 1] < moved; at--) key[at] = key[at - 1];
-        key[at] = moved;
-    }
+/* of a few keys, all different: each goes where so many are larger */
+static void sort_few(uint64_t *key, int32_t n) {
+    uint64_t sorted[FEW];
+    int32_t  larger[FEW] = { 0 };
+    for (int32_t i = 1; i < n; i++)
+        for (int32_t j = 0; j < i; j++) {
+            const int32_t later = key[i] > key[j];
+            larger[j] += later;
+            larger[i] += 1 - later;
+        }
+    for (int32_t i = 0; i < n; i++) sorted[larger[i]] = key[i];
+    for (int32_t i = 0; i < n; i++) key[i] = sorted[i];
 }
 
 static uint64_t middle_of(uint64_t a, uint64_t b, uint64_t c) {
@@ -163,33 +184,63 @@ static uint64_t middle_of(uint64_t a, uint64_t b, uint64_t c) {
     return a < c ? a : b < c ? c : b;
 }
 
+/* keys larger than the pivot to the front, without branches; returns how many */
+static int32_t part(uint64_t *key, int32_t n, uint64_t pivot) {
+    int32_t larger = 0;
+    for (int32_t i = 0; i < n; i++) {
+        const uint64_t moved = key[i];
+        key[i] = key[larger];
+        key[larger] = moved;
+        larger += moved > pivot;
+    }
+    return larger;
+}
+
 /* the k largest keys to the front, in order: quicksort that leaves alone what lies behind them */
 static void sort_best(uint64_t *key, int32_t n, int32_t k) {
     while (n > FEW && k > 0) {
-        const uint64_t pivot = middle_of(key[0], key[n / 2], key[n - 1]);
-        int32_t        i = -1, j = n;
-        for (;;) {
-            while (key[++i] > pivot) {}
-            while (key[--j] < pivot) {}
-            if (i >= j) break;
-            const uint64_t swap = key[i];
-            key[i] = key[j], key[j] = swap;
-        }
-        sort_best(key, j + 1, k);
-        key += j + 1, n -= j + 1, k -= j + 1;
+        const int32_t larger = part(key, n, middle_of(key[0], key[n / 2], key[n - 1]));
+        sort_best(key, larger, k);
+        key += larger, n -= larger, k -= larger;
     }
-    if (k > 0) insert_all(key, n);
+    if (k > 0) sort_few(key, n);
+}
+
+/* A sum that probably more than k of the touched tokens have, but not many more: every so many
+ * tokens are asked. 0 where nearly all are wanted. */
+static float guess_least(const pk_lexicon_finder *f, int32_t k) {
+    uint64_t      key[SAMPLE];
+    const int32_t n = f->n_touched;
+    const int64_t place = n < 2 * SAMPLE ? SAMPLE : (int64_t)SAMPLE * k * 3 / (2 * n) + 2;
+    if (place >= SAMPLE) return 0;
+    for (int32_t i = 0; i < SAMPLE; i++) {
+        const int32_t token = f->touched[(int64_t)i * n / SAMPLE];
+        key[i] = key_of(token, f->sum[token]);
+    }
+    sort_best(key, SAMPLE, (int32_t)place + 1);
+    return candidate_of(key[place]).prob;
+}
+
+/* the touched tokens with such a sum or a larger one, as keys; returns how many */
+static int32_t list_keys(pk_lexicon_finder *f, float least) {
+    int32_t n = 0;
+    for (int32_t i = 0; i < f->n_touched; i++) {
+        const int32_t token = f->touched[i];
+        const float   sum = f->sum[token];
+        f->key[n] = key_of(token, sum);
+        n += sum >= least;
+    }
+    return n;
 }
 
 /* moves the k best of the touched tokens to out, best first, and clears all sums */
 static int32_t take_best(pk_lexicon_finder *f, int32_t k, pk_lexicon_candidate *out) {
     const int32_t n = f->n_touched < k ? f->n_touched : k;
-    for (int32_t i = 0; i < f->n_touched; i++) {
-        f->key[i] = key_of(f->touched[i], f->sum[f->touched[i]]);
-        f->sum[f->touched[i]] = 0;
-    }
-    sort_best(f->key, f->n_touched, k);
+    int32_t       n_keys = list_keys(f, guess_least(f, k));
+    if (n_keys < n) n_keys = list_keys(f, 0);
+    sort_best(f->key, n_keys, k);
     for (int32_t i = 0; i < n; i++) out[i] = candidate_of(f->key[i]);
+    for (int32_t i = 0; i < f->n_touched; i++) f->sum[f->touched[i]] = 0;
     f->n_touched = 0;
     return n;
 }
@@ -237,8 +288,8 @@ pk_status pk_lexicon_finder_open(const pk_lexicon *l, const int32_t *source, int
     pk_status status = PK_TAKE(&out->first, cells);
     if (status == PK_OK) status = PK_TAKE(&out->count, cells);
     if (status == PK_OK) status = PK_TAKE(&out->sum, (size_t)l->target_vocab);
-    if (status == PK_OK) status = PK_TAKE(&out->touched, (size_t)out->room);
-    if (status == PK_OK) status = PK_TAKE(&out->key, (size_t)out->room);
+    if (status == PK_OK) status = PK_TAKE(&out->touched, (size_t)out->room + 1);
+    if (status == PK_OK) status = PK_TAKE(&out->key, (size_t)out->room + 1);
     for (int32_t at = 0; status == PK_OK && at < n; at++) find_rows(out, at);
     if (status != PK_OK) pk_lexicon_finder_close(out);
     return status;

@@ -3,6 +3,7 @@
  * A row is one candidate as a decoder input that sees itself alone; a block is one position: its
  * rows, and the tokens that may follow them. Nothing is remembered, so blocks are computed in any
  * portions: as many at a time as fit the memory of one, which does not grow with the sentences.
+ * Of one portion the scores stay where they came to; of several they are put together.
  * As in a pass, where arrays lie depends only on how many rows and blocks there are, filled up:
  *
  *   up:    four arrays of R numbers | B blocks | R questions (whole vocabulary only) | tokens
@@ -12,7 +13,7 @@
 
 #include "session/session_parts.h"
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, SUMS = 32 };
 
 static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
@@ -37,6 +38,8 @@ static void lay_out(session_edging *g, char *up, char *down, int32_t rows, int32
     g->score = carve(down, &g->down_used, 0);
 }
 
+static size_t scores_of(const pk_edge_step *e) { return (size_t)e->n_from * (size_t)e->n_to; }
+
 /* ---- memory ---- */
 
 /* every block lists the tokens that follow it, and all questions the suppressed ones once */
@@ -60,6 +63,22 @@ pk_status pk_session_open_edging(pk_session *s) {
 void pk_session_close_edging(pk_session *s) {
     pk_mirror_close(s->on, &s->edging.up);
     pk_mirror_close(s->on, &s->edging.down);
+    pk_memory_give(s->edging.kept);
+}
+
+/* room for the scores of all steps; it stays for the next pass */
+static pk_status take_kept(session_edging *g, const pk_request *request, int32_t n) {
+    size_t scores = 0;
+    for (int32_t i = 0; i < n; i++)
+        for (int32_t k = 0; k < request[i].pass->n_edges; k++)
+            scores += scores_of(&request[i].pass->edges[k]);
+    if (scores <= g->kept_room) return PK_OK;
+    pk_memory_give(g->kept);
+    g->kept = NULL;
+    g->kept_room = 0;
+    PK_TRY(PK_TAKE(&g->kept, scores));
+    g->kept_room = scores;
+    return PK_OK;
 }
 
 /* ---- what is asked ---- */
@@ -92,7 +111,7 @@ typedef struct cursor { /* the next step to compute */
     int32_t request, step;
 } cursor;
 
-static const pk_edge_step *step_at(const pk_request *request, cursor at) {
+static pk_edge_step *step_at(const pk_request *request, cursor at) {
     return &request[at.request].pass->edges[at.step];
 }
 
@@ -101,22 +120,27 @@ static cursor after(const pk_request *request, cursor at) {
     return (cursor){ at.request + 1, 0 };
 }
 
-/* as many steps from `at` on as fit one portion: counts its rows and blocks, returns where it
- * ends */
-static cursor measure(const pk_session *s, const pk_request *request, int32_t n, cursor at,
-                      int32_t *rows, int32_t *blocks) {
-    size_t tokens = PK_MAX_SUPPRESSED;
-    *rows = *blocks = 0;
+typedef struct portion { /* steps that are computed together */
+    const pk_request *request;
+    cursor            first, end;
+    int32_t           rows, blocks;
+} portion;
+
+/* as many steps from `at` on as fit */
+static portion measure(const pk_session *s, const pk_request *request, int32_t n, cursor at) {
+    portion p = { .request = request, .first = at };
+    size_t  tokens = PK_MAX_SUPPRESSED;
     for (; at.request < n; at = after(request, at)) {
         const pk_edge_step *e = step_at(request, at);
-        if (*rows + e->n_from > s->max.edge_rows || *blocks == s->max.edge_rows ||
+        if (p.rows + e->n_from > s->max.edge_rows || p.blocks == s->max.edge_rows ||
             tokens + (size_t)e->n_to > list_room(s))
             break;
-        *rows += e->n_from;
+        p.rows += e->n_from;
         tokens += (size_t)e->n_to;
-        ++*blocks;
+        p.blocks++;
     }
-    return at;
+    p.end = at;
+    return p;
 }
 
 /* ---- one portion ---- */
@@ -167,15 +191,18 @@ static void ask_sums(pk_session *s) {
                                         .renormalise = c->renormalise };
 }
 
-static void fill(pk_session *s, const pk_request *request, cursor at, cursor end, int32_t rows,
-                 int32_t blocks) {
+static bool is_end(const portion *p, cursor at) {
+    return at.request == p->end.request && at.step == p->end.step;
+}
+
+static void fill(pk_session *s, const portion *p) {
     session_edging *g = &s->edging;
-    lay_out(g, g->up.here, g->down.here, s->on->padded_rows(s->on->self, rows),
-            s->on->padded_rows(s->on->self, blocks));
+    lay_out(g, g->up.here, g->down.here, s->on->padded_rows(s->on->self, p->rows),
+            s->on->padded_rows(s->on->self, p->blocks));
     g->n_rows = g->n_blocks = g->n_list = g->n_scores = 0;
     g->n_seen = 0;
-    for (; at.request != end.request || at.step != end.step; at = after(request, at))
-        add_block(s, &s->sentence[request[at.request].sentence], step_at(request, at));
+    for (cursor at = p->first; !is_end(p, at); at = after(p->request, at))
+        add_block(s, &s->sentence[p->request[at.request].sentence], step_at(p->request, at));
     fill_up(g);
     if (g->full) ask_sums(s);
 }
@@ -232,49 +259,71 @@ static void score(void *context) {
     pk_edges(&k->r, hidden, &s->output, &s->output_bias, &e);
 }
 
-/* the scores to whoever asked; false: some are no numbers */
-static bool hand_out(const pk_session *s, const pk_request *request, cursor at, cursor end) {
-    const float *from = s->edging.score;
-    float        check = 0;
-    for (int32_t i = 0; i < s->edging.n_scores; i++) check += from[i] - from[i]; /* 0, or NaN */
-    for (; at.request != end.request || at.step != end.step; at = after(request, at)) {
-        const pk_edge_step *e = step_at(request, at);
-        const size_t        n = (size_t)e->n_from * (size_t)e->n_to;
-        memcpy(e->score, from, n * sizeof *from);
-        from += n;
-    }
-    return check == 0;
+/* Nothing times a number is nothing; of infinities and what is no number it is no number. There are
+ * as many sums as fit registers, so that none waits for the one before. */
+static bool are_finite(const float *x, int32_t n) {
+    float   nothing[SUMS] = { 0 }, all = 0;
+    int32_t i = 0;
+    for (; i + SUMS <= n; i += SUMS)
+        for (int32_t k = 0; k < SUMS; k++) nothing[k] += 0 * x[i + k];
+    for (; i < n; i++) all += 0 * x[i];
+    for (int32_t k = 0; k < SUMS; k++) all += nothing[k];
+    return all == 0;
 }
 
-/* One portion: its lists are sent, the recorded graph runs, its scores come back. */
-static pk_status compute(pk_session *s, const pk_request *request, cursor at, cursor end) {
+/* tells whoever asked where the scores lie; kept: where they are copied to, or NULL */
+static void hand_out(const session_edging *g, const portion *p, float *kept) {
+    const float *from = g->score;
+    if (kept) from = memcpy(kept, g->score, (size_t)g->n_scores * sizeof *kept);
+    for (cursor at = p->first; !is_end(p, at); at = after(p->request, at)) {
+        pk_edge_step *e = step_at(p->request, at);
+        e->score = from;
+        from += scores_of(e);
+    }
+}
+
+/* Its lists are sent, the recorded graph runs, its scores come back. */
+static pk_status run(scoring *k) {
+    pk_session     *s = k->s;
     session_edging *g = &s->edging;
-    scoring         k = { .s = s };
     const uint32_t  what = PK_KEY_EDGES | (g->full ? PK_KEY_SUMS : 0u);
-    pk_run_begin(&k.r, s->on, &s->scratch);
     pk_mirror_send(s->on, &g->up, g->up_used + (size_t)g->n_list * sizeof *g->list);
-    s->on->repeat(s->on->self, pk_session_key(what, 0, g->blocks, g->rows), 1, NULL, score, &k);
+    s->on->repeat(s->on->self, pk_session_key(what, 0, g->blocks, g->rows), 1, NULL, score, k);
     s->on->get(s->on->self, g->score, pk_mirror_device(&g->down, g->score),
                (size_t)g->n_scores * sizeof *g->score);
-    const pk_status status = pk_run_status(&k.r);
-    pk_session_add_time(s, &k.r);
-    PK_TRY(status);
+    s->encoding.begun = false; /* it is waited for here */
+    PK_TRY(pk_run_status(&k->r));
     pk_session_count_edges(s);
-    if (!hand_out(s, request, at, end)) return pk_session_not_finite();
-    return PK_OK;
+    return are_finite(g->score, g->n_scores) ? PK_OK : pk_session_not_finite();
+}
+
+static pk_status compute(pk_session *s, const portion *p, float *kept) {
+    scoring k = { .s = s };
+    pk_run_begin(&k.r, s->on, &s->scratch);
+    fill(s, p);
+    const pk_status status = run(&k);
+    if (status == PK_OK) hand_out(&s->edging, p, kept);
+    pk_run_enter(&k.r, PK_MODULE_OTHER);
+    pk_session_add_time(s, &k.r);
+    return status;
+}
+
+static pk_status compute_all(pk_session *s, const pk_request *request, int32_t n) {
+    portion p = measure(s, request, n, (cursor){ 0, 0 });
+    if (p.end.request == n) return compute(s, &p, NULL);
+    PK_TRY(take_kept(&s->edging, request, n));
+    for (float *to = s->edging.kept;; to += s->edging.n_scores) {
+        assert(p.rows > 0); /* a step that was checked fits */
+        PK_TRY(compute(s, &p, to));
+        if (p.end.request == n) return PK_OK;
+        p = measure(s, request, n, p.end);
+    }
 }
 
 pk_status pk_session_score_edges(pk_session *s, const pk_request *request, int32_t n) {
     PK_TRY(check_all(s, request, n));
     s->edging.full = request[0].pass->whole_vocabulary;
-    for (cursor at = { 0, 0 }; at.request < n;) {
-        int32_t      rows, blocks;
-        const cursor end = measure(s, request, n, at, &rows, &blocks);
-        assert(rows > 0); /* a step that was checked fits */
-        fill(s, request, at, end, rows, blocks);
-        PK_TRY(compute(s, request, at, end));
-        at = end;
-    }
+    PK_TRY(compute_all(s, request, n));
     for (int32_t i = 0; i < n; i++) s->sentence[request[i].sentence].in_flight = true;
     s->n_in_flight += n;
     return PK_OK;

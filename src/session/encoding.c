@@ -147,22 +147,49 @@ static void send(const pk_session *s) {
     pk_mirror_send(s->on, &s->encoding.up, bytes_of(s->encoding.rows));
 }
 
-pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int32_t n,
-                            int32_t *sentence) {
+static void forget_all(pk_session *s, const int32_t *sentence, int32_t n) {
+    for (int32_t i = 0; i < n; i++) pk_session_forget(s, sentence[i]);
+}
+
+pk_status pk_session_encode_begin(pk_session *s, const pk_sentence_tokens *source, int32_t n,
+                                  int32_t *sentence) {
     encoding e = { .s = s };
+    PK_TRY(pk_session_encode_end(s));
     PK_TRY(check_room(s, source, n));
+    pk_run_begin(&e.r, s->on, &s->scratch);
     lay_out(s, tokens_of(source, n));
     flatten(&s->encoding, source, n);
     admit_all(s, source, n, sentence);
-    pk_run_begin(&e.r, s->on, &s->scratch);
     send(s);
     pk_mirror_send(s->on, &s->source, s->source.bytes);
     s->on->repeat(s->on->self, pk_session_key(PK_KEY_ENCODE, 0, 0, s->encoding.rows), 1, NULL,
                   encode_and_remember, &e);
-    const pk_status status = pk_run_status(&e.r);
+    s->encoding.begun = e.r.status == PK_OK;
+    const pk_status status = s->encoding.begun ? PK_OK : pk_run_status(&e.r);
+    pk_run_enter(&e.r, PK_MODULE_OTHER);
     pk_session_add_time(s, &e.r);
-    if (status == PK_OK) pk_session_count_encoding(s, source, n);
-    for (int32_t i = 0; status != PK_OK && i < n; i++) pk_session_forget(s, sentence[i]);
+    if (status == PK_OK)
+        pk_session_count_encoding(s, source, n);
+    else
+        forget_all(s, sentence, n);
+    return status;
+}
+
+pk_status pk_session_encode_end(pk_session *s) {
+    pk_run r;
+    if (!s->encoding.begun) return PK_OK;
+    s->encoding.begun = false;
+    pk_run_begin(&r, s->on, &s->scratch);
+    const pk_status status = pk_run_status(&r);
+    pk_session_add_time(s, &r);
+    return status;
+}
+
+pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int32_t n,
+                            int32_t *sentence) {
+    PK_TRY(pk_session_encode_begin(s, source, n, sentence));
+    const pk_status status = pk_session_encode_end(s);
+    if (status != PK_OK) forget_all(s, sentence, n);
     return status;
 }
 
@@ -177,6 +204,7 @@ pk_status pk_session_states(pk_session *s, const int32_t *token, int32_t n, floa
     const pk_sentence_tokens one = { token, n };
     const size_t             numbers = (size_t)n * (size_t)s->member[0].net.config.dim;
     void                    *copy;
+    PK_TRY(pk_session_encode_end(s));
     PK_TRY(check_room(s, &one, 1));
     PK_TRY(pk_memory_take(numbers, pk_dtype_bytes(s->on->activations), &copy));
     lay_out(s, n);

@@ -56,6 +56,12 @@ void      pk_session_close(pk_session *s);
  * history is empty. */
 pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int32_t n,
                             int32_t *sentence);
+/* The same in two halves: between them a device computes, and the host may do what needs no pass.
+ * The second waits for what was begun, if anything was; when it fails, the sentences are there to be
+ * forgotten. A pass over lattices waits for both. */
+pk_status pk_session_encode_begin(pk_session *s, const pk_sentence_tokens *source, int32_t n,
+                                  int32_t *sentence);
+pk_status pk_session_encode_end(pk_session *s);
 /* From now on the sentence chooses from these n tokens alone, which rise, on the first network; its
  * log-probabilities are among them. A token that is not in the list has probability 0. */
 void      pk_session_shorten(pk_session *s, int32_t sentence, const int32_t *token, int32_t n);

@@ -40,6 +40,7 @@ typedef struct session_mirror {
  * and device. */
 typedef struct session_encoding {
     session_mirror up;
+    bool           begun; /* and not waited for: its arrays must stay */
     int32_t        rows;
     int32_t       *token, *pos, *slot, *first, *count; /* [row] slot: of the source pools */
 } session_encoding;
@@ -57,7 +58,9 @@ typedef struct session_edging {
     pk_question   *question;                  /* [row] where full */
     int32_t       *list;
     float         *log_sum, *score; /* [row]; block by block */
-    uint64_t       n_seen;          /* source tokens that its rows see */
+    float         *kept;            /* scores of all portions, where there are several */
+    size_t         kept_room;
+    uint64_t       n_seen; /* source tokens that its rows see */
 } session_edging;
 
 /* What sentences with lists choose from, see shortening.c: max.shortlist of each for each

@@ -21,7 +21,8 @@ void pk_run_begin(pk_run *r, const pk_backend *on, pk_arena *scratch) {
 
 pk_status pk_run_status(pk_run *r) {
     pk_run_enter(r, PK_MODULE_OTHER);
-    const pk_status device = r->on->status(r->on->self);
+    const pk_status device = r->on->status(r->on->self); /* may wait for the device */
+    pk_run_enter(r, PK_MODULE_OTHER);
     return r->status != PK_OK ? r->status : device;
 }
 

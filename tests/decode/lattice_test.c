@@ -112,12 +112,16 @@ static void check_steps(const pk_pass *p, const pk_source *src, int32_t k) {
     assert_true(p->n_edges <= src->max_length || p->n_edges == src->n_prefix + 1);
 }
 
-static void fill(const pk_pass *p, uint32_t seed) {
+/* the scores lie where the session has them */
+static void fill(pk_pass *p, uint32_t seed) {
+    static float score[MOST + 2][VOCAB * (VOCAB + 1)];
+    assert_in_range(p->n_edges, 1, MOST + 2);
     for (int32_t s = 0; s < p->n_edges; s++) {
-        const pk_edge_step *e = &p->edges[s];
+        pk_edge_step *e = &p->edges[s];
         for (int32_t i = 0; i < e->n_from; i++)
             for (int32_t j = 0; j < e->n_to; j++)
-                e->score[i * e->n_to + j] = script(seed, e->pos, e->from[i], e->to[j]);
+                score[s][i * e->n_to + j] = script(seed, e->pos, e->from[i], e->to[j]);
+        e->score = score[s];
     }
 }
 

@@ -16,8 +16,7 @@ typedef struct lattice {
     pk_lattice      l;
     pk_lattice_step step[STEPS];
     float           score[STEPS][WIDEST * WIDEST];
-    float           sum[2 * WIDEST];
-    int32_t         back[STEPS * WIDEST];
+    float           sum[(STEPS + 1) * WIDEST];
 } lattice;
 
 static uint32_t dice(uint32_t *seed, uint32_t below) {
@@ -84,8 +83,7 @@ static void equals_brute_force(void **state) {
         best    path = { 0 }, want = { .score = -INFINITY }, got = { 0 };
         make(&t, seed);
         try_all(&t, &path, 0, 0, 0, &want);
-        got.n = pk_viterbi(&t.l, &(pk_viterbi_scratch){ t.sum, t.back, WIDEST }, got.choice,
-                           &got.score);
+        got.n = pk_viterbi(&t.l, &(pk_viterbi_scratch){ t.sum, WIDEST }, got.choice, &got.score);
         assert_int_equal(got.n, want.n);
         assert_memory_equal(got.choice, want.choice, (size_t)want.n * sizeof *want.choice);
         assert_true(got.score == want.score);
@@ -99,10 +97,10 @@ static void equals_brute_force(void **state) {
 static void by_hand(void **state) {
     const float           first[] = { -1, -2, -9 }, second[] = { -4, -1, -1, -3 };
     const pk_lattice_step step[] = { { 1, 3, 2, first }, { 2, 2, 1, second } };
-    float                 sum[6], score;
-    int32_t               back[6], choice[2];
+    float                 sum[9], score;
+    int32_t               choice[2];
     (void)state;
-    const pk_viterbi_scratch scratch = { sum, back, 3 };
+    const pk_viterbi_scratch scratch = { sum, 3 };
     /* start -> 0 -> end: -1 - 1 = -2, better than -9 at once and than 1's -2 - 3 */
     assert_int_equal(pk_viterbi(&(pk_lattice){ 2, step }, &scratch, choice, &score), 2);
     assert_true(score == -2);
@@ -117,11 +115,10 @@ static void no_numbers_are_no_edges(void **state) {
     const float           score[] = { NAN, -3 };
     const pk_lattice_step step = { 1, 2, 1, score };
     float                 sum[4], found;
-    int32_t               back[2], choice[1];
+    int32_t               choice[1];
     (void)state;
-    assert_int_equal(pk_viterbi(&(pk_lattice){ 1, &step }, &(pk_viterbi_scratch){ sum, back, 2 },
-                                choice, &found),
-                     1);
+    assert_int_equal(
+        pk_viterbi(&(pk_lattice){ 1, &step }, &(pk_viterbi_scratch){ sum, 2 }, choice, &found), 1);
     assert_true(found == -3);
 }
 

@@ -15,16 +15,13 @@ typedef struct lattice {
 /* STEPS steps of several widths, the first from the start symbol; ends among the last tokens */
 static void make(lattice *l, uint64_t seed) {
     static const int32_t width[] = { 1, WIDEST, 4, 7, WIDEST, 3 };
-    float               *score = l->score;
     memset(l, 0, sizeof *l);
     for (int32_t s = 0; s <= STEPS; s++)
         for (int32_t i = 0; i < width[s]; i++)
             l->token[s][i] = s == 0 ? PK_NO_TOKEN : (int32_t)(fabsf(tiny_random(&seed)) * 39.9f);
-    for (int32_t s = 0; s < STEPS; s++) {
+    for (int32_t s = 0; s < STEPS; s++)
         l->step[s] =
-            (pk_edge_step){ s, width[s], width[s + 1], l->token[s], l->token[s + 1], score };
-        score += width[s] * width[s + 1];
-    }
+            (pk_edge_step){ s, width[s], width[s + 1], l->token[s], l->token[s + 1], NULL };
 }
 
 /* the world's session once more, with room for lattices: so many rows at a time */
@@ -40,8 +37,19 @@ static void open_lattices(world *w, const kind *k, int32_t rows) {
     ASSERT_OK(pk_session_open(&w->tiny.net, &w->on, &max, &w->s));
 }
 
-static pk_pass pass_of(const lattice *l, bool whole) {
+static pk_pass pass_of(lattice *l, bool whole) {
     return (pk_pass){ .n_edges = STEPS, .edges = l->step, .whole_vocabulary = whole };
+}
+
+/* keeps the scores, which the session has until the next pass */
+static void copy_scores(lattice *l) {
+    float *to = l->score;
+    for (int32_t s = 0; s < STEPS; s++) {
+        const int32_t n = l->step[s].n_from * l->step[s].n_to;
+        memcpy(to, l->step[s].score, (size_t)n * sizeof *to);
+        l->step[s].score = to;
+        to += n;
+    }
 }
 
 /* lattices [first, first + n) of the sentences in one pass */
@@ -53,6 +61,7 @@ static void score(world *w, const int32_t *name, lattice *l, int first, int n, b
         request[i] = (pk_request){ name[first + i], &pass[i] };
     }
     ASSERT_OK(pk_session_decode(w->s, request, n));
+    for (int i = 0; i < n; i++) copy_scores(&l[first + i]);
     for (int i = 0; i < n; i++) keep_as_it_was(w, name[first + i]);
 }
 
@@ -207,6 +216,76 @@ static void out_of_range(void **state) {
     close_world(&w);
 }
 
+/* sentences whose encoding was begun, in two goes, and not waited for: the pass waits */
+static void behind_an_encoding(void **state) {
+    (void)state;
+    for (int k = 0; k < n_kinds; k++) {
+        static lattice waited[3], begun[3];
+        world          w;
+        int32_t        name[3];
+        open_lattices(&w, &kinds[k], 200);
+        for (int i = 0; i < 3; i++) make(&waited[i], (uint64_t)i), make(&begun[i], (uint64_t)i);
+        ASSERT_OK(pk_session_encode(w.s, sources, 3, name));
+        score(&w, name, waited, 0, 3, true);
+        for (int i = 0; i < 3; i++) pk_session_forget(w.s, name[i]);
+        ASSERT_OK(pk_session_encode_begin(w.s, sources, 1, name));
+        ASSERT_OK(pk_session_encode_begin(w.s, sources + 1, 2, name + 1));
+        score(&w, name, begun, 0, 3, true);
+        ASSERT_OK(pk_session_encode_end(w.s)); /* nothing is left to wait for */
+        for (int i = 0; i < 3; i++) {
+            assert_memory_equal(begun[i].score, waited[i].score, sizeof waited[i].score);
+            pk_session_forget(w.s, name[i]);
+        }
+        close_world(&w);
+    }
+}
+
+/* several portions need memory in the pass; one that gets none is over, and the next one works */
+static void no_memory_for_portions(void **state) {
+    world          w;
+    int32_t        name[1];
+    static lattice l[2];
+    (void)state;
+    open_lattices(&w, &kinds[0], WIDEST);
+    ASSERT_OK(pk_session_encode(w.s, sources, 1, name));
+    make(&l[0], 1), make(&l[1], 1);
+    pk_pass p = pass_of(&l[0], true);
+    pk_memory_fail_after(1);
+    ASSERT_STATUS(PK_NO_MEMORY, pk_session_decode(w.s, &(pk_request){ name[0], &p }, 1));
+    pk_memory_fail_after(0);
+    score(&w, name, &l[0], 0, 1, true);
+    const int64_t taken = pk_memory_count();
+    score(&w, name, &l[1], 0, 1, true);
+    assert_int_equal(pk_memory_count(), taken); /* it stays for the next one */
+    assert_memory_equal(l[0].score, l[1].score, sizeof l[0].score);
+    pk_session_forget(w.s, name[0]);
+    close_world(&w);
+}
+
+/* one score that is no finite number, wherever it is: the model is damaged */
+static void not_finite(void **state) {
+    static const float bad[] = { NAN, INFINITY, -INFINITY };
+    world              w;
+    int32_t            name[1];
+    static lattice     l;
+    (void)state;
+    open_lattices(&w, &kinds[1], 200);
+    ASSERT_OK(pk_session_encode(w.s, sources, 1, name));
+    make(&l, 1);
+    for (int32_t s = 1; s <= STEPS; s++)
+        for (int i = 0; i < 3; i++) {
+            float      *bias = (float *)(uintptr_t)w.tiny.net.output_bias.data + l.token[s][1];
+            const float was = *bias;
+            pk_pass     p = pass_of(&l, false);
+            *bias = bad[i];
+            ASSERT_STATUS(PK_FORMAT, pk_session_decode(w.s, &(pk_request){ name[0], &p }, 1));
+            *bias = was;
+        }
+    score(&w, name, &l, 0, 1, false);
+    pk_session_forget(w.s, name[0]);
+    close_world(&w);
+}
+
 static pk_status open_and_close(void *user) {
     const world      *w = user;
     pk_session       *s;
@@ -228,9 +307,11 @@ static void every_allocation(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(alone_as_with_others), cmocka_unit_test(any_number_of_threads),
-        cmocka_unit_test(as_asks_are_answered), cmocka_unit_test(the_denominator),
-        cmocka_unit_test(out_of_range),         cmocka_unit_test(every_allocation),
+        cmocka_unit_test(alone_as_with_others),   cmocka_unit_test(any_number_of_threads),
+        cmocka_unit_test(as_asks_are_answered),   cmocka_unit_test(the_denominator),
+        cmocka_unit_test(behind_an_encoding),     cmocka_unit_test(out_of_range),
+        cmocka_unit_test(no_memory_for_portions), cmocka_unit_test(not_finite),
+        cmocka_unit_test(every_allocation),
     };
     return cmocka_run_group_tests(tests, find_kinds, NULL);
 }
