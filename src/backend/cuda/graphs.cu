@@ -31,6 +31,7 @@ static __global__ void go_on_while(cudaGraphConditionalHandle handle, const int3
  * used for two different passes: it would replay the wrong ops. */
 static pk_cuda_graphs *find(pk_cuda *c, uint64_t key, const int32_t *live,
                             void (*body)(void *context)) {
+    (void)body;
     for (pk_cuda_graphs **at = &c->graphs; *at; at = &(*at)->next) {
         pk_cuda_graphs *g = *at;
         if (g->key != key || !g->live != !live) continue;
