@@ -33,14 +33,25 @@ INLINE void one_column(vf (*sums)[8], const int h, const int n, const WEIGHT **w
 
 /* four columns; a cache line (64 bytes) holds one column of 32-bit weights, or two of 16 bits */
 INLINE void one_quad(vf (*sums)[8], const int h, const int n, const WEIGHT **w, size_t ahead,
-                     const float *x) {
+                     const float *x, const bool fetches) {
     const int columns = 4 / (int)sizeof(WEIGHT);
     UNROLL for (int i = 0; i < 4; i++) {
-        if (ahead && i % columns == 0)
+        if (fetches && i % columns == 0)
             UNROLL for (int p = 0; p < n; p++)
                 __builtin_prefetch((const char *)(w[p] + i * PK_PANEL) + ahead, 0, 2);
         one_column(sums, h, n, w, x, i);
     }
+}
+
+/* all whole quads. fetches is a constant: asked for each column it took a sixth of the time of four
+ * rows of 32-bit weights. */
+INLINE const float *all_quads(vf (*sums)[8], const int h, const int n, const WEIGHT **w,
+                              size_t ahead, const float *x, int32_t cols, const bool fetches) {
+    for (int32_t quad = cols / 4; quad > 0; quad--, x += 4 * h) {
+        one_quad(sums, h, n, w, ahead, x, fetches);
+        UNROLL for (int p = 0; p < n; p++) w[p] += 4 * PK_PANEL;
+    }
+    return x;
 }
 
 /* one tile; the up to three columns behind the last whole quad come last */
@@ -53,10 +64,8 @@ INLINE void tile(const WEIGHT *first, size_t stride, size_t ahead, const float *
         OPAQUE(w[p]);
         UNROLL for (int r = 0; r < h; r++) sums[r][p] = vf_all(0);
     }
-    for (int32_t quad = cols / 4; quad > 0; quad--, x += 4 * h) {
-        one_quad(sums, h, n, w, ahead, x);
-        UNROLL for (int p = 0; p < n; p++) w[p] += 4 * PK_PANEL;
-    }
+    x = ahead ? all_quads(sums, h, n, w, ahead, x, cols, true)
+              : all_quads(sums, h, n, w, ahead, x, cols, false);
     UNROLL for (int i = 0; i < 3; i++) if (i < cols % 4) one_column(sums, h, n, w, x, i);
     UNROLL for (int r = 0; r < h; r++) UNROLL for (int p = 0; p < n; p++)
         vf_store(out + (r * n + p) * PK_PANEL, sums[r][p]);
