@@ -76,6 +76,16 @@ INLINE void one_quad(vi (*sums)[8], const int h, const int n, const int8_t **w, 
     }
 }
 
+/* all quads; fetches is a constant, see tile_float.h */
+INLINE void all_quads(vi (*sums)[8], const int h, const int n, const int8_t **w, size_t ahead,
+                      const int8_t *x, int32_t cols, const bool fetches) {
+    for (int32_t quad = (cols + 3) / 4; quad > 0; quad--, x += 4 * h) {
+        if (fetches) UNROLL for (int p = 0; p < n; p++) __builtin_prefetch(w[p] + ahead, 0, 2);
+        one_quad(sums, h, n, w, x);
+        UNROLL for (int p = 0; p < n; p++) w[p] += 4 * PK_PANEL;
+    }
+}
+
 /* one tile; columns that fill up the last quad are zeros in both, so they need no care */
 INLINE void tile(const int8_t *first, size_t stride, size_t ahead, const int8_t *x, int32_t cols,
                  int32_t *out, const int h, const int n) {
@@ -86,11 +96,10 @@ INLINE void tile(const int8_t *first, size_t stride, size_t ahead, const int8_t 
         OPAQUE(w[p]);
         UNROLL for (int r = 0; r < h; r++) sums[r][p] = vi_all(0);
     }
-    for (int32_t quad = (cols + 3) / 4; quad > 0; quad--, x += 4 * h) {
-        if (ahead) UNROLL for (int p = 0; p < n; p++) __builtin_prefetch(w[p] + ahead, 0, 2);
-        one_quad(sums, h, n, w, x);
-        UNROLL for (int p = 0; p < n; p++) w[p] += 4 * PK_PANEL;
-    }
+    if (ahead)
+        all_quads(sums, h, n, w, ahead, x, cols, true);
+    else
+        all_quads(sums, h, n, w, ahead, x, cols, false);
     UNROLL for (int r = 0; r < h; r++) UNROLL for (int p = 0; p < n; p++)
         vi_store(out + (r * n + p) * PK_PANEL, sums[r][p]);
 }
