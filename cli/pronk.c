@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -112,22 +113,26 @@ static bool fill_descriptors(void) {
 }
 
 /* A model is used where it is mapped: when its file is cut off, or its disk fails, the program
- * cannot go on. Any other cause of this signal is a bug. */
-static void end_on_bus_error(int signal, siginfo_t *about, void *context) {
-    static const char text[] = "pronk: a file that is in use was cut off, or cannot be read any "
-                               "more; replace models by rename\n";
+ * cannot go on. Any other cause of this signal is a bug. Several threads may read the file: the
+ * first to come here ends the program, the others wait for that. */
+static void end_on_bus_error(int number, siginfo_t *about, void *context) {
+    static const char  text[] = "pronk: a file that is in use was cut off, or cannot be read any "
+                                "more; replace models by rename\n";
+    static atomic_flag ending = ATOMIC_FLAG_INIT;
     (void)context;
-    if (about->si_code == BUS_ADRERR) {
-        const ssize_t put = write(STDERR_FILENO, text, sizeof text - 1);
-        (void)put;
-        _exit(PK_EXIT_FAILED);
+    if (about->si_code != BUS_ADRERR) {
+        signal(number, SIG_DFL);
+        raise(number); /* acts as usual when the handler is left */
+        return;
     }
-    raise(signal); /* acts as usual when the handler is left */
+    while (atomic_flag_test_and_set(&ending)) pause();
+    const ssize_t put = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)put;
+    _exit(PK_EXIT_FAILED);
 }
 
 static void watch_bus_errors(void) {
-    struct sigaction act = { .sa_sigaction = end_on_bus_error,
-                             .sa_flags = (int)(SA_SIGINFO | SA_RESETHAND) };
+    struct sigaction act = { .sa_sigaction = end_on_bus_error, .sa_flags = SA_SIGINFO };
     sigaction(SIGBUS, &act, NULL);
 }
 
