@@ -23,5 +23,8 @@ pk_flops pk_flops_of(const pk_network *net) {
                          .target_pair = layers * pair };
     pk_network_walk(&copy, add_matrix, &f);
     f.target_token -= f.remembered;
+    /* of the last layer only queries, keys and values are computed */
+    f.silent_token = f.target_token / layers - 3 * dim * pk_flops_output(c->dim);
+    f.silent_pair = pair;
     return f;
 }

@@ -11,6 +11,7 @@ typedef struct pk_flops {               /* of one network; a pair: a token and o
     uint64_t source_token, source_pair; /* all layers of the encoder */
     uint64_t remembered;                /* keys and values of a source token, for the decoder */
     uint64_t target_token, target_pair; /* all layers of the decoder; pairs of both attentions */
+    uint64_t silent_token, silent_pair; /* less, where a target token's state is not asked for */
 } pk_flops;
 
 pk_flops pk_flops_of(const pk_network *net);

@@ -108,10 +108,11 @@ static pk_tensor own_values(const stack *s, const pk_decoder_layer *l, pk_tensor
     return pk_linear(s->r, h, &w, &(pk_after){ .bias = &b });
 }
 
-/* With a memory, keys and values go to this token's slots, and attention reads the whole pool. */
+/* With a memory, keys and values go to this token's slots, and attention reads the whole pool. Of
+ * the last layer's rows only those that are asked for go on. */
 static pk_tensor decoder_self(const stack *s, const pk_decoder_layer *l, pk_tensor x,
                               const pk_target *t, int32_t layer) {
-    const int32_t d = s->c->dim;
+    const int32_t d = s->c->dim, rows = layer + 1 == s->c->decoder_layers ? t->asked : t->n;
     const size_t  used = pk_run_used(s->r);
     pk_tensor     h = block_input(s, x, &l->self_norm);
     pk_after      after = { .bias = &l->qkv.b };
@@ -119,7 +120,12 @@ static pk_tensor decoder_self(const stack *s, const pk_decoder_layer *l, pk_tens
     if (t->memory) after.pool = t->memory->self[layer], after.slot = t->slot, after.from = d;
     pk_tensor qkv = pk_linear(s->r, h, &l->qkv.w, &after); /* (n, 3D) */
     pk_tensor kv = t->memory ? after.pool : pk_columns(qkv, d, 2 * d);
-    pk_tensor y = attend_to(s, pk_columns(qkv, 0, d), kv, t->self);
+    x = pk_first_rows(x, rows);
+    if (rows == 0) {
+        pk_run_release(s->r, used);
+        return x;
+    }
+    pk_tensor y = attend_to(s, pk_first_rows(pk_columns(qkv, 0, d), rows), kv, t->self);
     return block_output(s, x, y, &l->out, &l->self_norm, used);
 }
 
@@ -140,6 +146,7 @@ pk_tensor pk_decode(pk_run *r, const pk_network *net, const pk_target *t) {
     const pk_config *c = &net->config;
     const stack      s = { r, c };
     assert(t->memory ? !t->slot == t->alone && !r->tape : !t->slot); /* decoding keeps keys */
+    assert(t->asked == t->n || (t->slot && t->asked < t->n && !t->cross_weighted));
     const int32_t weighted_layer = t->cross_weighted ? pk_alignment_layer(net) : -1;
     pk_tensor x = embed(&s, &net->target_embed, &net->target_positions, &net->target_norm, t->token,
                         t->pos, t->n);
@@ -147,6 +154,7 @@ pk_tensor pk_decode(pk_run *r, const pk_network *net, const pk_target *t) {
         const pk_decoder_layer *l = &net->decoder[i];
         pk_run_enter(r, PK_MODULE_SELF);
         x = decoder_self(&s, l, x, t, i);
+        if (x.rows == 0) return x;
         pk_run_enter(r, PK_MODULE_CROSS);
         x = decoder_cross(&s, l, x, t, i == weighted_layer ? t->cross_weighted : t->cross, i);
         pk_run_enter(r, PK_MODULE_FFN);

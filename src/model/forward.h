@@ -13,6 +13,7 @@ typedef struct pk_memory {
 
 typedef struct pk_target { /* n tokens to push through the decoder */
     int32_t             n;
+    int32_t             asked; /* the states of so many, the first ones, are asked for */
     const int32_t      *token, *pos;
     const int32_t      *slot;  /* where each is remembered */
     bool                alone; /* each sees itself alone, and is not remembered: no slot, no self */
@@ -28,7 +29,8 @@ pk_tensor pk_encode(pk_run *r, const pk_network *net, const int32_t *token, cons
 /* projects source states to every decoder layer's keys and values, and stores them in row[i] */
 void pk_remember_source(pk_run *r, const pk_network *net, pk_tensor states, const pk_memory *memory,
                         const int32_t *row);
-/* (n, D) states of n target tokens, ready for the output layer */
+/* (asked, D) states of target tokens, ready for the output layer. The others leave the last layer
+ * once their keys and values are remembered. */
 pk_tensor pk_decode(pk_run *r, const pk_network *net, const pk_target *t);
 /* the decoder layer whose attention is reported as alignment: the last but one (Garg et al. 2019)
  */

@@ -1,9 +1,10 @@
 /* answering.c - from asks to questions for the backend, and from its logits to log-probabilities.
  *
  * The model's own conventions end here: tokens it never outputs are banned in every question, so
- * that no strategy needs to know of them. Questions about the text and about each group of a task's
- * tokens have a list each, as long as all of them: one op answers a list, and skips what is
- * empty. */
+ * that no strategy needs to know of them. Rows that want an answer come first, so a question has the
+ * number of its row; the others leave the last layer early (model/forward.c). Questions about the
+ * text and about each group of a task's tokens have a list each, as long as all of them: one op
+ * answers a list, and skips what is empty. */
 #include <math.h>
 #include <string.h>
 
@@ -84,13 +85,13 @@ static void set_sums_apart(pk_session *s, int32_t q, int32_t at) {
     s->question[at].log_sum = false;
 }
 
-/* the question of one ask, which is about this row */
-static void add_question(pk_session *s, const session_sentence *e, const pk_ask *a, int32_t row,
+/* the question of one ask, which is about the row of the same number */
+static void add_question(pk_session *s, const session_sentence *e, const pk_ask *a,
                          int32_t question) {
     const int32_t at = question_at(s, a, question);
-    set_question(s, e, a, row, &s->question[at]);
+    set_question(s, e, a, question, &s->question[at]);
     if (a->group) { /* the text is not asked about */
-        s->question[question] = (pk_question){ .row = row };
+        s->question[question] = (pk_question){ .row = question };
         s->groups_asked |= 1u << (a->group - 1);
     }
     if (s->n_members > 1) set_sums_apart(s, question, at);
@@ -101,7 +102,7 @@ static void add_question(pk_session *s, const session_sentence *e, const pk_ask 
 }
 
 void pk_session_question(pk_session *s, const pk_request *request, int32_t n) {
-    int32_t questions = 0, row = 0;
+    int32_t questions = 0, silent = s->n_questions, *row = s->row;
     s->any_log_sum = s->any_target = false;
     s->groups_asked = 0;
     s->most_top_k = 0;
@@ -109,8 +110,11 @@ void pk_session_question(pk_session *s, const pk_request *request, int32_t n) {
         const pk_pass    *p = request[i].pass;
         session_sentence *e = &s->sentence[request[i].sentence];
         e->first_question = questions;
-        for (int32_t j = 1; j <= p->n; j++, row++)
-            if (pk_ask_wants_answer(&p->ask[j])) add_question(s, e, &p->ask[j], row, questions++);
+        for (int32_t j = 1; j <= p->n; j++, row++) {
+            const bool asks = pk_ask_wants_answer(&p->ask[j]);
+            *row = asks ? questions++ : silent++;
+            if (asks) add_question(s, e, &p->ask[j], *row);
+        }
         e->n_questions = questions - e->first_question;
     }
     assert(questions == s->n_questions);
@@ -195,9 +199,9 @@ static pk_answer answer_to(pk_session *s, const session_sentence *e, const pk_as
     return (pk_answer){ .top = top, .target_logp = target, .log_sum = shift / n };
 }
 
-/* what the ask of row g, which followed, has found */
-static pk_answer answer_of_steps(pk_session *s, int32_t g) {
-    const int32_t    n = s->n_found[g], at = s->follower[g].found;
+/* what the ask of this row, which followed, has found */
+static pk_answer answer_of_steps(pk_session *s, int32_t row) {
+    const int32_t    n = s->n_found[row], at = s->follower[row].found;
     const pk_scored *found = s->found + at;
     for (int32_t i = 0; i < n; i++)
         s->followed[at + i] = (pk_candidate){ found[i].token, found[i].score };
@@ -229,24 +233,22 @@ pk_status pk_session_not_finite(void) {
 }
 
 pk_status pk_session_answer(pk_session *s, const pk_request *request, int32_t n) {
-    int32_t q = 0;
-    bool    finite = true;
+    bool finite = true;
     for (int32_t i = 0; i < n; i++) {
         pk_pass          *p = request[i].pass;
         session_sentence *e = &s->sentence[request[i].sentence];
         const int32_t     followed = e->steps ? e->width : 0;
         for (int32_t j = 1; j <= p->n; j++) {
+            const int32_t row = pk_session_row(s, e, j);
             if (!pk_ask_wants_answer(&p->ask[j])) {
                 p->answer[j] = (pk_answer){ 0 };
             } else {
-                p->answer[j] = j > p->n - followed ? answer_of_steps(s, e->first_ask + j - 1)
-                                                   : answer_to(s, e, &p->ask[j], q);
-                finite = finite && is_finite(s, e, &p->ask[j], q, &p->answer[j]);
-                q++;
+                p->answer[j] = j > p->n - followed ? answer_of_steps(s, row)
+                                                   : answer_to(s, e, &p->ask[j], row);
+                finite = finite && is_finite(s, e, &p->ask[j], row, &p->answer[j]);
             }
             if (p->ask[j].attention)
-                p->answer[j].attention =
-                    s->attention + (size_t)(e->first_ask + j - 1) * (size_t)s->max.source_length;
+                p->answer[j].attention = s->attention + (size_t)row * (size_t)s->max.source_length;
         }
         if (followed) {
             pk_session_count_steps(s, e, p->answer[p->n].n_found);

@@ -240,6 +240,7 @@ static void score(void *context) {
                                     .count = pk_mirror_device(&g->up, g->cross_count),
                                     .index = pk_mirror_device(&s->source, s->source_index) };
     const pk_target       target = { .n = g->rows,
+                                     .asked = g->rows,
                                      .token = pk_mirror_device(&g->up, g->token),
                                      .pos = pk_mirror_device(&g->up, g->pos),
                                      .alone = true,

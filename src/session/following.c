@@ -68,9 +68,9 @@ static void set_followers(pk_session *s, const session_sentence *e, const pk_pas
                           int32_t question, int32_t steps) {
     for (int32_t i = 0; i < e->width; i++) {
         const pk_ask *a = &p->ask[p->n - e->width + 1 + i];
-        const int32_t g = e->first_ask + p->n - e->width + i;
-        s->left[g] = steps;
-        s->follower[g] =
+        const int32_t row = pk_session_row(s, e, p->n - e->width + 1 + i);
+        s->left[row] = steps;
+        s->follower[row] =
             (pk_follower){ .question = question + i,
                            .partner = e->width == 1 ? 0 : 1 - 2 * i,
                            .stride = stride_of(a, e->width),
@@ -83,11 +83,12 @@ static void set_followers(pk_session *s, const session_sentence *e, const pk_pas
 
 pk_status pk_session_take_steps(pk_session *s, session_sentence *e, const pk_pass *p,
                                 int32_t question) {
-    const int32_t g = e->first_ask + p->n - 1, width = width_of(p);
+    const int32_t width = width_of(p);
     if (width == 0) return PK_OK;
-    const int32_t room = (s->max.path - s->count[g]) / width + 1;
+    const int32_t row = pk_session_row(s, e, p->n);
+    const int32_t room = (s->max.path - s->count[row]) / width + 1;
     const int32_t steps = smaller(smaller(steps_of(s, p, width), s->steps), room);
-    int32_t       last = s->slot[g];
+    int32_t       last = s->slot[row];
     e->width = width;
     e->own = s->n_list - width; /* its list is the last one */
     set_followers(s, e, p, question - width, steps);
@@ -102,7 +103,7 @@ pk_status pk_session_take_steps(pk_session *s, session_sentence *e, const pk_pas
 void pk_session_settle(pk_session *s, session_sentence *e, int32_t fed) {
     const int32_t  first = (fed - 1) * e->width, end = fed * e->width;
     const int32_t *slot = s->list + e->own;
-    int32_t       *tip = s->slot + e->first_ask + e->n_asks - e->width;
+    int32_t       *tip = s->slot + pk_session_row(s, e, e->n_asks - e->width + 1);
     assert(fed >= 1 && end <= e->steps && e->n_asks >= e->width);
     for (int32_t i = e->steps; i > 0; i--)
         if (i <= first || i > end) pk_slots_drop(&s->slots, slot[i - 1]);

@@ -11,7 +11,7 @@
 
 /* the slot an ask follows */
 static int32_t slot_before(const pk_session *s, const session_sentence *e, const pk_ask *a) {
-    if (a->parent > 0) return s->slot[e->first_ask + a->parent - 1];
+    if (a->parent > 0) return s->slot[pk_session_row(s, e, a->parent)];
     return pk_slots_back(&s->slots, e->tip[a->hypothesis], -a->parent);
 }
 
@@ -61,16 +61,16 @@ static pk_status take_slots(pk_session *s, session_sentence *e, const pk_pass *p
     e->first_ask = s->n_asks;
     for (int32_t i = 1; i <= p->n; i++) {
         const pk_ask *a = &p->ask[i];
-        const int32_t g = e->first_ask + i - 1;
-        s->token[g] = a->token;
-        s->pos[g] = a->pos;
-        s->slot[g] = pk_slots_take(&s->slots, slot_before(s, e, a));
-        if (s->slot[g] == PK_NO_SLOT) PK_FAIL(PK_NO_MEMORY, "the session has no slot left");
-        s->left[g] = s->n_found[g] = 0;
+        const int32_t row = pk_session_row(s, e, i);
+        s->token[row] = a->token;
+        s->pos[row] = a->pos;
+        s->slot[row] = pk_slots_take(&s->slots, slot_before(s, e, a));
+        if (s->slot[row] == PK_NO_SLOT) PK_FAIL(PK_NO_MEMORY, "the session has no slot left");
+        s->left[row] = s->n_found[row] = 0;
         s->n_asks++;
         e->n_asks++;
-        s->cross_first[g] = (int32_t)(e->source - s->source_index);
-        s->cross_count[g] = e->n_source;
+        s->cross_first[row] = (int32_t)(e->source - s->source_index);
+        s->cross_count[row] = e->n_source;
     }
     return PK_OK;
 }
@@ -84,17 +84,20 @@ static int32_t last_of_block(const pk_pass *p, int32_t i) {
 /* one list of slots for each block, or for each ask that is in none */
 static pk_status list_visible(pk_session *s, const session_sentence *e, const pk_pass *p) {
     for (int32_t i = 1; i <= p->n;) {
-        const int32_t last = last_of_block(p, i), slot = s->slot[e->first_ask + last - 1];
+        const int32_t last = last_of_block(p, i), slot = s->slot[pk_session_row(s, e, last)];
         const int32_t count = pk_slots_depth(&s->slots, slot), first = s->n_list;
         if (count > s->max.path)
             PK_FAIL(PK_NO_MEMORY, "a history of more than %d tokens", s->max.path);
         if (count > s->max.visible - (s->n_list - s->n_listed))
             PK_FAIL(PK_NO_MEMORY, "the asks of a pass see more than %d tokens", s->max.visible);
         s->n_list += pk_slots_path(&s->slots, slot, s->list + first);
-        s->n_seen += (uint64_t)(last - i + 1) * (uint64_t)(count + e->n_source);
+        const uint64_t seen = (uint64_t)(count + e->n_source);
+        s->n_seen += (uint64_t)(last - i + 1) * seen;
         for (; i <= last; i++) {
-            s->first[e->first_ask + i - 1] = first;
-            s->count[e->first_ask + i - 1] = count;
+            const int32_t row = pk_session_row(s, e, i);
+            s->first[row] = first;
+            s->count[row] = count;
+            if (row >= s->n_questions) s->n_seen_silent += seen;
         }
     }
     return PK_OK;
@@ -128,7 +131,7 @@ pk_status pk_session_lower(pk_session *s, const pk_request *request, int32_t n,
     PK_TRY(check_all(s, request, n, &all));
     s->steps = pk_session_steps(s, request, n);
     pk_session_lay_out(s, all.asks, all.questions);
-    pk_session_question(s, request, n); /* its lists come first */
+    pk_session_question(s, request, n); /* rows, and the lists that come first */
     for (int32_t i = 0; i < n; i++) {
         session_sentence *e = &s->sentence[request[i].sentence];
         PK_TRY(take_slots(s, e, request[i].pass));

@@ -74,6 +74,7 @@ void pk_session_lend(const pk_session *first, pk_session *to) {
     to->scratch = first->scratch;
     to->candidate = first->candidate;
     to->followed = first->followed;
+    to->row = first->row;
     for (int32_t i = 0; i < first->max.sentences; i++)
         to->sentence[i].source = first->sentence[i].source;
 }

@@ -80,7 +80,7 @@ void pk_session_lay_out(pk_session *s, int32_t n, int32_t n_questions) {
     s->n_questions = n_questions;
     s->questions = n_questions ? s->on->padded_rows(s->on->self, n_questions) : 0;
     s->n_asks = s->n_listed = s->n_list = s->n_following = s->n_followers = 0;
-    s->n_seen = s->n_logits = 0;
+    s->n_seen = s->n_seen_silent = s->n_logits = 0;
     lay_out_up(s, s->up.here, s->rows, s->questions);
     lay_out_down(s, s->down.here, s->rows, s->questions);
     for (int32_t i = n; i < s->rows; i++) fill_row(s, i);
@@ -97,9 +97,9 @@ int32_t pk_session_most_rows(const pk_session *s) {
     return s->on->padded_rows(s->on->self, most);
 }
 
-/* bytes of up, down and scratch; numbers of candidates, and of those of asks that follow */
+/* bytes of up, down and scratch; numbers of asks, candidates, and those of asks that follow */
 typedef struct pass_sizes {
-    size_t up, down, scratch, candidates, followed;
+    size_t up, down, scratch, asks, candidates, followed;
 } pass_sizes;
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
@@ -116,6 +116,7 @@ static pass_sizes sizes_of(pk_session *s) {
     return (pass_sizes){ .up = s->up_used + aligned(list * sizeof *s->list),
                          .down = lay_out_down(s, NULL, asks, asks),
                          .scratch = (size_t)pk_session_most_rows(s) * row + 4096,
+                         .asks = (size_t)s->max.asks,
                          .candidates = (size_t)s->max.asks * (size_t)s->max.top_k,
                          .followed = (size_t)s->max.sentences * (size_t)s->max.path };
 }
@@ -125,8 +126,10 @@ static pass_sizes largest_sizes(const pk_session *s) {
     pass_sizes most = { 0 };
     for (int32_t i = 0; i < s->n_networks; i++) {
         const pass_sizes one = sizes_of(s->network[i]);
-        most = (pass_sizes){ larger(most.up, one.up), larger(most.down, one.down),
+        most = (pass_sizes){ larger(most.up, one.up),
+                             larger(most.down, one.down),
                              larger(most.scratch, one.scratch),
+                             larger(most.asks, one.asks),
                              larger(most.candidates, one.candidates),
                              larger(most.followed, one.followed) };
     }
@@ -137,6 +140,7 @@ pk_status pk_session_open_pass(pk_session *s) {
     const pass_sizes most = largest_sizes(s);
     PK_TRY(pk_mirror_open(s->on, most.up, &s->up));
     PK_TRY(pk_mirror_open(s->on, most.down, &s->down));
+    PK_TRY(PK_TAKE(&s->row, most.asks));
     PK_TRY(PK_TAKE(&s->candidate, most.candidates));
     PK_TRY(PK_TAKE(&s->followed, most.followed));
     s->scratch.size = most.scratch;
@@ -146,6 +150,7 @@ pk_status pk_session_open_pass(pk_session *s) {
 void pk_session_close_pass(pk_session *s) {
     pk_mirror_close(s->on, &s->up);
     pk_mirror_close(s->on, &s->down);
+    pk_memory_give(s->row);
     pk_memory_give(s->candidate);
     pk_memory_give(s->followed);
     s->on->give(s->on->self, s->scratch.base);

@@ -13,7 +13,8 @@
  * are kept live on, all others are free again. */
 static void end_pass(pk_session *s, session_sentence *e) {
     if (e->steps) pk_session_settle(s, e, 1);
-    for (int32_t i = 0; i < e->n_asks; i++) pk_slots_drop(&s->slots, s->slot[e->first_ask + i]);
+    for (int32_t i = 1; i <= e->n_asks; i++)
+        pk_slots_drop(&s->slots, s->slot[pk_session_row(s, e, i)]);
     e->n_asks = 0;
     s->n_in_flight -= e->in_flight;
     e->in_flight = false;
@@ -50,7 +51,13 @@ static pk_attention sees_source(const pk_session *s, int32_t heads) {
                            .index = pk_mirror_device(&s->source, s->source_index) };
 }
 
-/* (rows, D) states of one member; attention is returned from the first member only */
+/* Rows whose states are asked for come first. Of others the attention may be wanted, and that of the
+ * last layer among them. */
+static int32_t asked_rows(const pk_session *s, bool any_attention) {
+    return any_attention ? s->rows : s->questions;
+}
+
+/* (asked, D) states of one member; attention is returned from the first member only */
 static pk_tensor decode_member(decoding *d, const session_member *m, bool any_attention) {
     pk_session        *s = d->s;
     const int32_t      heads = m->net.config.decoder_heads;
@@ -59,6 +66,7 @@ static pk_tensor decode_member(decoding *d, const session_member *m, bool any_at
     weighted.weights = pk_mirror_device(&s->down, s->attention);
     weighted.weights_stride = s->max.source_length;
     const pk_target target = { .n = s->rows,
+                               .asked = asked_rows(s, any_attention),
                                .token = pk_mirror_device(&s->up, s->token),
                                .pos = pk_mirror_device(&s->up, s->pos),
                                .slot = pk_mirror_device(&s->up, s->slot),
@@ -69,15 +77,16 @@ static pk_tensor decode_member(decoding *d, const session_member *m, bool any_at
     return pk_decode(&d->r, &m->net, &target);
 }
 
-/* Every member's states side by side, (rows, sum of D). A member's log sums are computed here too,
+/* Every member's states side by side, (questions, sum of D). A member's log sums are computed here too,
  * while its own states are at hand. */
 static pk_tensor decode_together(decoding *d) {
     pk_session     *s = d->s;
-    const pk_tensor all = pk_scratch(&d->r, s->rows, s->output.cols);
+    const pk_tensor all = pk_scratch(&d->r, s->questions, s->output.cols);
     const size_t    used = pk_run_used(&d->r);
     for (int32_t i = 0, first = 0; i < s->n_members; i++) {
         const session_member *m = &s->member[i];
-        const pk_tensor       one = decode_member(d, m, d->any_attention && i == 0);
+        const pk_tensor       one =
+            pk_first_rows(decode_member(d, m, d->any_attention && i == 0), s->questions);
         pk_run_enter(&d->r, PK_MODULE_OUTPUT);
         for (int32_t k = 0; k < PK_SLICES && s->any_log_sum; k++) {
             const session_group out =
@@ -87,7 +96,7 @@ static pk_tensor decode_together(decoding *d) {
             pk_session_summing(s, i, k, &summing);
             pk_answers(&d->r, one, &out.table, &out.bias, &summing);
         }
-        if (d->r.status == PK_OK)
+        if (d->r.status == PK_OK && s->questions)
             s->on->scatter(s->on->self, pk_columns(all, first, one.cols), one,
                            (const int32_t *)(const void *)s->row_numbers.there);
         first += one.cols;
@@ -174,7 +183,7 @@ pk_status pk_session_decode(pk_session *all, const pk_request *request, int32_t 
     fetch_answers(s, d.any_attention);
     pk_status status = pk_run_status(&d.r);
     pk_session_add_time(s, &d.r);
-    if (status == PK_OK) pk_session_count_pass(s);
+    if (status == PK_OK) pk_session_count_pass(s, d.any_attention);
     if (status == PK_OK) status = pk_session_answer(s, request, n);
     return status == PK_OK ? PK_OK : give_up(s, request, n, status);
 }
@@ -182,7 +191,7 @@ pk_status pk_session_decode(pk_session *all, const pk_request *request, int32_t 
 /* the slot that a verdict's tip means */
 static int32_t tip_slot(const pk_session *s, const session_sentence *e, int32_t tip) {
     assert(tip <= e->n_asks && -1 - tip < e->n_hypotheses); /* an ask, or an old hypothesis */
-    if (tip > 0) return s->slot[e->first_ask + tip - 1];
+    if (tip > 0) return s->slot[pk_session_row(s, e, tip)];
     return tip == 0 ? PK_NO_SLOT : e->tip[-1 - tip];
 }
 

@@ -122,6 +122,7 @@ struct pk_session {
     int32_t        n_asks, rows, n_questions, questions;
     int32_t        steps; /* most steps of an ask that follows; 0: none follows */
     int32_t        n_following, n_followers;  /* sentences that follow; their asks that do */
+    int32_t       *row;                       /* [ask] those that want an answer come first */
     int32_t       *token, *pos, *slot;        /* [row] */
     int32_t       *first, *count;             /* [row] into list */
     int32_t       *cross_first, *cross_count; /* [row] into source_index */
@@ -135,6 +136,7 @@ struct pk_session {
     int32_t        most_top_k;                /* of any question */
     bool           any_log_sum, any_target;
     uint64_t       n_seen, n_logits;         /* what all its rows see; outputs of its questions */
+    uint64_t       n_seen_silent;            /* what those see that want no answer */
     size_t         up_used;                  /* bytes of up in front of list */
     pk_scored     *top;                      /* (questions, max.top_k) */
     float         *log_sum;                  /* (member, questions) */
@@ -194,10 +196,15 @@ static inline void pk_mirror_send(const pk_backend *on, const session_mirror *t,
 /* lays out the arrays for n rows and so many questions; rows beyond n compute nothing useful */
 void pk_session_lay_out(pk_session *s, int32_t n, int32_t n_questions);
 
+/* the row of a sentence's ask, which count from 1 */
+static inline int32_t pk_session_row(const pk_session *s, const session_sentence *e, int32_t ask) {
+    return s->row[e->first_ask + ask - 1];
+}
+
 /* lowering.c: asks -> flat arrays and slots. any_attention: does any ask want its attention? */
 pk_status pk_session_lower(pk_session *s, const pk_request *request, int32_t n,
                            bool *any_attention);
-/* answering.c: asks -> questions for the backend; its answers -> the strategies' answers */
+/* answering.c: asks -> rows and questions for the backend; its answers -> the strategies' answers */
 void pk_session_question(pk_session *s, const pk_request *request, int32_t n);
 /* slice: 0 the text, then the groups */
 void pk_session_answering(const pk_session *s, int32_t slice, pk_answering *out);
@@ -246,7 +253,7 @@ static inline uint64_t pk_session_key(uint32_t what, int32_t top_k, int32_t ques
 void pk_session_add_time(pk_session *s, const pk_run *r);
 /* counting.c: what was computed; a pass is counted before its sentences' further steps */
 void pk_session_count_encoding(pk_session *s, const pk_sentence_tokens *source, int32_t n);
-void pk_session_count_pass(pk_session *s);
+void pk_session_count_pass(pk_session *s, bool any_attention);
 void pk_session_count_edges(pk_session *s);
 void pk_session_count_steps(pk_session *s, const session_sentence *e, int32_t fed);
 #endif

@@ -60,6 +60,12 @@ pk_tensor pk_columns(pk_tensor t, int32_t first, int32_t cols) {
     return t;
 }
 
+pk_tensor pk_first_rows(pk_tensor t, int32_t rows) {
+    assert(rows >= 0 && rows <= t.rows);
+    t.rows = rows;
+    return t;
+}
+
 pk_tensor pk_embed(pk_run *r, const pk_weight *table, const int32_t *token, float scale,
                    const pk_weight *position, const int32_t *pos, int32_t n) {
     if (r->tape) return pk_tape_embed(r, table, token, scale, position, pos, n);

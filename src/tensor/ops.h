@@ -30,6 +30,8 @@ void pk_run_enter(pk_run *r, pk_module module);
 pk_tensor pk_scratch(pk_run *r, int32_t rows, int32_t cols);
 /* a view: columns [first, first + cols) of a tensor */
 pk_tensor pk_columns(pk_tensor t, int32_t first, int32_t cols);
+/* a view: its first rows */
+pk_tensor pk_first_rows(pk_tensor t, int32_t rows);
 /* what the scratch holds now; release gives back all that came after, unless a tape needs it */
 static inline size_t pk_run_used(const pk_run *r) { return r->scratch->used; }
 

@@ -51,6 +51,7 @@ static pk_status compute(pk_train_pass *t, const pk_lesson_there *l, const pk_pa
     pk_tensor       source = pk_encode(&r, net, l->source_token, l->source_pos, l->n_source,
                                        &l->source_self); /* (source rows, D) */
     const pk_target target = { .n = l->n_target,
+                               .asked = l->n_target,
                                .token = l->token,
                                .pos = l->pos,
                                .self = &l->self,

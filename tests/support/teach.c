@@ -104,6 +104,7 @@ static pk_status compute(teach *t, layout *l, int32_t n, const teach_how *how) {
                                     .never = c->pad };
     pk_tape_begin(t->tape, &r, &t->on, &arena, &t->p.learned, &how->dropout, how->key, false);
     const pk_target target = { .n = l->n_target,
+                               .asked = l->n_target,
                                .token = there(t, l, l->input),
                                .pos = there(t, l, l->pos),
                                .self = &self,

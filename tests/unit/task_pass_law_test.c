@@ -178,6 +178,7 @@ static void run_lesson(world *w, const pk_lesson *l, float *out) {
     pk_lesson_pack(l, c->encoder_heads, c->decoder_heads, block, block, &t);
     pk_run_begin(&r, on, &arena);
     const pk_target target = { .n = t.n_target,
+                               .asked = t.n_target,
                                .token = t.token,
                                .pos = t.pos,
                                .self = &t.self,
