@@ -156,14 +156,14 @@ static void count_passes(pk_worker *w, int32_t network, uint64_t passes, double 
 
 /* one pass on a network, for the sentences in w->request, which are those from `first` on */
 static pk_status decode(pk_worker *w, pk_queue *q, int32_t network, int32_t n, int32_t *first) {
-    /* lattices wait once for both; elsewhere encoding is no part of what a pass costs */
-    if (!w->request[0].pass->n_edges) PK_TRY(pk_session_encode_end(w->session));
     const double begun = pk_clock_now();
     PK_TRY(pk_session_decode(w->session, w->request, n));
-    const double   since = pk_clock_now();
+    const double   since = pk_clock_now(), encoded = pk_session_encoded_at(w->session);
+    const double   seconds = since - (encoded > begun ? encoded : begun);
     const uint64_t passes = passes_of(w, n);
-    pk_pass_cost_learn(&w->network[network].cost, asks_of(w, n), (since - begun) / (double)passes);
-    count_passes(w, network, passes, since - begun);
+    /* encoding is no part of what a pass costs */
+    pk_pass_cost_learn(&w->network[network].cost, asks_of(w, n), seconds / (double)passes);
+    count_passes(w, network, passes, seconds);
     PK_TRY(absorb(w, q, network, n, first));
     w->stats.seconds[PK_MODULE_STRATEGY] += pk_clock_now() - since;
     return PK_OK;

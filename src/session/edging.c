@@ -292,7 +292,7 @@ static pk_status run(scoring *k) {
     s->on->repeat(s->on->self, pk_session_key(what, 0, g->blocks, g->rows), 1, NULL, score, k);
     s->on->get(s->on->self, g->score, pk_mirror_device(&g->down, g->score),
                (size_t)g->n_scores * sizeof *g->score);
-    s->encoding.begun = false; /* it is waited for here */
+    pk_session_see_encoded(s);
     PK_TRY(pk_run_status(&k->r));
     pk_session_count_edges(s);
     return are_finite(g->score, g->n_scores) ? PK_OK : pk_session_not_finite();

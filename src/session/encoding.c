@@ -7,10 +7,11 @@
  * there are. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "session/session_parts.h"
 #include "tensor/panel.h"
 
-enum { N_ARRAYS = 5, ALIGNMENT = 16 /* numbers */ };
+enum { N_ARRAYS = 5, ALIGNMENT = 16 /* numbers */, ENCODED = 0 /* event */ };
 
 /* numbers in each array of so many rows */
 static size_t stride_of(int32_t rows) {
@@ -164,7 +165,9 @@ pk_status pk_session_encode_begin(pk_session *s, const pk_sentence_tokens *sourc
     pk_mirror_send(s->on, &s->source, s->source.bytes);
     s->on->repeat(s->on->self, pk_session_key(PK_KEY_ENCODE, 0, 0, s->encoding.rows), 1, NULL,
                   encode_and_remember, &e);
+    if (s->on->record_event) s->on->record_event(s->on->self, ENCODED);
     s->encoding.begun = e.r.status == PK_OK;
+    s->encoding.ended = pk_clock_now(); /* on the host; of a device it is seen later */
     const pk_status status = s->encoding.begun ? PK_OK : pk_run_status(&e.r);
     pk_run_enter(&e.r, PK_MODULE_OTHER);
     pk_session_add_time(s, &e.r);
@@ -181,9 +184,20 @@ pk_status pk_session_encode_end(pk_session *s) {
     s->encoding.begun = false;
     pk_run_begin(&r, s->on, &s->scratch);
     const pk_status status = pk_run_status(&r);
+    s->encoding.ended = pk_clock_now();
     pk_session_add_time(s, &r);
     return status;
 }
+
+void pk_session_see_encoded(pk_session *s) {
+    if (s->encoding.begun && s->on->wait_event) {
+        s->on->wait_event(s->on->self, ENCODED);
+        s->encoding.ended = pk_clock_now();
+    }
+    s->encoding.begun = false;
+}
+
+double pk_session_encoded_at(const pk_session *s) { return s->encoding.ended; }
 
 pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int32_t n,
                             int32_t *sentence) {

@@ -181,6 +181,7 @@ pk_status pk_session_decode(pk_session *all, const pk_request *request, int32_t 
     s->on->repeat(s->on->self, key_of(s, d.any_attention), s->steps ? s->steps : 1,
                   s->steps ? pk_mirror_device(&s->up, s->live) : NULL, decode_rows, &d);
     fetch_answers(s, d.any_attention);
+    pk_session_see_encoded(all);
     pk_status status = pk_run_status(&d.r);
     pk_session_add_time(s, &d.r);
     if (status == PK_OK) pk_session_count_pass(s, d.any_attention);

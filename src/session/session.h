@@ -58,10 +58,14 @@ pk_status pk_session_encode(pk_session *s, const pk_sentence_tokens *source, int
                             int32_t *sentence);
 /* The same in two halves: between them a device computes, and the host may do what needs no pass.
  * The second waits for what was begun, if anything was; when it fails, the sentences are there to be
- * forgotten. A pass over lattices waits for both. */
+ * forgotten. A pass may come before it: a device goes from one to the other by itself, the pass
+ * waits for both, and fails where encoding failed. */
 pk_status pk_session_encode_begin(pk_session *s, const pk_sentence_tokens *source, int32_t n,
                                   int32_t *sentence);
 pk_status pk_session_encode_end(pk_session *s);
+/* when the host saw the end of the last encoding, on the clock of base/clock.h; the pass that waited for
+ * both began to be computed then */
+double    pk_session_encoded_at(const pk_session *s);
 /* From now on the sentence chooses from these n tokens alone, which rise, on the first network; its
  * log-probabilities are among them. A token that is not in the list has probability 0. */
 void      pk_session_shorten(pk_session *s, int32_t sentence, const int32_t *token, int32_t n);

@@ -41,6 +41,7 @@ typedef struct session_mirror {
 typedef struct session_encoding {
     session_mirror up;
     bool           begun; /* and not waited for: its arrays must stay */
+    double         ended; /* when the host saw the end of the last one */
     int32_t        rows;
     int32_t       *token, *pos, *slot, *first, *count; /* [row] slot: of the source pools */
 } session_encoding;
@@ -251,6 +252,10 @@ static inline uint64_t pk_session_key(uint32_t what, int32_t top_k, int32_t ques
            (uint64_t)rows << (of_questions + PK_KEY_ROW_BITS);
 }
 void pk_session_add_time(pk_session *s, const pk_run *r);
+
+/* waits for an encoding that was begun, and for no op behind it where the device can tell; whether it
+ * failed is said by the next status */
+void pk_session_see_encoded(pk_session *s);
 /* counting.c: what was computed; a pass is counted before its sentences' further steps */
 void pk_session_count_encoding(pk_session *s, const pk_sentence_tokens *source, int32_t n);
 void pk_session_count_pass(pk_session *s, bool any_attention);

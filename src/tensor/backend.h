@@ -148,6 +148,7 @@ typedef struct pk_limits {
     int32_t edge_tokens;                        /* of one block of edges */
 } pk_limits;
 
+enum { PK_EVENTS = 4 };
 typedef struct pk_backend {
     const char *name;
     void       *self;
@@ -158,6 +159,11 @@ typedef struct pk_backend {
     void      (*close)  (void *self);
     pk_status (*status) (void *self);                       /* waits for all ops; first failure since the last call */
     pk_status (*reserve)(void *self, const pk_limits *max); /* scratch for ops up to these sizes */
+    /* Events (0 to PK_EVENTS - 1) in the queue of ops. wait_event waits until all ops before the
+     * event are done, so that the host goes on while later ones are computed. NULL: only status()
+     * waits. */
+    void      (*record_event)(void *self, int32_t which);
+    void      (*wait_event)(void *self, int32_t which);
     void      (*limit)  (void *self, int32_t threads);      /* use no more threads than these from now on */
     int32_t   (*padded_rows)(void *self, int32_t rows);         /* rows that a pass of so many is filled up to */
 

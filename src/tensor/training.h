@@ -48,7 +48,7 @@ typedef struct pk_update {
     int64_t       step;                         /* from 1, for Adam's correction of its first steps */
 } pk_update;
 
-enum { PK_EVENTS = 4, PK_LINK_BYTES = 128 };
+enum { PK_LINK_BYTES = 128 };
 typedef struct pk_training {
     /* out[i] = drop(table[token[i]] * scale + position[pos[i]]); token -1 counts as a row of zeros */
     void (*embed)         (void *self, pk_tensor out, const pk_weight *table, const int32_t *token, float scale,
@@ -99,11 +99,6 @@ typedef struct pk_training {
     void (*round_weights) (void *self, void *weights, const float *master, size_t n);
     /* scratch for ops of so many rows and columns of x, out or w, whichever is most; before the first op */
     pk_status (*reserve)  (void *self, int32_t rows, int32_t cols, int32_t longest_segment);
-    /* Events (0 to PK_EVENTS - 1) in the queue of ops. wait_event waits until all ops before the
-     * event are done, so that the host can prepare the next batch meanwhile. NULL: only status()
-     * waits. */
-    void (*record_event)  (void *self, int32_t which);
-    void (*wait_event)    (void *self, int32_t which);
     /* Devices that sum among themselves, one rank each; NULL: this one cannot. All ranks must
      * get rank 0's id, then all link at once. sum_linked begins to sum n numbers over all ranks,
      * in place, beside the ops that follow; ops after wait_linked see the sums. */

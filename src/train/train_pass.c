@@ -210,8 +210,8 @@ pk_status pk_train_pass_ready(pk_train_pass *t, pk_readings_seen *seen, void *us
     const pk_backend *on = t->on;
     pk_lesson_block  *b = &t->block[t->next];
     if (!on->remote) return PK_OK;
-    if (on->train->wait_event)
-        on->train->wait_event(on->self, t->next);
+    if (on->wait_event)
+        on->wait_event(on->self, t->next);
     else if (t->next == 0)
         PK_TRY(on->status(on->self));
     const int64_t update = b->update;
@@ -241,7 +241,7 @@ pk_status pk_train_pass_compute(pk_train_pass *t, const pk_lesson *l, const pk_p
     pk_lesson_pack(l, c->encoder_heads, c->decoder_heads, b->host, b->device, &there);
     on->put(on->self, b->device, b->host, pk_lesson_bytes(l));
     PK_TRY(compute(t, &there, o, false));
-    if (on->remote && on->train->record_event) on->train->record_event(on->self, t->next);
+    if (on->remote && on->record_event) on->record_event(on->self, t->next);
     t->next = (t->next + 1) % t->n_blocks;
     if (!o->answers) return PK_OK;
     PK_TRY(pk_device_get(on, t->best_packed, t->best, l->target.n * sizeof *t->best));
@@ -255,6 +255,6 @@ void pk_train_pass_record(pk_train_pass *t, int64_t update) {
     const int32_t     last = (t->next + t->n_blocks - 1) % t->n_blocks;
     if (!on->remote) return;
     on->get(on->self, t->block[last].read, t->train, sizeof *t->train);
-    if (on->train->record_event) on->train->record_event(on->self, last);
+    if (on->record_event) on->record_event(on->self, last);
     t->block[last].update = update;
 }

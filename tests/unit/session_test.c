@@ -86,6 +86,36 @@ static void encoding_between_passes_changes_nothing(void **state) {
     }
 }
 
+/* a pass may come before anybody saw the end of an encoding: it waits for both */
+static void a_pass_may_come_right_behind_an_encoding(void **state) {
+    (void)state;
+    for (int k = 0; k < n_kinds; k++) {
+        world        w;
+        int32_t      first, second;
+        pk_candidate old[2 * 4], waited[2 * 4], old_again[2 * 4], begun[2 * 4];
+        open_world(&w, &kinds[k]);
+        ASSERT_OK(pk_session_encode(w.s, &sources[0], 1, &first));
+        ask_chain(&w, first, words, 4, old);
+        ASSERT_OK(pk_session_encode(w.s, &sources[1], 1, &second));
+        ask_chain(&w, second, words, 4, waited);
+        pk_session_forget(w.s, second);
+        const double before = pk_session_encoded_at(w.s);
+        ASSERT_OK(pk_session_encode_begin(w.s, &sources[1], 1, &second));
+        ask_chain(&w, first, words, 4, old_again); /* of a sentence that was there */
+        assert_true(pk_session_encoded_at(w.s) > before);
+        ask_chain(&w, second, words, 4, begun);
+        assert_memory_equal(old, old_again, sizeof old);
+        assert_memory_equal(waited, begun, sizeof waited);
+        pk_session_forget(w.s, second);
+        ASSERT_OK(pk_session_encode_begin(w.s, &sources[1], 1, &second));
+        pk_session_forget(w.s, second); /* nobody has waited for it */
+        ask_chain(&w, first, words, 4, old_again);
+        assert_memory_equal(old, old_again, sizeof old);
+        pk_session_forget(w.s, first);
+        close_world(&w);
+    }
+}
+
 /* what follows this token of a hypothesis? */
 static void ask_after(pk_pass *p, int32_t hypothesis, int32_t token, int32_t pos, int32_t parent) {
     pk_ask_add(p, (pk_ask){ .hypothesis = hypothesis,
@@ -394,6 +424,7 @@ int main(void) {
         cmocka_unit_test(a_block_equals_steps_and_a_pass_is_a_question),
         cmocka_unit_test(alone_equals_batched),
         cmocka_unit_test(encoding_between_passes_changes_nothing),
+        cmocka_unit_test(a_pass_may_come_right_behind_an_encoding),
         cmocka_unit_test(hypotheses_share_their_past),
         cmocka_unit_test(a_tree_equals_its_branches),
         cmocka_unit_test(bans_targets_and_log_sums_fit_together),

@@ -56,7 +56,7 @@ struct pk_cuda {
     pk_cuda_products *products;
     /* the other ranks' GPUs, where there are any; nccl.cu */
     pk_cuda_link *link;
-    /* events in the stream that the host may wait for, made when first recorded; train.cu */
+    /* events in the stream that the host may wait for, made when first recorded; cuda.cu */
     cudaEvent_t events[4];
 };
 

@@ -43,6 +43,24 @@ static pk_status take_status(void *self) {
     return status == PK_OK ? PK_OK : pk_fail_with(status, "%s", c->message);
 }
 
+static_assert(sizeof(pk_cuda::events) / sizeof(cudaEvent_t) == PK_EVENTS, "one handle per event");
+
+/* all ops launched so far are before the event */
+static void record_event(void *self, int32_t which) {
+    pk_cuda     *c = static_cast<pk_cuda *>(self);
+    cudaEvent_t *at = &c->events[which];
+    if (!*at &&
+        !pk_cuda_good(c, cudaEventCreateWithFlags(at, cudaEventDisableTiming), "making an event"))
+        return;
+    pk_cuda_good(c, cudaEventRecord(*at, c->stream), "recording an event");
+}
+
+static void wait_event(void *self, int32_t which) {
+    pk_cuda *c = static_cast<pk_cuda *>(self);
+    if (c->events[which])
+        pk_cuda_good(c, cudaEventSynchronize(c->events[which]), "waiting for an event");
+}
+
 /* only answer() has scratch memory; its bounds must begin as zeros, see answer.cuh */
 static pk_status reserve(void *self, const pk_limits *max) {
     pk_cuda     *c = (pk_cuda *)self;
@@ -186,6 +204,7 @@ static pk_backend table_of(pk_cuda *c) {
     b.name = "cuda", b.self = c, b.activations = c->arithmetic, b.remote = true, b.follow = 16;
     b.encode = 8192; /* with fewer tokens a GPU is not busy */
     b.close = close, b.status = take_status, b.reserve = reserve, b.limit = limit;
+    b.record_event = record_event, b.wait_event = wait_event;
     b.padded_rows = padded_rows, b.take = take, b.mirror = mirror, b.give = give;
     b.put = put, b.get = get, b.adopt = adopt;
     b.held = held, b.dry_run = dry_run, b.expect = expect;

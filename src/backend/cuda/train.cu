@@ -8,24 +8,6 @@ static void clear(void *self, void *memory, size_t bytes) {
     if (bytes) pk_cuda_good(c, cudaMemsetAsync(memory, 0, bytes, c->stream), "clearing memory");
 }
 
-static_assert(sizeof(pk_cuda::events) / sizeof(cudaEvent_t) == PK_EVENTS, "one handle per event");
-
-/* all ops launched so far are before the event */
-static void record_event(void *self, int32_t which) {
-    pk_cuda     *c = static_cast<pk_cuda *>(self);
-    cudaEvent_t *at = &c->events[which];
-    if (!*at &&
-        !pk_cuda_good(c, cudaEventCreateWithFlags(at, cudaEventDisableTiming), "making an event"))
-        return;
-    pk_cuda_good(c, cudaEventRecord(*at, c->stream), "recording an event");
-}
-
-static void wait_event(void *self, int32_t which) {
-    pk_cuda *c = static_cast<pk_cuda *>(self);
-    if (c->events[which])
-        pk_cuda_good(c, cudaEventSynchronize(c->events[which]), "waiting for an event");
-}
-
 /* Only the products need memory of their own: all other ops work in place. */
 static pk_status reserve(void *self, int32_t rows, int32_t cols, int32_t longest_segment) {
     pk_cuda *c = static_cast<pk_cuda *>(self);
@@ -45,7 +27,6 @@ static constexpr pk_training table_of_training() {
     t.loss = pk_cuda_loss, t.loss_bytes = pk_cuda_loss_bytes;
     t.squares = pk_cuda_squares, t.update = pk_cuda_update;
     t.clear = clear, t.round_weights = pk_cuda_round_weights, t.reserve = reserve;
-    t.record_event = record_event, t.wait_event = wait_event;
     t.link_id = pk_cuda_link_id, t.link = pk_cuda_link_ranks;
     t.sum_linked = pk_cuda_sum_linked, t.wait_linked = pk_cuda_wait_linked;
     return t;
