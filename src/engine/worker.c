@@ -2,7 +2,8 @@
  *
  * refill encodes jobs until the batch is full (worker_sentences.c). Then each step: every live
  * sentence proposes its asks, as many sentences as fit share one pass, each absorbs its answers, and
- * its verdict is committed. A finished sentence leaves at once, and refill takes the next. */
+ * its verdict is committed. A finished sentence leaves at once, and refill takes the next. Sentences
+ * whose asks go on by themselves on a device, and others, may take turns. */
 #include "engine/worker.h"
 
 #include <assert.h>
@@ -41,6 +42,7 @@ static void propose(pk_worker *w) {
         l->pass.draft_cost = draft_cost;
         l->pass.draft_more = draft_cost * (w->network[1].cost.cost[2] - 1);
         pk_job_plan(l->job)->strategy->propose(l->state, &l->pass);
+        l->follows = pk_session_follows(w->session, &l->pass);
         assert(l->pass.n_edges ? l->pass.n == 0 : l->pass.n >= 1 && l->pass.n <= l->pass.room);
         assert(l->pass.model >= 0 && l->pass.model < w->n_networks);
         l->ready = true;
@@ -60,10 +62,30 @@ static int64_t tokens_listed(const pk_pass *p, int32_t n_suppressed) {
     return sum;
 }
 
+/* Rows that take one step are computed anew with each step of those that follow in the same pass.
+ * Where they are the most, as masks of hrt are, they have a pass of their own, and then the others one:
+ * sentences that the first finishes make room for more that follow. */
+static pk_turn next_turn(const pk_worker *w) {
+    int32_t one_step = 0, following = 0; /* asks */
+    for (int32_t i = 0; i < w->n_live; i++) {
+        const pk_live *l = &w->live[i];
+        *(l->follows ? &following : &one_step) += l->pass.n;
+    }
+    if (!following || !one_step) return PK_TURN_ALL;
+    if (w->turn == PK_TURN_ONE_STEP) return PK_TURN_FOLLOWING;
+    return one_step > following ? PK_TURN_ONE_STEP : PK_TURN_ALL;
+}
+
+static bool has_its_turn(const pk_worker *w, const pk_live *l) {
+    return w->turn == PK_TURN_ALL || l->follows == (w->turn == PK_TURN_FOLLOWING);
+}
+
 /* the next sentence from `first` on that waits for a pass on the network; n_live: there is none */
 static int32_t next_ready(const pk_worker *w, int32_t network, int32_t first) {
-    while (first < w->n_live && !(w->live[first].ready && w->live[first].pass.model == network))
-        first++;
+    for (; first < w->n_live; first++) {
+        const pk_live *l = &w->live[first];
+        if (l->ready && l->pass.model == network && has_its_turn(w, l)) break;
+    }
     return first;
 }
 
@@ -187,6 +209,7 @@ static pk_status step_network(pk_worker *w, pk_queue *q, int32_t network) {
 static pk_status step(pk_worker *w, pk_queue *q) {
     const double since = pk_clock_now();
     propose(w);
+    w->turn = next_turn(w);
     w->stats.seconds[PK_MODULE_STRATEGY] += pk_clock_now() - since;
     for (int32_t i = 0; i < w->n_networks; i++) PK_TRY(step_network(w, q, i));
     return PK_OK;

@@ -42,6 +42,12 @@ typedef struct pk_worker_network { /* what a worker knows of each that passes ch
     pk_pass_cost cost;
 } pk_worker_network;
 
+typedef enum pk_turn { /* whose passes are computed */
+                       PK_TURN_ALL,
+                       PK_TURN_ONE_STEP, /* of sentences that take one step; those whose asks follow come next */
+                       PK_TURN_FOLLOWING, /* of those, while the others wait */
+} pk_turn;
+
 typedef struct pk_live pk_live;
 typedef struct pk_worker {
     pk_config         config; /* of all networks */
@@ -51,6 +57,7 @@ typedef struct pk_worker {
     pk_worker_options opt;
     pk_live          *live; /* [batch] sentences being decoded, oldest first */
     int32_t           n_live;
+    pk_turn           turn;
     pk_job          **waiting; /* put back; they come first */
     int32_t           n_waiting;
     pk_request       *request;

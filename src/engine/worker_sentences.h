@@ -9,7 +9,8 @@ struct pk_live { /* one sentence being decoded */
     void      *state;    /* the strategy's */
     pk_pass    pass;
     pk_verdict verdict;
-    bool       ready; /* its pass is proposed, but not yet decoded */
+    bool       ready;   /* its pass is proposed, but not yet decoded */
+    bool       follows; /* asks of that pass go on by themselves */
 };
 
 static inline const pk_plan *pk_job_plan(const pk_job *job) {

@@ -19,6 +19,13 @@ static int32_t width_of(const pk_pass *p) {
     return !pk_ask_continues(p, n - 1) && may_follow(&p->ask[n - 1]) ? 2 : 0;
 }
 
+/* an ensemble's log-probabilities are put together on the host */
+static bool can_follow(const pk_session *s) { return s->on->follow && s->n_members == 1; }
+
+bool pk_session_follows(const pk_session *all, const pk_pass *pass) {
+    return can_follow(pk_session_model_part(all, pass->model)) && width_of(pass) > 0;
+}
+
 static int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
 
 static int32_t stride_of(const pk_ask *a, int32_t width) { return a->stride ? a->stride : width; }
@@ -50,8 +57,7 @@ static int32_t followers_of(const pk_session *s, const pk_request *request, int3
 int32_t pk_session_steps(const pk_session *s, const pk_request *request, int32_t n) {
     int32_t wanted = 0;
     int64_t slots = s->slots.n_free, listed = s->max.visible; /* what is left for further steps */
-    /* an ensemble's log-probabilities are put together on the host */
-    if (!s->on->follow || s->n_members > 1) return 0;
+    if (!can_follow(s)) return 0;
     const int32_t width = followers_of(s, request, n, &wanted);
     if (width == 0) return 0;
     for (int32_t i = 0; i < n; i++) {

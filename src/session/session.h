@@ -78,6 +78,9 @@ void      pk_session_forget(pk_session *s, int32_t sentence);
 /* slots that the asks of a request may see at most, to keep a pass within max.visible */
 int64_t pk_session_visible(const pk_session *s, const pk_request *request);
 
+/* whether asks of this pass go on by themselves, so that all of its rows are computed many times */
+bool pk_session_follows(const pk_session *s, const pk_pass *pass);
+
 /* a session's part for one network, of which to ask what follows; that of 0 is the session itself */
 int32_t           pk_session_models(const pk_session *s);
 const pk_session *pk_session_model_part(const pk_session *s, int32_t model);

@@ -9,7 +9,7 @@
 #include "session/session_parts.h"
 #include "tiny_network.h"
 
-enum { N_JOBS = 9, PREFIX = 2 };
+enum { N_JOBS = 9, PREFIX = 2, LONG_PREFIX = 8 };
 
 static void make_jobs(pk_job *job, pk_job **order) {
     uint64_t seed = 5;
@@ -190,10 +190,84 @@ static void a_stopped_call_leaves_nothing_behind(void **state) {
     tiny_network_close(&tiny);
 }
 
+/* how many rows a pass has whose steps are left to the device */
+static struct {
+    void (*embed)(void *self, pk_tensor out, const pk_weight *table, const int32_t *token,
+                  float scale, const pk_weight *position, const int32_t *pos);
+    void (*repeat)(void *self, uint64_t key, int32_t steps, const int32_t *live,
+                   void (*body)(void *context), void *context);
+    int32_t steps, most_rows;
+} watched;
+
+static void watch_embed(void *self, pk_tensor out, const pk_weight *table, const int32_t *token,
+                        float scale, const pk_weight *position, const int32_t *pos) {
+    if (watched.steps > 1 && out.rows > watched.most_rows) watched.most_rows = out.rows;
+    watched.embed(self, out, table, token, scale, position, pos);
+}
+
+static void watch_repeat(void *self, uint64_t key, int32_t steps, const int32_t *live,
+                         void (*body)(void *context), void *context) {
+    watched.steps = steps;
+    watched.repeat(self, key, steps, live, body, context);
+    watched.steps = 0;
+}
+
+/* the same worker with a device that follows, or one that does not */
+static void decode_staged(const pk_ensemble *all, pk_worker_options *o, int32_t follow,
+                          pk_job *job) {
+    pk_job   *order[N_JOBS];
+    pk_worker w;
+    make_jobs(job, order);
+    for (int i = 0; i < N_JOBS; i++) /* so that they do not end together */
+        for (job[i].prefix.n = 0; (int)job[i].prefix.n < LONG_PREFIX * (i % 3) / 2;)
+            ASSERT_OK(pk_ids_add(&job[i].prefix, 7 + i));
+    ASSERT_OK(pk_worker_open(&w, all, o));
+    w.on.follow = follow;
+    watched.embed = w.on.embed, watched.repeat = w.on.repeat, watched.most_rows = 0;
+    w.on.embed = watch_embed, w.on.repeat = watch_repeat;
+    serve_jobs(&w, &o->plan, order, N_JOBS);
+    assert_int_equal(pk_session_free_slots(w.session), pk_session_max(w.session)->slots);
+    pk_worker_close(&w);
+}
+
+/* The second stage of hrt takes one step, and has the most rows: while others follow, these rows are
+ * not computed with each of their steps. */
+static void what_takes_one_step_is_computed_once(void **state) {
+    static const pk_added_tokens added[] = { { "<mask>", 40, 1, 0 }, { "<bos:2>", 41, 1, 0 } };
+    pk_config                    c = tiny_config();
+    tiny_network                 tiny;
+    pk_job                       plain[N_JOBS], followed[N_JOBS];
+    void                        *options;
+    (void)state;
+    c.n_text = c.source_vocab;
+    c.source_vocab = c.target_vocab = c.n_text + 2;
+    ASSERT_OK(tiny_network_open(&c, PK_F32, 3, &tiny));
+    const pk_ensemble all = pk_ensemble_alone(&tiny.net);
+    pk_worker_options o = options_for("hrt:k=2", &options);
+    o.added = added, o.n_added = 2;
+    decode_staged(&all, &o, 0, plain);
+    assert_int_equal(watched.most_rows, 0);
+    decode_staged(&all, &o, 5, followed);
+    /* a start symbol and every second token of a prefix for each sentence */
+    assert_in_range(watched.most_rows, 1, o.batch * (1 + LONG_PREFIX / 2));
+    for (int i = 0; i < N_JOBS; i++) {
+        const pk_job_hypothesis *a = &plain[i].hypothesis[0], *b = &followed[i].hypothesis[0];
+        assert_true(a->n > o.batch * (1 + LONG_PREFIX / 2)); /* more rows than those that follow */
+        assert_int_equal(a->n, b->n);
+        assert_memory_equal(a->token, b->token, (size_t)a->n * sizeof *a->token);
+        assert_memory_equal(a->logp, b->logp, (size_t)a->n * sizeof *a->logp);
+        pk_job_free(&plain[i]);
+        pk_job_free(&followed[i]);
+    }
+    pk_memory_give(options);
+    tiny_network_close(&tiny);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sentences_put_back_come_out_the_same),
         cmocka_unit_test(steps_left_to_the_device_change_nothing),
+        cmocka_unit_test(what_takes_one_step_is_computed_once),
         cmocka_unit_test(passes_are_split_where_lists_are_short),
         cmocka_unit_test(lists_are_planned_for_usual_lengths),
         cmocka_unit_test(a_stopped_call_leaves_nothing_behind),
