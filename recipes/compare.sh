@@ -137,7 +137,7 @@ full_list() {
     # lattices
     model lattice-6-1 - compare-lattice.yml
     model lattice-6-1-raw - compare-lattice.yml "$RAW"
-    model nat-6-6 - compare-lattice.yml task=markov:least=1,most=1 model.decoder_layers=6
+    model nat-6-6 - compare-lattice.yml task=nat valid.decode=nat model.decoder_layers=6
     for layers in 2 3 4 5 6; do model "lattice-6-$layers" - compare-lattice.yml "model.decoder_layers=$layers"; done
     model lattice-6-1-de-en - compare-lattice.yml data.source=recipes/corpus/train.de.xz data.target=recipes/corpus/train.en.xz \
           from=de to=en valid.source=recipes/corpus/newstest2013.de valid.target=recipes/corpus/newstest2013.en

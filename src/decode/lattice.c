@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "decode/length_range.h"
 #include "decode/output.h"
 #include "decode/viterbi.h"
 #include "lexicon/lexicon.h"
@@ -18,9 +19,8 @@ static const char *const normalisations[] = { NORMALISE_MAP(PK_CHOICE_WORD) NULL
 typedef struct state {
     int32_t            k, delta, normalise; /* options */
     pk_source          src;
-    int32_t            n_source;          /* without the end symbol */
-    int32_t            shortest, longest; /* output, the end symbol not counted */
-    int32_t            width;             /* of a position: its candidates and the end symbol */
+    pk_length_range    length;
+    int32_t            width; /* of a position: its candidates and the end symbol */
     int32_t           *token; /* (longest + 1, width) candidates, then the end where it may come */
     int32_t           *count; /* (longest + 1) candidates alone */
     pk_edge_step      *step;  /* (longest + 1) from position s - 1 to position s */
@@ -65,19 +65,6 @@ static void end(void *p) {
 
 /* ---- candidates ---- */
 
-static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
-static int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
-
-/* the expected length and its neighbours, as far as the model and the prefix allow */
-static void find_lengths(state *s) {
-    const pk_source *src = &s->src;
-    s->n_source = src->n_tokens;
-    if (s->n_source && src->token[s->n_source - 1] == src->model->eos) s->n_source--;
-    const int32_t expected = s->n_source ? pk_lexicon_length(src->lexicon, s->n_source) : 0;
-    s->longest = larger(smaller(expected + s->delta, src->max_length - 1), src->n_prefix);
-    s->shortest = smaller(larger(larger(expected - s->delta, 1), src->n_prefix), s->longest);
-}
-
 /* the end symbol comes by the lengths alone, and what the model never outputs never */
 static bool may_stand(const pk_conventions *m, int32_t token) {
     for (int32_t i = 0; i < m->n_suppressed; i++)
@@ -105,12 +92,13 @@ static int32_t look_up(state *s, pk_lexicon_finder *f, pk_lexicon_candidate *fou
 static pk_status look_up_all(state *s) {
     pk_lexicon_finder     f;
     pk_lexicon_candidate *found;
-    PK_TRY(pk_lexicon_finder_open(s->src.lexicon, s->src.token, s->n_source, s->longest + 1, &f));
+    PK_TRY(pk_lexicon_finder_open(s->src.lexicon, s->src.token, s->length.n_source,
+                                  s->length.longest + 1, &f));
     const pk_status status = PK_TAKE(&found, (size_t)s->k);
-    for (int32_t t = 0; status == PK_OK && t <= s->longest; t++) {
+    for (int32_t t = 0; status == PK_OK && t <= s->length.longest; t++) {
         int32_t *token = s->token + (size_t)t * (size_t)s->width;
         s->count[t] = look_up(s, &f, found, t, token);
-        if (t >= s->shortest) token[s->count[t]] = s->src.model->eos;
+        if (t >= s->length.shortest) token[s->count[t]] = s->src.model->eos;
     }
     if (status == PK_OK) pk_memory_give(found);
     pk_lexicon_finder_close(&f);
@@ -121,9 +109,9 @@ static pk_status look_up_all(state *s) {
 
 /* step t leads to the candidates of position t, from those before it or from the start symbol */
 static void lay_out(state *s) {
-    for (int32_t t = 0; t <= s->longest; t++) {
+    for (int32_t t = 0; t <= s->length.longest; t++) {
         int32_t   *to = s->token + (size_t)t * (size_t)s->width;
-        const bool may_end = t >= s->shortest;
+        const bool may_end = t >= s->length.shortest;
         s->step[t] = (pk_edge_step){ .pos = t,
                                      .n_from = t ? s->count[t - 1] : 1,
                                      .from = t ? to - s->width : &s->src.model->start,
@@ -136,7 +124,7 @@ static void lay_out(state *s) {
 }
 
 static pk_status take_edges(state *s) {
-    const size_t steps = (size_t)s->longest + 1;
+    const size_t steps = (size_t)s->length.longest + 1;
     PK_TRY(PK_TAKE(&s->step, steps));
     PK_TRY(PK_TAKE(&s->edge, steps));
     PK_TRY(PK_TAKE(&s->scratch.sum, (steps + 1) * (size_t)s->width));
@@ -152,24 +140,25 @@ static pk_status take_edges(state *s) {
 static void put(state *s, int32_t t, int32_t token, float logp) {
     const pk_source *src = &s->src;
     if (s->attention && token != src->model->eos)
-        pk_lexicon_align(src->lexicon, src->token, s->n_source, t, token, s->attention);
+        pk_lexicon_align(src->lexicon, src->token, s->length.n_source, t, token, s->attention);
     pk_output_add(&s->out, token, src->want_scores && t >= src->n_free_prefix ? logp : 0,
                   s->attention && token != src->model->eos ? s->attention : NULL);
 }
 
 /* the most probable candidates, each by itself, and the end */
 static void put_best(state *s) {
-    for (int32_t t = 0; t < s->longest; t++) put(s, t, s->token[(size_t)t * (size_t)s->width], 0);
-    put(s, s->longest, s->src.model->eos, 0);
+    for (int32_t t = 0; t < s->length.longest; t++)
+        put(s, t, s->token[(size_t)t * (size_t)s->width], 0);
+    put(s, s->length.longest, s->src.model->eos, 0);
 }
 
 static pk_status take(state *s) {
-    const size_t positions = (size_t)s->longest + 1;
+    const size_t positions = (size_t)s->length.longest + 1;
     s->width = s->k + 1;
     PK_TRY(PK_TAKE(&s->token, positions * (size_t)s->width));
     PK_TRY(PK_TAKE(&s->count, positions));
     if (s->src.want_attention) PK_TRY(PK_TAKE(&s->attention, (size_t)s->src.n_tokens));
-    PK_TRY(pk_output_begin(&s->out, &s->src, s->longest + 1));
+    PK_TRY(pk_output_begin(&s->out, &s->src, s->length.longest + 1));
     PK_TRY(look_up_all(s));
     return alone(s) ? PK_OK : take_edges(s);
 }
@@ -178,7 +167,7 @@ static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
     state *s = p;
     if (!src->lexicon) PK_FAIL(PK_UNSUPPORTED, "%s needs a model with candidates", self->name);
     s->src = *src;
-    find_lengths(s);
+    s->length = pk_length_range_of(src, s->delta);
     const pk_status status = take(s);
     if (status != PK_OK)
         end(s);
@@ -190,15 +179,15 @@ static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
 static void propose(void *p, pk_pass *pass) {
     state *s = p;
     pass->edges = s->step;
-    pass->n_edges = s->longest + 1;
+    pass->n_edges = s->length.longest + 1;
     pass->whole_vocabulary = s->normalise == FULL;
 }
 
 static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
     state           *s = p;
-    const pk_lattice l = { s->longest + 1, s->edge };
+    const pk_lattice l = { s->length.longest + 1, s->edge };
     (void)pass;
-    for (int32_t t = 0; t <= s->longest; t++) s->edge[t].score = s->step[t].score;
+    for (int32_t t = 0; t <= s->length.longest; t++) s->edge[t].score = s->step[t].score;
     const int32_t n = pk_viterbi(&l, &s->scratch, s->choice, &s->out.score);
     for (int32_t t = 0; t < n; t++) {
         const pk_edge_step *step = &s->step[t];

@@ -21,6 +21,7 @@ const pk_strategy *const pk_strategies[] = {
     &pk_strategy_blocks,
     &pk_strategy_pairs,
     &pk_strategy_lattice,
+    &pk_strategy_nat,
     NULL,
 };
 // clang-format on

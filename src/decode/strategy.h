@@ -113,7 +113,7 @@ extern const pk_strategy pk_strategy_jacobi, pk_strategy_pj, pk_strategy_pgj, pk
 extern const pk_strategy pk_strategy_cmlm;
 extern const pk_strategy pk_strategy_hrt;
 extern const pk_strategy pk_strategy_gad, pk_strategy_gad_self, pk_strategy_gad_beam, pk_strategy_blocks;
-extern const pk_strategy pk_strategy_lattice;
+extern const pk_strategy pk_strategy_lattice, pk_strategy_nat;
 
 /* by name; NULL: the model has none such, which pk_strategy.needs rules out where the task adds it */
 const pk_added_tokens *pk_added_find(const pk_conventions *model, const char *name);

@@ -27,7 +27,7 @@ static void trace_asks(pk_worker *w, const pk_pass *p, const pk_verdict *verdict
                                            .best = text ? x->top[0].token : -1,
                                            .log_prob = text ? x->top[0].logp : 0,
                                            .parent = a->parent > 0 ? a->parent - 1 : -1,
-                                           .fed_at = a->pos - 1,
+                                           .fed_at = a->token == PK_NO_TOKEN ? -1 : a->pos - 1,
                                            .scored = text && a->logp };
     }
     for (int32_t i = 0; i < verdict->n_hypotheses; i++)

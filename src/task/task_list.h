@@ -7,7 +7,7 @@
 extern const pk_task pk_task_left_to_right, pk_task_right_to_left;
 extern const pk_task pk_task_cmlm;
 extern const pk_task pk_task_hrt;
-extern const pk_task pk_task_markov;
+extern const pk_task pk_task_markov, pk_task_nat;
 extern const pk_task pk_task_pairs, pk_task_pairs_left_to_right, pk_task_pairs_right_to_left;
 extern const pk_task pk_task_gad, pk_task_gad_self;
 

@@ -4,8 +4,7 @@
  * Decoder inputs are those of `at`: the start symbol and the target's tokens at positions 0 .. n,
  * each asked for the next token. But they are cut into blocks of m - 1 inputs, for m-grams, and see
  * only what lies before them in their block: the first one sees itself alone, which is what an edge
- * of a lattice asks. Each sentence draws m, and where its first block ends. For m = 1 the inputs
- * are start symbols, which know nothing but their position. */
+ * of a lattice asks. Each sentence draws m, and where its first block ends. */
 #include "task/task_list.h"
 
 typedef struct markov {
@@ -13,8 +12,8 @@ typedef struct markov {
 } markov;
 
 static const pk_option table[] = {
-    { "least", "shortest n-grams learned", PK_OPTION_INT, 1, 2, 16, NULL, offsetof(markov, least) },
-    { "most", "longest n-grams learned", PK_OPTION_INT, 1, 3, 16, NULL, offsetof(markov, most) },
+    { "least", "shortest n-grams learned", PK_OPTION_INT, 2, 2, 16, NULL, offsetof(markov, least) },
+    { "most", "longest n-grams learned", PK_OPTION_INT, 2, 3, 16, NULL, offsetof(markov, most) },
     { 0 },
 };
 
@@ -27,15 +26,15 @@ static pk_status check(const void *options) {
 
 /* Blocks of gram - 1 inputs; an input sees its block up to itself, so a token depends on at most
  * gram - 1 before it. The first block is cut by a random offset, so that every position is at times
- * the first of a block, which sees itself alone. gram 1: no token is seen at all. */
+ * the first of a block, which sees itself alone. */
 static pk_status teach(pk_lesson *l, pk_pair *pair) {
     const markov *o = pair->options;
     const int32_t gram = o->least + pk_pair_random(pair, o->most - o->least + 1);
-    const int32_t width = gram > 1 ? gram - 1 : 1, offset = pk_pair_random(pair, width);
+    const int32_t width = gram - 1, offset = pk_pair_random(pair, width);
     PK_TRY(pk_lesson_source(l, pair->source, pair->n_source));
     PK_TRY(pk_lesson_source(l, &pair->eos, 1));
     for (int32_t i = 0, first = 0; i <= pair->n_target; i++) {
-        const int32_t token = i == 0 || gram == 1 ? pair->start : pair->target[i - 1];
+        const int32_t token = i == 0 ? pair->start : pair->target[i - 1];
         if (i >= offset && (i - offset) % width == 0) first = i;
         PK_TRY(pk_lesson_input(l, token, i, first, i + 1 - first, NULL));
         if (i < pair->n_given) continue;

@@ -10,6 +10,7 @@ static const pk_task *const tasks[] = {
     &pk_task_cmlm,
     &pk_task_hrt,
     &pk_task_markov,
+    &pk_task_nat,
     &pk_task_pairs,
     &pk_task_pairs_left_to_right,
     &pk_task_pairs_right_to_left,

@@ -92,6 +92,20 @@ saved_alignments() {
         --set "data.alignment=$dir/words.align"
 }
 
+# the same network without the token before: positions alone say how words change places
+nat() {
+    run train recipes/tiny-lattice.yml --set task=nat --set valid.decode=nat --set "output=$dir/nat" --set "vocab=$dir/v.spm" --set "device=$DEVICE" --set threads=2
+    worked "training of nat"
+    run translate --no-split --device "$DEVICE" -m "$dir/nat" -d nat -i "$DATA/lattice.swap.source"
+    local n=$(right swap)
+    [ $code = 0 ] && [ "$n" -ge 90 ] && ok "nat: words change places" || bad "nat: words change places" "$n of 100 lines are right: $(head -1 "$dir/err")"
+    cp "$dir/out" "$dir/swap"
+    run translate --no-split --device "$DEVICE" -m "$dir/nat" -d nat -i "$DATA/lattice.swap.source" --batch 1 --threads 1
+    same "nat: one by one, one thread" "$dir/swap"
+    refused "nat: a lattice" 1 "use -d nat" translate -m "$dir/nat" -d lattice -i "$DATA/lattice.swap.source"
+    refused "nat: n-best" 2 "one hypothesis" translate -m "$dir/nat" -d nat --n-best 2 -i "$DATA/lattice.swap.source"
+}
+
 what_is_refused() {
     local model="$dir/model/model.pronk" text="$DATA/lattice.swap.source"
     refused "greedy" 1 "use -d lattice" translate -m "$model" -i "$text"
@@ -128,5 +142,6 @@ no_batch_matters
 pictures
 other_models
 saved_alignments
+nat
 what_is_refused
 summary

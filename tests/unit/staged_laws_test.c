@@ -1,9 +1,10 @@
-/* staged_laws_test.c - hrt and cmlm on random networks: a sentence alone, among others in any order,
+/* staged_laws_test.c - hrt, cmlm and nat on random networks: a sentence alone, among others in any order,
  * on any number of threads, and with steps left to the device comes out the same, bit for bit. For
  * every backend and type. */
 #include "session_world.h"
 
 #include "decode/strategy.h"
+#include "lexicon/lexicon.h"
 
 enum { WORDS = 37, MASK = 48, FIRST = 64, LENGTHS = 12, ALL = 76, N = 3, ROOM = 48 };
 
@@ -13,15 +14,16 @@ static const pk_added_tokens added[] = {
     { "<bos:3>", MASK + 2, 1, 0 },
     { "length", FIRST, LENGTHS, 1 },
 };
-static const pk_conventions    model = { .vocab = WORDS,
-                                         .start = PK_NO_TOKEN,
-                                         .eos = 0,
-                                         .unk = 1,
-                                         .max_positions = ROOM,
-                                         .added = added,
-                                         .n_added = 4,
-                                         .length_penalty = 1,
-                                         .repetition_penalty = 1 };
+static const pk_conventions model = { .vocab = WORDS,
+                                      .start = PK_NO_TOKEN,
+                                      .eos = 0,
+                                      .unk = 1,
+                                      .max_positions = ROOM,
+                                      .added = added,
+                                      .n_added = 4,
+                                      .length_penalty = 1,
+                                      .repetition_penalty = 1 };
+static const pk_lexicon     lengths = { .slope = 1.2, .intercept = 1 }; /* all that nat looks up */
 static const pk_session_limits room = { .sentences = 4,
                                         .source_tokens = 64,
                                         .source_length = 20,
@@ -38,6 +40,7 @@ static const char *const       specs[] = {
           "hrt:k=2,b_at=3,b_nat=2,min_length=9",
           "cmlm:iterations=3,lengths=3",
           "cmlm:iterations=4,lengths=2,stop=unchanged",
+          "nat:delta=2",
 };
 enum { N_SPECS = sizeof specs / sizeof *specs };
 
@@ -87,9 +90,10 @@ static void begin(place *w, const char *spec, int which, live *l) {
                                .token = sources[which].token,
                                .max_length = 20,
                                .n_best = 1,
-                               .want_scores = true };
+                               .want_scores = true,
+                               .lexicon = &lengths };
     ASSERT_OK(pk_strategy_parse(spec, &by, &l->state));
-    ASSERT_OK(by->fits(by, l->state, &model));
+    if (by->fits) ASSERT_OK(by->fits(by, l->state, &model));
     ASSERT_OK(by->begin(by, l->state, &src));
     ASSERT_OK(pk_session_encode(w->s, &sources[which], 1, &l->id));
     const int32_t most = by->limits(by, l->state, &src).asks;
