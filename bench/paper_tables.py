@@ -4,10 +4,11 @@
 usage: paper_tables.py run PAPER [--models recipes] [--sets DIR] [--device cuda] [--type f16] [--repeat 5] [--limit N] [--batch 128] [--random [--set KEY=VALUE ...]] [--table ID ...]
        paper_tables.py page [--results results] [--out docs/results.md]
 
-PAPER is hrt, gad, pairs (its other tables are bench/pairs.py's) or small (all methods, with the networks of recipes/compare.sh --small). `run` takes every model of a table that is there (recipes/compare.sh trains
+PAPER is hrt, gad, lattice (its figures are bench/lattice.py's), pairs (its other tables are bench/pairs.py's) or small (all methods, with the networks of recipes/compare.sh --small). `run` takes every model of a table that is there (recipes/compare.sh trains
 them; folders have the names that stand here), translates the test sets in --sets (NAME.en and NAME.de, all in one folder), times all of them in turns in one run, and writes results/PAPER-ID.json after each table, so that a run that
 was ended early goes on with --table. With --random a model that is missing is made with random weights, and measured for speed alone, where speed
-does not depend on what it has learned; all outputs of such a table are as long as their references. `page` needs nothing but the files in results/; a cell that was not measured is a dash.
+does not depend on what it has learned; all outputs of such a table are as long as their references (of lattices and nat as long as the look-up expects; --text is what
+their candidates are then counted over). `page` needs nothing but the files in results/; a cell that was not measured is a dash.
 """
 import argparse
 import json
@@ -15,144 +16,21 @@ import os
 import re
 import sys
 
+import plots
 import systems
+from paper_rows import FIGURE, FIGURES, FIXED, HEADS, MAIN, NOTES, PAPERS, QUALITY, TABLES
 from random_models import by_length, forced, random_model
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DASH = '–'
-MAIN = 'newstest2014'
-QUALITY = ('bleu', 'chrf2', 'trr')
-SETS = ['newstest2014', 'parliament.test', 'tatoeba.test']
-
-
-def row(label, model, decode, drafter=None):
-    return {'name': label, 'model': model, 'decode': decode, **({'drafter': drafter} if drafter else {})}
-
-
-def at(depth, decode='greedy', label=None):
-    return row(label or 'AT %s, %s' % (depth, 'greedy' if decode == 'greedy' else 'beam 5'), 'at-%s-more' % depth, decode)
-
-
-def hrt(depth, k, more='', label=None):
-    return row(label or 'HRT %s, k = %d' % (depth, k), 'hrt-%s' % depth, 'hrt:k=%d%s' % (k, more))
-
-
-def pairs(depth):
-    return row('two tokens a step, %s' % depth, 'pairs-%s' % depth, 'pairs')
-
-
-def cmlm(iterations):
-    return row('CMLM 6-6, %d iterations' % iterations, 'cmlm-6-6', 'cmlm:iterations=%d,lengths=5' % iterations)
-
-
-def gad(label, decode, drafter='gad-6-6-1', model='at-6-6'):
-    return row(label, model, decode, drafter)
-
-
-GREEDY, BEAM = row('AT, greedy', 'at-6-6', 'greedy'), row('AT, beam 5', 'at-6-6', 'beam:size=5')
-# id, title, columns, rows. A column is KIND:SET or KIND:BATCH; speeds are ratios to the table's first row, in one run
-TABLES = {
-    'hrt': [
-        ('2', 'Table 2: depth of the encoder', ['bleu:newstest2014', 'words:1', 'speed:1'],
-         [x for d in ('6-1', '12-1', '20-1') for x in (at(d), hrt(d, 2))]),
-        ('3', 'Table 3: beams of both stages', ['bleu:newstest2014', 'words:1', 'speed:1'],
-         [at('12-1')] + [hrt('12-1', 2, ',b_at=%d,b_nat=%d' % b, 'HRT 12-1, k = 2, b_at %d, b_nat %d' % b) for b in ((5, 5), (5, 1), (1, 1))]),
-        ('4', 'Table 4: variants (COMET\'s weights cannot be had; chrF2 and token repetition instead)',
-         ['bleu:' + s for s in SETS] + ['chrf2:newstest2014', 'trr:newstest2014', 'words:1', 'speed:1', 'passes:1'],
-         [at(d, 'beam:size=5') for d in ('6-1', '12-1', '20-1')] + [at(d) for d in ('6-1', '12-1', '20-1')] +
-         [hrt(d, k) for d in ('12-1', '20-1') for k in (2, 3, 4)]),
-        ('6-6', 'Six decoder layers, and Mask-Predict', ['bleu:' + s for s in SETS] + ['trr:newstest2014', 'words:1', 'speed:1', 'passes:1'],
-         [at('6-6'), hrt('6-6', 2), hrt('6-6', 3), hrt('6-6', 4)] +
-         [row('CMLM 6-6, %d iterations, %s' % (n, t), m, 'cmlm:iterations=%d,lengths=5' % n)
-          for t, m in (('distilled', 'cmlm-6-6'), ('raw', 'cmlm-6-6-raw')) for n in (4, 10)]),
-        ('5-f32', 'Table 5: in fp32', ['words:1', 'speed:1'], [at('12-1'), hrt('12-1', 2), hrt('12-1', 4)]),
-        ('5-f16', 'Table 5: in fp16', ['words:1', 'speed:1'], [at('12-1'), hrt('12-1', 2), hrt('12-1', 4)]),
-        ('cpu-6-6', 'Two CPU cores, int8: 6-6', ['words:1', 'speed:1', 'speed:32'], [at('6-6'), hrt('6-6', 2), hrt('6-6', 3), hrt('6-6', 4), cmlm(4), cmlm(10)]),
-        ('cpu-12-1', 'Two CPU cores, int8: 12-1', ['words:1', 'speed:1', 'speed:32'], [at('12-1'), hrt('12-1', 2), hrt('12-1', 3), hrt('12-1', 4)]),
-        ('batches-12-1', 'Where each wins: speed by batch, 12-1', ['speed:1', 'speed:8', 'speed:32', 'speed:256'], [at('12-1'), hrt('12-1', 2), hrt('12-1', 4)]),
-        ('batches-6-6', 'Where each wins: speed by batch, 6-6', ['speed:1', 'speed:8', 'speed:32', 'speed:256'], [at('6-6'), hrt('6-6', 2), cmlm(4)]),
-        ('ablations', 'Ablations, HRT 12-1, k = 2', ['bleu:newstest2014', 'bleu:parliament.test'],
-         [hrt('12-1', 2)] + [row(label, model, 'hrt:k=2') for label, model in (
-             ('without the auxiliary tasks', 'hrt-12-1-alone'), ('lambda 0.5', 'hrt-12-1-lambda0.5'), ('lambda 2', 'hrt-12-1-lambda2'),
-             ('most 0.5: also greedy, beam and cmlm', 'hrt-12-1-most0.5'), ('from scratch', 'hrt-12-1-scratch'))]),
-    ],
-    'gad': [
-        ('1', 'Table 1: the methods', ['bleu:newstest2014', 'tokens:1', 'speed:1'],
-         [BEAM, GREEDY, row('AT raw, beam 5', 'at-6-6-raw', 'beam:size=5'), row('AT raw, greedy', 'at-6-6-raw', 'greedy'),
-          row('NAT alone, blocks of 25', 'gad-paper', 'blocks:block=25'), gad('GAD, 1 layer', 'gad'), gad('GAD, paper\'s drafter, k = 25', 'gad:block=25', 'gad-paper'),
-          gad('GAD++, beta 3, tau 1', 'gad:beta=3,tau=1'), gad('GAD++, beta 5, tau 3', 'gad:beta=5,tau=3'),
-          row('GAD, one network', 'gad-self', 'gad-self'), gad('beam 5 by draft and verify', 'gad-beam:size=5')]),
-        ('2', 'Table 2: block size, on newstest2013, beta 3, tau 1', ['bleu:newstest2013', 'tokens:1', 'speed:1'],
-         [GREEDY] + [gad('k = %d' % k, 'gad:block=%d,beta=3,tau=1' % k) for k in (10, 15, 20, 25, 30)]),
-        ('3', 'Table 3: beta and tau, on newstest2013, k = 25', ['bleu:newstest2013', 'tokens:1'],
-         [gad('beta %d, tau %d' % (b, t), 'gad:block=25,beta=%d,tau=%d' % (b, t)) for b in (1, 3, 5) for t in (1, 2, 3, 4, 5) if b > 1 or t == 1]),
-        ('5', 'Table 5: size of the drafter', ['tokens:1', 'speed:1'],
-         [GREEDY, gad('1 layer', 'gad'), gad('1 layer, no glancing', 'gad', 'gad-6-6-1-plain'), gad('2 layers', 'gad', 'gad-6-6-2'),
-          gad('6 layers and an encoder', 'gad', 'gad-paper')]),
-        ('7', 'Table 7: profile, share of the time', ['share:encoder', 'share:self-attention', 'share:cross-attention', 'share:ffn', 'share:output', 'drafting:1'],
-         [GREEDY, gad('GAD', 'gad'), gad('GAD++, beta 5, tau 3', 'gad:block=25,beta=5,tau=3')]),
-        ('8', 'Table 8: memory', ['memory:1'], [BEAM, GREEDY, gad('GAD', 'gad'), gad('GAD++, beta 5, tau 3', 'gad:beta=5,tau=3')]),
-        ('9', 'Table 9: token repetition', ['bleu:newstest2014', 'trr:newstest2014'],
-         [GREEDY] + [row('CMLM, %d iterations' % n, 'cmlm-6-6', 'cmlm:iterations=%d,lengths=3' % n) for n in (4, 10)] +
-         [gad('GAD', 'gad'), gad('GAD++, beta 3, tau 1', 'gad:block=25,beta=3,tau=1')]),
-        ('cpu', 'Two CPU cores, int8', ['tokens:1', 'speed:1', 'speed:32'],
-         [GREEDY, gad('GAD', 'gad'), gad('GAD++, beta 5, tau 3', 'gad:beta=5,tau=3'), row('GAD, one network', 'gad-self', 'gad-self'), BEAM,
-          gad('beam 5 by draft and verify', 'gad-beam:size=5')]),
-        ('12-1', 'Verifier 12-1', ['bleu:newstest2014', 'tokens:1', 'speed:1'],
-         [row('AT 12-1, greedy', 'at-12-1', 'greedy'), gad('GAD, 1 layer', 'gad', 'gad-12-1-1', 'at-12-1')]),
-        ('hf', 'Verifier: a downloaded model (Hugging Face, raw text, its own vocabulary)', ['bleu:newstest2014', 'tokens:1', 'speed:1'],
-         [row('greedy', 'hf', 'greedy'), gad('GAD, 1 layer', 'gad', 'gad-hf', 'hf'), gad('GAD++, beta 5, tau 3', 'gad:beta=5,tau=3', 'gad-hf', 'hf'),
-          row('beam 4', 'hf', 'beam:size=4'), row('beam 4 by draft and verify, no drafter', 'hf', 'gad-beam:size=4'),
-          gad('beam 4 by draft and verify', 'gad-beam:size=4', 'gad-hf', 'hf')]),
-    ],
-    'pairs': [(place + depth, title + depth, ['words:1', 'speed:1', 'speed:32', 'passes:1'], [at(depth), pairs(depth)])
-              for place, title in (('', 'Speed: '), ('cpu-', 'Two CPU cores, int8: ')) for depth in ('6-6', '12-1')],
-    'small': [('all', 'All methods', ['bleu:tatoeba.test', 'chrf2:tatoeba.test', 'trr:tatoeba.test', 'passes:1', 'tokens:1', 'speed:1'],
-               [row('AT, greedy', 'at-3-3', 'greedy'), row('AT, beam 5', 'at-3-3', 'beam:size=5'),
-                row('AT, as long as HRT, greedy', 'at-3-3-more', 'greedy'), row('AT, as long as HRT, beam 5', 'at-3-3-more', 'beam:size=5')] +
-               [row('HRT, k = %d' % k, 'hrt-3-3', 'hrt:k=%d' % k) for k in (2, 3, 4)] +
-               [row('HRT, k = 2, beams of 5', 'hrt-3-3', 'hrt:k=2,b_at=5,b_nat=5'),
-                row('HRT, k = 2 alone for 3,000 updates more', 'hrt-3-3-k2', 'hrt:k=2'),
-                row('HRT, k = 2 alone, beams of 5', 'hrt-3-3-k2', 'hrt:k=2,b_at=5,b_nat=5')] +
-               [row('CMLM, %d iterations' % n, 'cmlm-3-3', 'cmlm:iterations=%d,lengths=5' % n) for n in (4, 10)] +
-               [row('two tokens a step', 'pairs-3-3', 'pairs'), row('two tokens a step, beam 5', 'pairs-3-3', 'pairs:size=5'),
-                row('lattice, the table alone', 'lattice-3-1', 'lattice:k=1,delta=0'), row('lattice, K = 64', 'lattice-3-1', 'lattice:k=64,delta=3')] +
-               [gad(name, decode, 'gad-3-3-1', 'at-3-3') for name, decode in (
-                   ('GAD, blocks of 10', 'gad:block=10'), ('GAD, block by cost', 'gad'), ('GAD++, beta 3, tau 1', 'gad:block=10,beta=3,tau=1'))] +
-               [row('the one network\'s own greedy', 'gad-self', 'greedy'), row('GAD, one network', 'gad-self', 'gad-self'),
-                row('GAD, one network, blocks of 4', 'gad-self', 'gad-self:block=4')])],
-}
-FIGURE = [GREEDY, gad('GAD++, beta 5, tau 3', 'gad:beta=5,tau=3')]
-# tables that say themselves where they are measured
-CPU = {'device': 'cpu', 'type': 'i8', 'threads': 2}
-FIXED = {'all': dict(CPU, threads=1), '5-f32': {'type': 'f32'}, '5-f16': {'type': 'f16'}, 'cpu': CPU, 'cpu-6-6': CPU, 'cpu-12-1': CPU}
-HEADS = {'bleu': 'BLEU %s', 'chrf2': 'chrF2 %s', 'trr': 'repeated tokens, %%, %s', 'words': 'source words/s, batch %s', 'speed': 'speed, batch %s',
-         'passes': 'passes a sentence', 'tokens': 'tokens a pass of the model', 'share': '%s', 'drafting': 'of it in the drafter\'s passes',
-         'memory': 'memory, MB'}
-PAPERS = [('small', 'Small networks', 'recipes/compare.sh --small --train'),
-          ('hrt', 'Hybrid-regressive translation and Mask-Predict', 'recipes/compare-hrt.yml, compare-cmlm.yml'),
-          ('gad', 'Draft and verify (Xia et al. 2022)', 'recipes/compare-gad.yml')]
-NOTES = {'small': 'What each method learns from the same real text in minutes on a CPU core: three layers, d = 128, 4,000 pieces, 226,497 distilled sentences of '
-                  'at most ten words, 10,000 updates of 1,024 tokens (HRT and "as long as HRT": 8,000 more; drafter 5,000, one network 4,000). Sentences of nine '
-                  'words leave little to do at once, and networks this small are fast at one token a step: the figures compare what was learned, and the passes '
-                  '(speeds differ from case to case by more than the methods: greedy search of two equal networks has 1.00x and 0.83x). '
-                  'HRT shares its updates between three k and the auxiliary tasks, so each k had a sixth of them: every second token is right in 54 % of cases '
-                  'where AT has 79 %, what lies between in 76 %; 3,000 updates for k = 2 alone bring 5 BLEU. None of it stands for the networks below.',
-         'hrt': 'One file serves all three k. The tables time all rows in turns, sentence by sentence. One model after the other (`pronk bench --batch 1 --repeat 5 --limit 300`, '
-                'no `--interleave`) gives AT 12-1 greedy 11,763 source words/s, k = 2 17,175 (1.46x; 4.5 times the 3.8 thousand of the paper), k = 3 20,784 (1.77x), k = 4 23,274 (1.98x). '
-                'BLEU falls short: k = 2 is 1.6 below AT with as many updates on newstest2014, 1.2 on parliament.test, 2.9 on tatoeba.test; beams of 5 in both stages '
-                'bring back 0.4. AT has 94 % of its training tokens right by then, HRT 84 %: one decoder layer has to guess two to four tokens ahead, and had it for half of 15,000 updates. '
-                'More updates, and k = 2 alone, are what small networks gained most from.',
-         'gad': 'Table 4 (big size) has speeds with random weights only and is not measured yet. Table 6 (an ensemble of teachers) is not repeated. '
-                'Table 10 is the settings of the recipes, Table 11 pages of `pronk viz -d gad`. '
-                'Blockwise decoding (Stern et al. 2018), as quoted in Table 4 of the paper, is not ours.'}
 
 
 # ---- measuring ----
 
 BUCKET = 10  # lengths of outputs that are made as long as their references are multiples of it
 RECIPES = {'at': ('compare-at.yml', 'at'), 'hrt': ('compare-at.yml', 'hrt:k=2,k_max=4'), 'cmlm': ('compare-at.yml', 'cmlm'),
-           'pairs': ('compare-pairs.yml', 'pairs')}
+           'pairs': ('compare-pairs.yml', 'pairs'), 'lattice': ('compare-lattice.yml', 'markov'), 'nat': ('compare-lattice.yml', 'nat')}
+COUNTED = ('lattice', 'nat')  # their candidates and lengths are counted over a text
 
 
 def lines_of(o, name):
@@ -173,7 +51,7 @@ def work(o, name, lines=None):
 
 def random_row(o, r):
     """The row with random weights, and the pieces of the references; (None, 0) where its speed depends on what it has learned. A run makes a model once."""
-    shape = re.match(r'(at|hrt|cmlm|pairs)-([0-9]+)-([0-9]+)', r['model'])
+    shape = re.match(r'(%s)-([0-9]+)-([0-9]+)' % '|'.join(RECIPES), r['model'])
     if 'drafter' in r or not shape:
         return None, 0
     kind, encoder, decoder = shape.groups()
@@ -181,9 +59,11 @@ def random_row(o, r):
     folder = work(o, '-'.join(shape.groups()))
     if folder not in o.made:
         settings = {'task': task, 'model.encoder_layers': encoder, 'model.decoder_layers': decoder, 'device': o.device, **dict(s.split('=', 1) for s in o.set)}
-        o.made[folder] = random_model(systems.PRONK, recipe, folder, work(o, 'source.en', lines_of(o, MAIN + '.en')),
-                                      work(o, 'target.de', lines_of(o, MAIN + '.de')), **settings)
-    return dict(r, model=folder, random=True), o.made[folder]
+        text = [work(o, 'source.en', lines_of(o, MAIN + '.en')), work(o, 'target.de', lines_of(o, MAIN + '.de'))]
+        if kind in COUNTED and o.text:
+            text = o.text
+        o.made[folder] = random_model(systems.PRONK, recipe, folder, *text, **settings)
+    return dict(r, model=folder, random=True), 1 if kind in COUNTED else o.made[folder]
 
 
 def find(o, r):
@@ -211,8 +91,8 @@ def forced_speed(o, found, batch, pieces):
 
 def speeds(o, columns, found, pieces):
     """By batch, a list of what was measured of each row."""
-    timed = [what for kind, what in columns if kind in ('words', 'speed', 'passes', 'tokens', 'memory', 'drafting')]
-    o.input = os.path.join(o.sets, next((what for kind, what in columns if kind in QUALITY), MAIN) + '.en')
+    timed = [what for kind, what in columns if kind in ('words', 'ms', 'speed', 'passes', 'tokens', 'memory', 'drafting')]
+    o.input = os.path.join(o.sets, next((what for kind, what in columns if kind in QUALITY), MAIN) + systems.ends(found[0])[0])
     return {batch: forced_speed(o, found, int(batch), pieces) if pieces else systems.speed_at(o, found, int(batch))
             for batch in dict.fromkeys(timed)}
 
@@ -259,6 +139,8 @@ def measure_figure(o):
 def speed_cell(kind, batch):
     if kind == 'words':
         return '%.0f' % batch['source_words_per_second']
+    if kind == 'ms':
+        return '%.3g' % (1000 / batch['sentences_per_second'])
     if kind == 'speed':
         return '%.2fx' % batch['speed_to_first']
     if kind == 'passes':
@@ -298,38 +180,6 @@ def table_text(o, paper, table):
     return '\n'.join(out) + '\n'
 
 
-def bars(rows, title, path, width=640):
-    """Speeds against the first row, as SVG."""
-    height, most = 30 * len(rows) + 50, max(ratio for _, ratio in rows)
-    out = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">' % (width, height),
-           '<rect width="%d" height="%d" fill="white"/><text x="10" y="20">%s</text>' % (width, height, title)]
-    for i, (name, ratio) in enumerate(rows):
-        y, length = 35 + 30 * i, (width - 330) * ratio / most
-        out.append('<text x="250" y="%d" text-anchor="end">%s</text><rect x="260" y="%d" width="%.1f" height="20" fill="#06c"/>'
-                   '<text x="%.1f" y="%d">%.2fx</text>' % (y + 14, name.replace('&', '&amp;').replace('<', '&lt;'), y, length, 266 + length, y + 14, ratio))
-    with open(path, 'w', encoding='utf-8') as f:
-        f.write('\n'.join(out + ['</svg>']) + '\n')
-
-
-def histogram(values, title, path, width=640, height=300, step=0.25):
-    """Shares of values by steps, as SVG."""
-    counts = {}
-    for value in values:
-        counts[int(value / step)] = counts.get(int(value / step), 0) + 1
-    last, most, left, bottom = max(counts) + 1, max(counts.values()), 40, height - 40
-    wide = (width - left - 20) / last
-    out = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">' % (width, height),
-           '<rect width="%d" height="%d" fill="white"/><text x="10" y="20">%s</text>' % (width, height, title)]
-    for i, n in sorted(counts.items()):
-        high = (bottom - 40) * n / most
-        out.append('<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="#06c"><title>%.2f to %.2f: %d lines</title></rect>'
-                   % (left + i * wide, bottom - high, wide - 1, high, i * step, (i + 1) * step, n))
-    for x in range(int(last * step) + 1):
-        out.append('<text x="%.1f" y="%d" text-anchor="middle">%dx</text>' % (left + x / step * wide, bottom + 16, x))
-    with open(path, 'w', encoding='utf-8') as f:
-        f.write('\n'.join(out + ['</svg>']) + '\n')
-
-
 def figure_text(o):
     path = os.path.join(o.results, 'gad-figure-4.json')
     if not os.path.exists(path):
@@ -337,13 +187,13 @@ def figure_text(o):
     said = json.load(open(path, encoding='utf-8'))
     speed = sorted(said['speed'])
     os.makedirs(o.plots, exist_ok=True)
-    histogram(speed, 'Sentences by how many times faster than greedy', os.path.join(o.plots, 'gad-figure-4.svg'))
+    plots.histogram(speed, 'Sentences by how many times faster than greedy', os.path.join(o.plots, 'gad-figure-4.svg'))
     at = lambda part: speed[min(int(part * len(speed)), len(speed) - 1)]
     return '**Figure 4: how speed-ups are spread over sentences** (%s; %d lines): median %.2fx, one in ten below %.2fx, one in ten above %.2fx\n\n![Figure 4](%s)\n' % (
         ', '.join(filter(None, (said['device'], said['type']))), len(speed), at(0.5), at(0.1), at(0.9), os.path.join(os.path.relpath(o.plots, os.path.dirname(o.out)), 'gad-figure-4.svg'))
 
 
-def plots(o, paper):
+def plots_of(o, paper):
     """A plot for each measured table with speeds; the lines that show them."""
     shown = []
     for number, title, columns, _ in TABLES[paper]:
@@ -354,9 +204,42 @@ def plots(o, paper):
         rows = [(r['name'], r['batches'][batch]['speed_to_first']) for r in json.load(open(path, encoding='utf-8'))['rows']]
         name = '%s-%s.svg' % (paper, number)
         os.makedirs(o.plots, exist_ok=True)
-        bars(rows, '%s: speed, batch %s' % (title, batch), os.path.join(o.plots, name))
+        plots.bars(rows, '%s: speed, batch %s' % (title, batch), os.path.join(o.plots, name))
         shown.append('![%s](%s)\n' % (title, os.path.join(os.path.relpath(o.plots, os.path.dirname(o.out)), name)))
     return shown
+
+
+def series_of(name, said):
+    """The lines of a figure of lattices, from what bench/lattice.py wrote."""
+    if name == 'recall':
+        return {label: points for label, points in said.items() if isinstance(points, list)}
+    if name == 'ranks':
+        return {said['decode']: [(i + 1, 100 * share) for i, share in enumerate(said['share'][:-1])]}
+    return {part: [(round(g['tokens']), g[part]) for g in said['groups']] for part in ('scoring', 'search', 'encoder and rest')}
+
+
+def lattice_figures(o):
+    """What is there of figures 1, 2 and 4, and of figure 3, which is a table of its own."""
+    out = []
+    for name, title, xlabel in FIGURES:
+        path, figure = os.path.join(o.results, 'lattice-%s.json' % name), 'lattice-%s.svg' % name
+        if not os.path.exists(path):
+            out.append('**%s** (not measured yet: `bench/lattice.py %s`)\n' % (title, name))
+            continue
+        said = json.load(open(path, encoding='utf-8'))
+        os.makedirs(o.plots, exist_ok=True)
+        plots.lines(series_of(name, said), title, xlabel, os.path.join(o.plots, figure))
+        where = ', '.join(str(said[key]) for key in ('set', 'decode', 'device', 'type', 'lines') if said.get(key))
+        out.append('**%s** (%s)\n\n![%s](%s)\n' % (title, where, title.split(':')[0], os.path.join(os.path.relpath(o.plots, os.path.dirname(o.out)), figure)))
+    path = os.path.join(o.results, 'lattice-3.json')
+    if os.path.exists(path):
+        found = {r['name']: r['sets']['newstest2013']['bleu'] for r in json.load(open(path, encoding='utf-8'))['rows'] if 'newstest2013' in r['sets']}
+        layers = [(int(name.split()[0]), bleu) for name, bleu in found.items() if name[0].isdigit()]
+        if layers:
+            nat = {'NAT': [(6, found['NAT, 6 layers'])]} if 'NAT, 6 layers' in found else {}
+            plots.lines({'lattice': layers, **nat}, 'Figure 3: BLEU by layers of the scorer', 'layers', os.path.join(o.plots, 'lattice-layers.svg'))
+            out.append('![Figure 3](%s)\n' % os.path.join(os.path.relpath(o.plots, os.path.dirname(o.out)), 'lattice-layers.svg'))
+    return out
 
 
 def baselines(o):
@@ -408,12 +291,14 @@ def page(o):
            '(`--set valid.every=0`), so a model is the average of its last updates.\n', trainings(o)]
     for paper, title, recipe in PAPERS:
         out += ['## %s\n' % title, 'Models: `%s`. `python3 bench/paper_tables.py run %s` measures all of it.\n' % (recipe, paper)]
-        out += [table_text(o, paper, table) for table in TABLES[paper]] + plots(o, paper)
-        out += [figure_text(o)] if paper == 'gad' else []
+        out += [table_text(o, paper, table) for table in TABLES[paper]] + plots_of(o, paper)
+        out += [figure_text(o)] if paper == 'gad' else lattice_figures(o) if paper == 'lattice' else []
         out += [NOTES[paper] + '\n'] if paper in NOTES else []
     out += ['## Two tokens a step (Imamura and Sumita 2020)\n', 'Models: `recipes/compare-pairs.yml`, `compare-at.yml`; measured by `bench/pairs.py`, whose `--output` is '
             'results/pairs.jsonl; speed by `bench/paper_tables.py run pairs`. ASPEC cannot be had.\n', pairs_tables(o)]
     out += [table_text(o, 'pairs', table) for table in TABLES['pairs']]
+    out += ['## Parallel decoding of existing models (Santilli et al. 2023)\n', 'Nothing is trained for it; counterparts of its Tables 1 to 6 are in '
+            '[performance.md](performance.md#parallel-decoding), its DDGviz is `pronk viz`.\n']
     with open(o.out, 'w', encoding='utf-8') as f:
         f.write('\n'.join(out))
 
@@ -433,6 +318,7 @@ def main():
     p.add_argument('--batch', type=int, default=128, help='of the translations that BLEU is taken of')
     p.add_argument('--table', nargs='+', help='only these')
     p.add_argument('--random', action='store_true', help='random weights for models that are missing: speed alone')
+    p.add_argument('--text', nargs=2, metavar=('SOURCE', 'TARGET'), help='what candidates of lattices with random weights are counted over (default: the test set)')
     p.add_argument('--set', action='append', default=[], metavar='KEY=VALUE', help='of the recipe of models with random weights')
     p.add_argument('--work', default=os.path.join(ROOT, 'build', 'bench', 'random'))
     p.add_argument('--results', default=os.path.join(ROOT, 'results'))

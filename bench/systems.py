@@ -39,8 +39,13 @@ def with_machine(a):
     return ['--device', a.device] + (['--type', a.type] if a.type else [])
 
 
+def ends(system):
+    """The ends of the names of source and reference files."""
+    return ('.de', '.en') if system.get('backwards') else ('.en', '.de')
+
+
 def quality_of(a, system, name):
-    source, reference = (os.path.join(a.sets, name + end) for end in ('.en', '.de'))
+    source, reference = (os.path.join(a.sets, name + end) for end in ends(system))
     command = [PRONK, 'translate', '-q', '--no-split', '-m', system['model'], '-d', system['decode'], '-i', source,
                '--batch', str(a.batch)] + with_machine(a)
     if 'drafter' in system:

@@ -40,6 +40,34 @@ python3 bench/paper_tables.py run pairs --random --set model.dim=16 --set model.
     page "$dir/measured" && grep -qE '^\| AT 6-6, greedy \| `greedy` \| [0-9]+ \| 1.00x \| 1.00x \| [12]0.0 \|$' "$dir/results.md" &&
     grep -qE '^\| two tokens a step, 6-6 \| `pairs` \| [0-9]+ \| [0-9.]+x \| [0-9.]+x \| ([56]|1[01]).[0-9] \|$' "$dir/results.md" &&
     ok "random weights are made and measured" || bad "random weights are made and measured" "$(tail -1 "$dir/out") $(grep -F 'a step, 6-6' "$dir/results.md")"
+# lattices with random weights: their candidates are counted over a text
+python3 bench/paper_tables.py run lattice --random --set model.dim=16 --set model.heads=2 --set model.ffn=16 --models "$dir" --sets "$dir" \
+    --text recipes/data/tiny.train.en recipes/data/tiny.train.de --work "$dir/work" --results "$dir/measured" --repeat 1 --table cpu >"$dir/out" 2>&1 &&
+    page "$dir/measured" && grep -qE '^\| K = 64 \| `lattice:k=64,delta=3` \| [0-9.e+-]+ \| [0-9.]+x \| [0-9.]+x \|$' "$dir/results.md" &&
+    grep -qE '^\| NAT, 6 layers \| `nat` \| [0-9.e+-]+ \| [0-9.]+x \| [0-9.]+x \|$' "$dir/results.md" &&
+    ok "lattices with random weights" || bad "lattices with random weights" "$(tail -1 "$dir/out") $(grep -F '`lattice:k=64,delta=3` |' "$dir/results.md" | tail -1)"
+# figures of lattices, by the models that were just made
+figure() { python3 bench/lattice.py "$@" --results "$dir/measured" --source "$dir/newstest2014.en" >"$dir/out" 2>&1; }
+figure latency --model "$dir/work/lattice-6-1" --device cpu --repeat 1 --work "$dir" && figure ranks --model "$dir/work/lattice-6-1" --device cpu --limit 2 &&
+    page "$dir/measured" && grep -qF '![Figure 2](results/lattice-ranks.svg)' "$dir/results.md" && grep -qF '![Figure 4](results/lattice-latency.svg)' "$dir/results.md" &&
+    [ "$(grep -c '<polyline' "$dir/results/lattice-latency.svg")" = 3 ] && ok "figures 2 and 4 of lattices" || bad "figures 2 and 4 of lattices" "$(tail -1 "$dir/out" "$dir/err")"
+figure recall --model "$dir/work/lattice-6-1" --nat "$dir/work/nat-6-6" --target "$dir/newstest2014.de" && page "$dir/measured" &&
+    python3 - "$dir/measured/lattice-recall.json" 2>"$dir/err" <<'END' && ok "figure 1 of lattices" || bad "figure 1 of lattices" "$(tail -1 "$dir/out" "$dir/err")"
+import json, sys
+said = json.load(open(sys.argv[1]))
+for name in ('by position', 'one list', 'NAT'):
+    shares = [share for _, share in said[name]]
+    assert [k for k, _ in said[name]] == [1, 8, 16, 32, 64, 128] and shares == sorted(shares) and 0 <= shares[0] and shares[-1] <= 100, said
+assert said['by position'][-1][1] > 90  # it was counted over text with these sentences in it
+END
+cat >"$dir/measured/lattice-3.json" <<'END'
+{"device": "cuda", "type": "f16", "limit": null, "repeat": 5, "complete": true, "rows": [
+ {"name": "1 layer", "decode": "lattice", "sets": {"newstest2013": {"bleu": 15.5}}, "batches": {"1": {"speed_to_first": 7.9}}},
+ {"name": "2 layers", "decode": "lattice", "sets": {"newstest2013": {"bleu": 16.5}}, "batches": {"1": {"speed_to_first": 6.9}}},
+ {"name": "NAT, 6 layers", "decode": "nat", "sets": {"newstest2013": {"bleu": 12.5}}, "batches": {"1": {"speed_to_first": 5.9}}}]}
+END
+page "$dir/measured" && grep -qF '<title>lattice, 2: 16.5</title>' "$dir/results/lattice-layers.svg" && grep -qF '<title>NAT, 6: 12.5</title>' "$dir/results/lattice-layers.svg" &&
+    ok "figure 3 of lattices" || bad "figure 3 of lattices" "$(tail -1 "$dir/err")"
 python3 - 2>"$dir/err" <<'END' && ok "groups by length" || bad "groups by length" "$(tail -1 "$dir/err")"
 import sys
 sys.path.insert(0, 'bench')
@@ -48,6 +76,7 @@ from random_models import by_length, forced
 assert by_length(['a', 'b', 'c'], ['x' * 8, 'y' * 10, 'z' * 62], 40, 10) == {10: ['a', 'b'], 30: ['c']}
 assert forced('greedy', 7) == 'greedy:min_length=7,max_length=7'
 assert forced('hrt:k=2', 7) == 'hrt:k=2,min_length=7,max_length=7'
+assert forced('lattice:k=8', 7) == 'lattice:k=8' and forced('nat', 7) == 'nat'
 END
 
 summary
