@@ -7,16 +7,13 @@
  * 512, feed-forward 2048, 8 heads, 32,000 tokens; the end symbol is never output, so all outputs
  * have exactly 28 tokens and all repetitions do the same work. Each case is one JSON object on
  * one line, and one line to read that begins with "#". Times are medians after warm-up. */
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/memory.h"
 #include "engine/worker.h"
-#include "tensor/panel.h"
+#include "random_network.h"
 
 enum {
     LENGTH = 28,
@@ -37,73 +34,7 @@ typedef struct settings {
     bool        quick;
 } settings;
 
-typedef struct random_network {
-    pk_network net;
-    void     **block;
-    size_t     n_blocks;
-    uint64_t   seed;
-    pk_dtype   stored;
-} random_network;
-
-#define OR_STOP(call) or_stop(call, pk_last_error())
-static void or_stop(pk_status status, const char *why) {
-    if (status == PK_OK) return;
-    fflush(stdout);
-    fprintf(stderr, "gpu_latency: %s\n", why);
-    exit(1);
-}
-
 /* ---- a network ---- */
-
-static uint64_t next_random(uint64_t *seed) {
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return *seed ^ *seed >> 29;
-}
-
-/* near enough to a normal number: the sum of three uniform ones, variance 1 */
-static float normal(uint64_t *seed) {
-    const uint64_t bits = next_random(seed);
-    const uint32_t sum =
-        (uint32_t)(bits >> 48) + (uint32_t)(bits >> 32 & 0xffff) + (uint32_t)(bits >> 16 & 0xffff);
-    return ((float)sum * 0x1p-16f - 1.5f) * 2.0f;
-}
-
-static pk_status take(random_network *t, size_t n, size_t each, void **out) {
-    PK_TRY(PK_GROW(&t->block, t->n_blocks + 1));
-    PK_TRY(pk_memory_take(n, each, out));
-    t->block[t->n_blocks++] = *out;
-    return PK_OK;
-}
-
-/* as training starts: embeddings 1 / sqrt(D), matrices after Glorot and Bengio (2010) */
-static float spread(const pk_weight_spec *spec) {
-    if (spec->role == PK_ROLE_EMBEDDING) return 1 / sqrtf((float)spec->cols);
-    if (spec->matrix) return sqrtf(2.0f / (float)(spec->rows + spec->cols));
-    return spec->role == PK_ROLE_POSITIONS ? 0.7f : 0.02f;
-}
-
-/* random numbers in the layout and type of the weight */
-static pk_status fill(void *user, const pk_weight_spec *spec, pk_weight *w) {
-    random_network *t = user;
-    const size_t    n = (size_t)spec->rows * (size_t)spec->cols;
-    const float     size = spread(spec), mean = spec->role == PK_ROLE_GAIN ? 1 : 0;
-    float          *plain;
-    void           *panels, *scale = NULL;
-    PK_TRY(PK_TAKE(&plain, n));
-    for (size_t i = 0; i < n; i++) plain[i] = mean + size * normal(&t->seed);
-    if (!spec->matrix) {
-        PK_TRY(PK_GROW(&t->block, t->n_blocks + 1));
-        t->block[t->n_blocks++] = plain;
-        *w = (pk_weight){ plain, NULL, spec->rows, spec->cols, PK_F32, true };
-        return PK_OK;
-    }
-    PK_TRY(take(t, pk_panel_bytes(spec->rows, spec->cols, t->stored), 1, &panels));
-    if (t->stored == PK_I8) PK_TRY(take(t, (size_t)spec->rows, sizeof(float), &scale));
-    pk_panel_pack(panels, scale, spec->cols, t->stored, 0, spec->rows, plain);
-    pk_memory_give(plain);
-    *w = (pk_weight){ panels, scale, spec->rows, spec->cols, t->stored, false };
-    return PK_OK;
-}
 
 static pk_config config_of(int32_t encoder_layers, int32_t decoder_layers) {
     pk_config c;
@@ -125,20 +56,8 @@ static pk_config config_of(int32_t encoder_layers, int32_t decoder_layers) {
 
 static pk_status open_network(random_network *t, int32_t encoder_layers, int32_t decoder_layers,
                               pk_dtype stored) {
-    *t = (random_network){ .net.config = config_of(encoder_layers, decoder_layers),
-                           .seed = 7,
-                           .stored = stored };
-    PK_TRY(pk_config_check(&t->net.config));
-    PK_TRY(pk_network_init(&t->net));
-    PK_TRY(pk_network_walk(&t->net, fill, t));
-    pk_network_share(&t->net);
-    return PK_OK;
-}
-
-static void close_network(random_network *t) {
-    for (size_t i = 0; i < t->n_blocks; i++) pk_memory_give(t->block[i]);
-    pk_memory_give(t->block);
-    pk_network_free(&t->net);
+    *t = (random_network){ .net.config = config_of(encoder_layers, decoder_layers) };
+    return open_random_network(t, stored);
 }
 
 /* ---- sentences ---- */
@@ -355,7 +274,7 @@ static void measure(const settings *s, int32_t encoder_layers, int32_t decoder_l
                 (!s->batch || s->batch == batches[b]))
                 decoding(s, shape, &t.net, strategies[k], batches[b]);
     if (!s->strategy && !s->batch) singles(s, shape, &t.net);
-    close_network(&t);
+    close_random_network(&t);
 }
 
 static bool read_type(settings *s, const char *name) {

@@ -209,6 +209,18 @@ def plots_of(o, paper):
     return shown
 
 
+def scripted_text(o):
+    """Table 4 of draft and verify: lines of bench/gad_speed.c."""
+    path = os.path.join(o.results, 'gad-scripted.jsonl')
+    found = [json.loads(line) for line in open(path, encoding='utf-8')] if os.path.exists(path) else []
+    out = ['**Table 4: big size, and other shapes; random weights, scripted acceptance** (%s)' % ('sentences of 28 tokens, one drafter layer on the model\'s encoder; '
+           'speeds in turns in one run' if found else 'not measured yet: `build/bench/gad_speed`'), '',
+           '| size | shape | where | batch | decoding | tokens a pass of the model | ms | speed |', '|---|---|---|--:|---|--:|--:|--:|']
+    for f in found:
+        out.append('| %(size)s | %(shape)s | %(backend)s, %(type)s | %(batch)d | `%(case)s` | %(tokens_per_model_pass).2f | %(median_ms).3g | %(speed_to_first).2fx |' % f)
+    return '\n'.join(out) + '\n'
+
+
 def series_of(name, said):
     """The lines of a figure of lattices, from what bench/lattice.py wrote."""
     if name == 'recall':
@@ -292,7 +304,7 @@ def page(o):
     for paper, title, recipe in PAPERS:
         out += ['## %s\n' % title, 'Models: `%s`. `python3 bench/paper_tables.py run %s` measures all of it.\n' % (recipe, paper)]
         out += [table_text(o, paper, table) for table in TABLES[paper]] + plots_of(o, paper)
-        out += [figure_text(o)] if paper == 'gad' else lattice_figures(o) if paper == 'lattice' else []
+        out += [figure_text(o), scripted_text(o)] if paper == 'gad' else lattice_figures(o) if paper == 'lattice' else []
         out += [NOTES[paper] + '\n'] if paper in NOTES else []
     out += ['## Two tokens a step (Imamura and Sumita 2020)\n', 'Models: `recipes/compare-pairs.yml`, `compare-at.yml`; measured by `bench/pairs.py`, whose `--output` is '
             'results/pairs.jsonl; speed by `bench/paper_tables.py run pairs`. ASPEC cannot be had.\n', pairs_tables(o)]

@@ -24,6 +24,10 @@ python3 bench/paper_tables.py run gad --models "$dir" --sets "$dir" --results "$
 echo '{"device": "cuda", "type": "f16", "limit": null, "repeat": 5, "speed": [0.9, 2.1, 2.2, 3.3, 5.5]}' >"$dir/measured/gad-figure-4.json"
 page "$dir/measured" && grep -qF '(cuda, f16; 5 lines): median 2.20x, one in ten below 0.90x, one in ten above 5.50x' "$dir/results.md" &&
     grep -qF '<title>2.00 to 2.25: 2 lines</title>' "$dir/results/gad-figure-4.svg" && ok "Figure 4" || bad "Figure 4" "$(tail -1 "$dir/err") $(grep 'Figure 4' "$dir/results.md")"
+# speeds with scripted acceptance
+"$(dirname "$PRONK")/bench/gad_speed" cpu f32 --vocab 300 --encoder 1 --decoder 1 --lines 1 --block 6 --tokens 3 >"$dir/measured/gad-scripted.jsonl" 2>"$dir/err" &&
+    page "$dir/measured" && grep -qE '^\| base \| 1-1 \| cpu, f32 \| 1 \| `gad:block=6` \| (2.80|3.11) \| [0-9.e+]+ \| [0-9.]+x \|$' "$dir/results.md" &&
+    ok "scripted acceptance" || bad "scripted acceptance" "$(tail -1 "$dir/err") $(grep -F 'gad:block=6' "$dir/results.md")"
 # where no trained model is there: random weights, and outputs as long as the references
 cat >"$dir/measured/pairs-cpu-6-6.json" <<'END'
 {"device": "cpu", "type": "i8", "limit": 100, "repeat": 3, "complete": true, "random": true, "rows": [
