@@ -2,10 +2,10 @@
  * random weights, scripted acceptance.
  *
  *   gad_speed BACKEND TYPE [--big] [--encoder N] [--decoder N] [--drafter N] [--vocab N] [--batch N]
- *             [--threads N] [--lines N] [--block K] [--tokens A ...]
+ *             [--threads N] [--lines N] [--block K] [--tokens A ...] [--self]
  *
  * A sentence of 28 tokens; base size (width 512) or big (1024, feed-forward 4096, 16 heads). The drafter has N layers on the
- * model's encoder. Passes are gad's own; of the answers those that verify drafts are changed so that a verify pass brings A
+ * model's encoder, or with --self the model drafts for itself. Passes are the strategy's own; of the answers those that verify drafts are changed so that a verify pass brings A
  * tokens, the model's own among them. Greedy and beam 5 beside it, all in turns, sentence after sentence; medians. A line of
  * JSON for each case; results/gad-scripted.jsonl holds such lines, and docs/results.md shows them. */
 #include <string.h>
@@ -19,7 +19,7 @@ enum { LENGTH = 28, EOS = 0, MOST_CASES = 12, MOST_LINES = 512, MOST_BLOCK = 64 
 typedef struct settings {
     const char *backend, *type_name;
     pk_dtype    stored, arithmetic;
-    bool        big;
+    bool        big, self;
     int32_t     encoder, decoder, drafter, vocab, batch, threads, lines, block;
     double      tokens[MOST_CASES];
     int         n_tokens;
@@ -37,26 +37,36 @@ typedef struct one_case {
 /* ---- scripted acceptance ---- */
 
 static struct {
+    const pk_strategy *by;
+    int32_t            mask;
     double       accepted, owed; /* tokens that a pass brings, and what earlier ones left over */
     pk_candidate top[MOST_BLOCK + 1];
 } script;
 
+/* the known token and the drafts behind it, which come first; masks of the next block may follow */
+static int32_t chain_of(const pk_pass *pass) {
+    int32_t n = 0;
+    while (n < pass->n && pass->ask[n + 1].token != script.mask) n++;
+    return n;
+}
+
 /* Ask i + 1 was fed draft i, which ask i verifies: the first `right` of them are what the model says. */
 static void absorb_as_scripted(void *state, const pk_pass *pass, pk_verdict *verdict) {
-    if (pass->model == 0 && pass->n > 1) {
+    const int32_t n = pass->model ? 0 : chain_of(pass);
+    if (n > 1) {
         script.owed += script.accepted;
         const int32_t right = (int32_t)script.owed - 1;
-        for (int32_t i = 1; i <= pass->n; i++) {
-            const int32_t draft = i < pass->n ? pass->ask[i + 1].token : 2;
+        for (int32_t i = 1; i <= n; i++) {
+            const int32_t draft = i < n ? pass->ask[i + 1].token : 2;
             script.top[i - 1] = (pk_candidate){ i <= right   ? draft
                                                 : draft == 1 ? 2
                                                              : draft - 1,
                                                 0 };
             pass->answer[i].top = &script.top[i - 1];
         }
-        script.owed -= right + 1 < pass->n ? right + 1 : pass->n;
+        script.owed -= right + 1 < n ? right + 1 : n;
     }
-    pk_strategy_gad.absorb(state, pass, verdict);
+    script.by->absorb(state, pass, verdict);
 }
 
 /* ---- networks and workers ---- */
@@ -98,10 +108,12 @@ static void open_case(const settings *s, const pk_ensemble *model, const pk_ense
     o->plan.options = c->state;
     o->scoring = o->plan;
     if (c->accepted > 0) {
-        scripted = pk_strategy_gad;
+        script.by = o->plan.strategy;
+        script.mask = mask->first;
+        scripted = *script.by;
         scripted.absorb = absorb_as_scripted;
         o->plan.strategy = &scripted;
-        o->drafter = drafter, o->shares_encoder = true;
+        if (drafter) o->drafter = drafter, o->shares_encoder = true;
         o->added = mask, o->n_added = 1;
     }
     OR_STOP(pk_worker_open(&c->worker, model, o));
@@ -178,7 +190,7 @@ static void report(const settings *s, one_case *all, int n) {
 static void measure(const settings *s) {
     static one_case       all[MOST_CASES + 2];
     const pk_added_tokens mask = { .name = "<mask>", .first = s->vocab, .count = 1 };
-    random_network        net = { .net.config = config_of(s, s->encoder, s->decoder, false) };
+    random_network        net = { .net.config = config_of(s, s->encoder, s->decoder, s->self) };
     random_network        small = { .net.config = config_of(s, s->encoder, s->drafter, true) };
     int                   n = 0;
     OR_STOP(open_random_network(&net, s->stored));
@@ -187,10 +199,11 @@ static void measure(const settings *s) {
     snprintf(all[n++].spec, sizeof all->spec, "greedy");
     snprintf(all[n++].spec, sizeof all->spec, "beam:size=5");
     for (int i = 0; i < s->n_tokens; i++, n++) {
-        snprintf(all[n].spec, sizeof all->spec, "gad:block=%d", s->block);
+        snprintf(all[n].spec, sizeof all->spec, "%s:block=%d", s->self ? "gad-self" : "gad",
+                 s->block);
         all[n].accepted = s->tokens[i];
     }
-    for (int i = 0; i < n; i++) open_case(s, &model, &drafter, &mask, &all[i]);
+    for (int i = 0; i < n; i++) open_case(s, &model, s->self ? NULL : &drafter, &mask, &all[i]);
     for (int line = -3; line < s->lines; line++) /* three to warm up */
         for (int i = 0; i < n; i++) {
             if (line == 0) all[i].worker.stats = (pk_stats){ 0 };
@@ -228,6 +241,8 @@ static bool read_options(settings *s, int n, char **argument) {
     for (int i = 3; i < n; i++) {
         if (strcmp(argument[i], "--big") == 0) {
             s->big = true;
+        } else if (strcmp(argument[i], "--self") == 0) {
+            s->self = true;
         } else if (strcmp(argument[i], "--tokens") == 0) {
             for (s->n_tokens = 0;
                  i + 1 < n && argument[i + 1][0] != '-' && s->n_tokens < MOST_CASES;)
@@ -263,7 +278,7 @@ int main(int n, char **argument) {
         fprintf(stderr,
                 "gad_speed BACKEND f16|i8|f32 [--big] [--encoder N] [--decoder N] [--drafter N] "
                 "[--vocab N] [--batch N] [--threads N] [--lines N (at most %d)] "
-                "[--block K (at most %d)] [--tokens A ... (1 to K + 1)]\n",
+                "[--block K (at most %d)] [--tokens A ... (1 to K + 1)] [--self]\n",
                 MOST_LINES, MOST_BLOCK);
         return 2;
     }
