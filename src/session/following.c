@@ -7,6 +7,10 @@
  * history: each step sees one or two more of them. What was not used is given back afterwards. */
 #include "session/session_parts.h"
 
+/* Rows beside those that follow are computed with each step. Of more than so many, a long prefix say, the
+ * first step is made by itself. */
+enum { MOST_BESIDE = 8 };
+
 static bool may_follow(const pk_ask *a) {
     return a->follow > 1 && a->top_k == 1 && a->group == 0 && a->n_target == 0 && !a->attention;
 }
@@ -14,7 +18,7 @@ static bool may_follow(const pk_ask *a) {
 /* how many asks of a pass follow, which are its last: none, one, or a block of two */
 static int32_t width_of(const pk_pass *p) {
     const int32_t n = p->n;
-    if (n < 1 || !may_follow(&p->ask[n])) return 0;
+    if (n < 1 || n > MOST_BESIDE + 1 || !may_follow(&p->ask[n])) return 0;
     if (!pk_ask_continues(p, n)) return 1;
     return !pk_ask_continues(p, n - 1) && may_follow(&p->ask[n - 1]) ? 2 : 0;
 }

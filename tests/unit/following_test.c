@@ -287,7 +287,7 @@ static void steps_end_where_there_is_no_more(void **state) {
     close_world(&w);
 }
 
-/* three in a block, or one of two: they answer as if nobody had asked to follow */
+/* three in a block, one of two, behind many: they answer as if nobody had asked to follow */
 static void other_asks_do_not_follow(void **state) {
     world   w;
     int32_t id;
@@ -306,6 +306,21 @@ static void other_asks_do_not_follow(void **state) {
         ASSERT_OK(pk_session_decode(w.s, &(pk_request){ id, &p }, 1));
         for (int32_t i = 1; i <= n; i++)
             assert_true(p.answer[i].n_found == 0 && p.answer[i].top[0].token >= 0);
+        keep_as_it_was(&w, id);
+    }
+    /* behind a long chain the first step is made by itself: its rows would be computed with each */
+    for (int32_t n = 1; n <= 12; n++) {
+        pk_pass p = new_pass(&w);
+        for (int32_t i = 0; i < n; i++)
+            pk_ask_add(&p, (pk_ask){ .token = 4 + i,
+                                     .pos = i,
+                                     .parent = i,
+                                     .top_k = i == n - 1,
+                                     .follow = i == n - 1 ? 4 : 0 });
+        assert_int_equal(pk_session_follows(w.s, &p), n <= 9);
+        ASSERT_OK(pk_session_decode(w.s, &(pk_request){ id, &p }, 1));
+        assert_int_equal(p.answer[n].n_found > 0, n <= 9);
+        if (n > 9) assert_true(p.answer[n].top[0].token >= 0);
         keep_as_it_was(&w, id);
     }
     pk_pass p = new_pass(&w);
