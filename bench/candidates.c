@@ -5,9 +5,9 @@
  *   build/bench/candidates MODEL.pronk TEST.source TEST.target
  *
  * For each K: the share of target tokens that are among the K candidates of their own position
- * (recall); among one list of K for the whole sentence, those with the highest sums of P(y | x_s)
- * over source tokens; and among the union of the K best of every source token (at most 40 are
- * kept), with the mean size of that union. */
+ * (recall), looked up by neighbours and by distances; among one list of K for the whole sentence,
+ * those with the highest sums of P(y | x_s) over source tokens; and among the union of the K best
+ * of every source token (at most 40 are kept), with the mean size of that union. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +18,13 @@
 #include "engine/model.h"
 
 enum { MOST_K = 128 };
-static const int32_t ks[] = { 1, 8, 16, 32, 64, 128 };
-enum { N_KS = sizeof ks / sizeof *ks };
+static const int32_t     ks[] = { 1, 8, 16, 32, 64, 128 };
+static const char *const ways[] = { PK_LEXICON_BY_MAP(PK_CHOICE_WORD) NULL };
+enum { N_KS = sizeof ks / sizeof *ks, N_WAYS = sizeof ways / sizeof *ways - 1 };
 
 typedef struct counts {
-    double tokens, sentences, seconds, lattice[N_KS], shared[N_KS], joined[N_KS], size[N_KS];
+    double tokens, sentences, seconds[N_WAYS], lattice[N_WAYS][N_KS];
+    double shared[N_KS], joined[N_KS], size[N_KS];
 } counts;
 
 typedef struct scored {
@@ -49,16 +51,22 @@ static void must(pk_status status) {
     exit(1);
 }
 
+static pk_lexicon_query query_of(const pk_lexicon *l, const pk_ids *s, int way) {
+    return (pk_lexicon_query){ l, (pk_lexicon_by)way, s->id, (int32_t)s->n };
+}
+
 /* where a token stands in each position's list */
-static void count_lattice(const pk_lexicon *l, const pk_ids *s, const pk_ids *t, counts *c) {
+static void count_lattice(const pk_lexicon *l, const pk_ids *s, const pk_ids *t, int way,
+                          counts *c) {
     static pk_lexicon_candidate found[MOST_K];
+    const pk_lexicon_query      q = query_of(l, s, way);
     pk_lexicon_finder           f;
-    must(pk_lexicon_finder_open(l, s->id, (int32_t)s->n, (int32_t)t->n, &f));
+    must(pk_lexicon_finder_open(&q, (int32_t)t->n, &f));
     for (int32_t i = 0; i < (int32_t)t->n; i++) {
         const int32_t n = pk_lexicon_find(&f, i, MOST_K, found);
         int32_t       at = 0;
         while (at < n && found[at].token != t->id[i]) at++;
-        for (int k = 0; k < N_KS; k++) c->lattice[k] += at < n && at < ks[k];
+        for (int k = 0; k < N_KS; k++) c->lattice[way][k] += at < n && at < ks[k];
     }
     pk_lexicon_finder_close(&f);
 }
@@ -94,26 +102,47 @@ static void count_sentence(const pk_lexicon *l, const pk_ids *s, const pk_ids *t
 }
 
 /* all positions of a lattice with k=64, delta=3, as the strategy looks them up */
-static void time_look_up(const pk_lexicon *l, const pk_ids *s, counts *c) {
-    pk_lexicon_candidate found[64];
-    pk_lexicon_finder    f;
-    const double         since = now();
-    const int32_t        n = (int32_t)s->n, longest = pk_lexicon_length(l, n) + 3;
-    must(pk_lexicon_finder_open(l, s->id, n, longest + 1, &f));
+static void time_look_up(const pk_lexicon *l, const pk_ids *s, int way, counts *c) {
+    pk_lexicon_candidate   found[64];
+    pk_lexicon_finder      f;
+    const pk_lexicon_query q = query_of(l, s, way);
+    const double           since = now();
+    const int32_t          longest = pk_lexicon_length(l, q.n) + 3;
+    must(pk_lexicon_finder_open(&q, longest + 1, &f));
     for (int32_t t = 0; t <= longest; t++) pk_lexicon_find(&f, t, 64, found);
     pk_lexicon_finder_close(&f);
-    c->seconds += now() - since;
+    c->seconds[way] += now() - since;
 }
 
 static void print(const counts *c) {
-    printf("%.0f sentences, %.1f target tokens each; a look-up of a sentence (k=64, delta=3): %.1f "
-           "us of CPU\n",
-           c->sentences, c->tokens / c->sentences, c->seconds / c->sentences * 1e6);
-    printf("     K  by position  one list  union of lists (size)\n");
-    for (int k = 0; k < N_KS; k++)
-        printf("%6d %11.2f%% %8.2f%% %8.2f%% (%.0f)\n", ks[k], 100 * c->lattice[k] / c->tokens,
-               100 * c->shared[k] / c->tokens, 100 * c->joined[k] / c->tokens,
-               c->size[k] / c->sentences);
+    printf("%.0f sentences, %.1f target tokens each; a look-up of a sentence (k=64, delta=3), in "
+           "us of CPU:",
+           c->sentences, c->tokens / c->sentences);
+    for (int way = 0; way < N_WAYS; way++)
+        printf(" %.1f by %s%s", c->seconds[way] / c->sentences * 1e6, ways[way],
+               way < N_WAYS - 1 ? "," : "\n");
+    printf("     K");
+    for (int way = 0; way < N_WAYS; way++) printf("  by %-10s", ways[way]);
+    printf(" one list  union of lists (size)\n");
+    for (int k = 0; k < N_KS; k++) {
+        printf("%6d", ks[k]);
+        for (int way = 0; way < N_WAYS; way++)
+            printf(" %12.2f%%", 100 * c->lattice[way][k] / c->tokens);
+        printf(" %8.2f%% %8.2f%% (%.0f)\n", 100 * c->shared[k] / c->tokens,
+               100 * c->joined[k] / c->tokens, c->size[k] / c->sentences);
+    }
+}
+
+static void print_size(const pk_model_data *m) {
+    const pk_lexicon *l = &m->lexicon;
+    const uint32_t    rows = l->row_first[l->source_vocab + 1];
+    printf("table: %.1f MB; %u entries by distances", (double)m->lexicon_bytes.size / 1e6,
+           l->entry_first[rows]);
+    if (l->beside_first)
+        printf(", %u by neighbours", l->beside_entry_first[l->beside_first[l->source_vocab]]);
+    else
+        printf(", none by neighbours: distances serve for both");
+    printf("\n");
 }
 
 int main(int argc, char **argv) {
@@ -139,10 +168,13 @@ int main(int argc, char **argv) {
         if (!id[0].n || !id[1].n) continue;
         c.sentences++;
         c.tokens += (double)id[1].n;
-        time_look_up(l, &id[0], &c);
-        count_lattice(l, &id[0], &id[1], &c);
+        for (int way = 0; way < N_WAYS; way++) {
+            time_look_up(l, &id[0], way, &c);
+            count_lattice(l, &id[0], &id[1], way, &c);
+        }
         count_sentence(l, &id[0], &id[1], &c);
     }
+    print_size(&m->data);
     print(&c);
     for (int side = 0; side < 2; side++) pk_text_reader_close(text[side]), pk_ids_free(&id[side]);
     pk_model_close(m);

@@ -44,10 +44,10 @@ def save(o, name, found):
 
 def recall(o):
     tool = lambda name, model: run(os.path.join(os.path.dirname(PRONK), 'bench', name), model, o.source, o.target)
-    found = {'set': os.path.basename(o.target), 'by position': [], 'one list': []}
-    for k, own, one in re.findall(r'^ *(\d+) +([\d.]+)% +([\d.]+)%', tool('candidates', o.model), re.M):
-        found['by position'].append([int(k), float(own)])
-        found['one list'].append([int(k), float(one)])
+    found = {'set': os.path.basename(o.target), 'by neighbours': [], 'by distances': [], 'one list': []}
+    for k, *shares in re.findall(r'^ *(\d+) +([\d.]+)% +([\d.]+)% +([\d.]+)%', tool('candidates', o.model), re.M):
+        for name, share in zip(('by neighbours', 'by distances', 'one list'), shares):
+            found[name].append([int(k), float(share)])
     if o.nat:
         found['NAT'] = [[int(k), float(share)] for k, share in re.findall(r'^ *(\d+) +([\d.]+)%', tool('nat_candidates', o.nat), re.M)]
     save(o, 'recall', found)

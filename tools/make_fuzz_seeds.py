@@ -112,7 +112,8 @@ def main():
     for name, extra in (('one_way', []), ('both', ['--symmetrise', 'grow-diag']),
                         ('pieces', ['--vocab', 'tests/data/vocab/source.spm'])):
         seed('align', name, align(extra))
-    seed('lexicon', 'small', lexicon())
+    for version, name in ((1, 'small'), (2, 'neighbours')):
+        seed('lexicon', name, lexicon(version))
     for choice in (0, 4, 8):  # words as they are, turned, lost: see markup_fuzz.c
         seed('markup', 'html_%d' % choice, bytes([choice]) + HTML)
         seed('markup', 'srt_%d' % choice, bytes([choice + 1]) + SRT)
@@ -125,15 +126,18 @@ def main():
         seed('http_body', name, data)
 
 
-def lexicon():
+def lexicon(version):
     """Candidates of two source tokens and null for four target tokens; see src/lexicon/lexicon_file.c."""
-    any_distance = -0x7fffffff
+    any_distance, before, after = -0x7fffffff, 1 << 20, 1 << 21
     parts = [struct.pack('<' + kind, *values) for kind, values in (
         ('4I', (0, 2, 4, 5)), ('5i', (any_distance, 0, any_distance, -1, any_distance)),  # rows of 0, of 1, of null
         ('6I', (0, 2, 4, 5, 6, 7)), (7 * 'if', (1, .75, 2, .25, 1, .75, 2, .25, 3, 1, 3, 1, 0, 1)),
-        ('4I', (0, 0, 1, 3)), ('4I', (0, 1, 3, 4)), (4 * 'if', (0, 1, -1, .5, 0, .5, 1, 1)))]
-    data = b''.join(part + bytes(-len(part) % 8) for part in parts)
-    header = struct.pack('<8sIIiiQddiIII', b'PKLEXIC', 1, 5, 2, 4, 12345, 1, 0.5, 2, 3, 7, 4)
+        ('4I', (0, 0, 1, 3)), ('4I', (0, 1, 3, 4)), (4 * 'if', (0, 1, -1, .5, 0, .5, 1, 1)),
+        ('3I', (0, 3, 4)), ('4I', (0, before | 2, after | 1, 0)), ('4f', (0, .25, .5, 0)),  # rows of 0, of 1
+        ('5I', (0, 2, 3, 4, 5)), (5 * 'if', (1, .75, 2, .25, 1, .75, 2, .5, 3, 1)))]
+    neighbours = struct.pack('<II', 4, 5) if version == 2 else b''
+    data = neighbours + b''.join(part + bytes(-len(part) % 8) for part in parts[:12 if version == 2 else 7])
+    header = struct.pack('<8sIIiiQddiIII', b'PKLEXIC', version, 5, 2, 4, 12345, 1, 0.5, 2, 3, 7, 4)
     size = (len(header) + 7) // 8 * 8 + 8 + len(data)
     return header + bytes(-len(header) % 8) + struct.pack('<Q', size) + data
 

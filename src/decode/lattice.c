@@ -15,9 +15,10 @@
 #define NORMALISE_MAP(X) X(CANDIDATES, "candidates") X(FULL, "full")
 enum { NORMALISE_MAP(PK_CHOICE_CONSTANT) };
 static const char *const normalisations[] = { NORMALISE_MAP(PK_CHOICE_WORD) NULL };
+static const char *const ways[] = { PK_LEXICON_BY_MAP(PK_CHOICE_WORD) NULL };
 
 typedef struct state {
-    int32_t            k, delta, normalise; /* options */
+    int32_t            k, delta, normalise, by; /* options */
     pk_source          src;
     pk_length_range    length;
     int32_t            width; /* of a position: its candidates and the end symbol */
@@ -38,6 +39,9 @@ static const pk_option options[] = {
       PK_OPTION_INT, 0, 3, 64, NULL, offsetof(state, delta) },
     { "normalise", "tokens in the denominators of edge scores: the whole vocabulary, or a step's",
       PK_OPTION_CHOICE, 0, FULL, 0, normalisations, offsetof(state, normalise) },
+    { "by",
+      "how candidates are looked up: by the neighbours of source tokens, or by distances alone",
+      PK_OPTION_CHOICE, 0, PK_LEXICON_BY_NEIGHBOURS, 0, ways, offsetof(state, by) },
     { 0 },
 };
 
@@ -88,12 +92,17 @@ static int32_t look_up(state *s, pk_lexicon_finder *f, pk_lexicon_candidate *fou
     return n;
 }
 
+static pk_lexicon_query query_of(const state *s) {
+    return (pk_lexicon_query){ s->src.lexicon, (pk_lexicon_by)s->by, s->src.token,
+                               s->length.n_source };
+}
+
 /* one position more than the longest output has: what follows competes with the end symbol */
 static pk_status look_up_all(state *s) {
-    pk_lexicon_finder     f;
-    pk_lexicon_candidate *found;
-    PK_TRY(pk_lexicon_finder_open(s->src.lexicon, s->src.token, s->length.n_source,
-                                  s->length.longest + 1, &f));
+    const pk_lexicon_query q = query_of(s);
+    pk_lexicon_finder      f;
+    pk_lexicon_candidate  *found;
+    PK_TRY(pk_lexicon_finder_open(&q, s->length.longest + 1, &f));
     const pk_status status = PK_TAKE(&found, (size_t)s->k);
     for (int32_t t = 0; status == PK_OK && t <= s->length.longest; t++) {
         int32_t *token = s->token + (size_t)t * (size_t)s->width;
@@ -138,9 +147,9 @@ static pk_status take_edges(state *s) {
 
 /* token t of the output; its attention is what the look-up says of it */
 static void put(state *s, int32_t t, int32_t token, float logp) {
-    const pk_source *src = &s->src;
-    if (s->attention && token != src->model->eos)
-        pk_lexicon_align(src->lexicon, src->token, s->length.n_source, t, token, s->attention);
+    const pk_source       *src = &s->src;
+    const pk_lexicon_query q = query_of(s);
+    if (s->attention && token != src->model->eos) pk_lexicon_align(&q, t, token, s->attention);
     pk_output_add(&s->out, token, src->want_scores && t >= src->n_free_prefix ? logp : 0,
                   s->attention && token != src->model->eos ? s->attention : NULL);
 }

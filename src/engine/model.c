@@ -106,10 +106,11 @@ static pk_status add_weight(void *user, const pk_weight_spec *spec, pk_weight *w
 static void describe_lexicon(const pk_lexicon *l, pk_buffer *json) {
     if (!l->source_vocab) return;
     const uint32_t rows = l->row_first[l->source_vocab + 1];
+    const uint32_t beside = l->beside_first ? l->beside_first[l->source_vocab] : 0;
     pk_buffer_print(json,
-                    ", \"candidates\": {\"rows\": %u, \"entries\": %u, \"longest_source\": %d, "
-                    "\"length\": \"%.4f x source + %.4f\"}",
-                    rows, l->entry_first[rows], l->longest, l->slope, l->intercept);
+                    ", \"candidates\": {\"rows\": %u, \"entries\": %u, \"rows_by_neighbours\": %u, "
+                    "\"longest_source\": %d, \"length\": \"%.4f x source + %.4f\"}",
+                    rows, l->entry_first[rows], beside, l->longest, l->slope, l->intercept);
 }
 
 pk_status pk_model_describe(const pk_model *m, char **json) {

@@ -11,10 +11,12 @@
 #include "base/memory.h"
 
 enum {
-    NEIGHBOURS = 4, /* on each side of the diagonal, where nothing was counted */
-    FEW = 16,       /* keys that are sorted by comparing each with each */
-    SAMPLE = 32,    /* sums that say how large those of the best are */
-    LINE = 64       /* bytes that memory brings at a time */
+    NEAR = 4,    /* positions on each side of the diagonal, where nothing was counted */
+    FEW = 16,    /* keys that are sorted by comparing each with each */
+    SAMPLE = 32, /* sums that say how large those of the best are */
+    LINE = 64,   /* bytes that memory brings at a time */
+    /* entries of a source token by its neighbours */
+    MOST_BESIDE = PK_LEXICON_TOP + 2 * PK_LEXICON_BESIDE_TOP
 };
 
 int32_t pk_lexicon_length(const pk_lexicon *l, int32_t n_source) {
@@ -33,7 +35,7 @@ typedef struct links { /* of one target position */
 /* the source positions next to the diagonal */
 static links near_diagonal(const pk_lexicon *l, int32_t n, int32_t t) {
     const int32_t middle = (int32_t)(((int64_t)t * n) / pk_lexicon_length(l, n));
-    int32_t       first = middle - NEIGHBOURS, end = middle + NEIGHBOURS + 1;
+    int32_t       first = middle - NEAR, end = middle + NEAR + 1;
     if (end > n) end = n;
     if (first > end - 1) first = end - 1;
     if (first < 0) first = 0;
@@ -86,14 +88,14 @@ static uint32_t entries_of(const pk_lexicon *l, uint32_t row) {
 
 /* where the entries of source token `at` lie for each target position: its rows are walked once */
 static void find_rows(pk_lexicon_finder *f, int32_t at) {
-    const pk_lexicon *l = f->lexicon;
-    const int32_t     token = f->source[at];
+    const pk_lexicon *l = f->query.lexicon;
+    const int32_t     token = f->query.source[at];
     if (token == l->source_vocab || !has_rows(l, token)) return;
     const uint32_t end = l->row_first[token + 1];
     for (uint32_t row = first_row(l, token, at - f->positions + 1); row < end; row++) {
         const int32_t t = at - l->distance[row];
         if (t < 0) break;
-        const size_t cell = (size_t)t * (size_t)f->n + (size_t)at;
+        const size_t cell = (size_t)t * (size_t)f->query.n + (size_t)at;
         f->first[cell] = l->entry_first[row];
         f->count[cell] = entries_of(l, row);
         for (uint32_t i = 0; i < f->count[cell]; i += LINE / sizeof *l->entry)
@@ -105,12 +107,12 @@ static void find_rows(pk_lexicon_finder *f, int32_t at) {
 
 /* Whether a token has a sum yet is as good as random: no branch asks it. `touched` has room for one
  * more, and no rows have more tokens than there is room for. */
-static void add_entries(pk_lexicon_finder *f, uint32_t first, uint32_t n, float weight) {
-    const pk_lexicon_candidate *entry = f->lexicon->entry + first;
-    const uint32_t              vocab = (uint32_t)f->lexicon->target_vocab;
-    float *const                sum = f->sum;
-    int32_t *const              touched = f->touched;
-    int32_t                     n_touched = f->n_touched;
+static void add_entries(pk_lexicon_finder *f, const pk_lexicon_candidate *entry, uint32_t n,
+                        float weight) {
+    const uint32_t vocab = (uint32_t)f->query.lexicon->target_vocab;
+    float *const   sum = f->sum;
+    int32_t *const touched = f->touched;
+    int32_t        n_touched = f->n_touched;
     for (uint32_t i = 0; i < n; i++) {
         const int32_t token = entry[i].token;
         const float   more = weight * entry[i].prob;
@@ -125,26 +127,114 @@ static void add_entries(pk_lexicon_finder *f, uint32_t first, uint32_t n, float 
 
 /* at any distance */
 static void add_any(pk_lexicon_finder *f, int32_t token, float weight) {
-    const pk_lexicon *l = f->lexicon;
+    const pk_lexicon *l = f->query.lexicon;
     if (!has_rows(l, token)) return;
     const uint32_t row = l->row_first[token];
-    add_entries(f, l->entry_first[row], entries_of(l, row), weight);
+    add_entries(f, l->entry + l->entry_first[row], entries_of(l, row), weight);
 }
 
 /* the sum over all links, at their distances or at any */
 static void add_links(pk_lexicon_finder *f, int32_t t, bool any) {
-    const links k = links_of(f->lexicon, f->n, t);
+    const pk_lexicon *l = f->query.lexicon;
+    const links       k = links_of(l, f->query.n, t);
     for (int32_t i = 0; i < k.n; i++) {
         const pk_lexicon_link link = link_at(&k, i);
-        const size_t          cell = (size_t)t * (size_t)f->n + (size_t)link.at;
+        const size_t          cell = (size_t)t * (size_t)f->query.n + (size_t)link.at;
         if (link.at == -1)
-            add_any(f, f->lexicon->source_vocab, link.prob);
-        else if (link.at < 0 || link.at >= f->n)
+            add_any(f, l->source_vocab, link.prob);
+        else if (link.at < 0 || link.at >= f->query.n)
             continue; /* no position of the sentence */
         else if (any)
-            add_any(f, f->source[link.at], link.prob);
+            add_any(f, f->query.source[link.at], link.prob);
         else
-            add_entries(f, f->first[cell], f->count[cell], link.prob);
+            add_entries(f, l->entry + f->first[cell], f->count[cell], link.prob);
+    }
+}
+
+/* ---- by neighbours ---- */
+
+typedef struct beside { /* a source token's rows: alone, behind the one before, before the next */
+    const pk_lexicon_candidate *entry[3];
+    uint32_t                    n[3];
+    float                       weight[3];
+} beside;
+
+/* a token beside another; the edge of the sentence and what is no text are alike */
+static uint32_t neighbour_at(const pk_lexicon_query *q, int32_t at, uint32_t side) {
+    const int32_t edge = q->lexicon->source_vocab,
+                  token = at >= 0 && at < q->n ? q->source[at] : edge;
+    return side | (uint32_t)(token >= 0 && token < edge ? token : edge);
+}
+
+/* the row of this neighbour among rows first .. end - 1; end: there is none */
+static uint32_t find_neighbour(const pk_lexicon *l, uint32_t first, uint32_t end,
+                               uint32_t neighbour) {
+    const uint32_t all = end;
+    while (first < end) {
+        const uint32_t middle = first + (end - first) / 2;
+        if (l->neighbour[middle] < neighbour)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first < all && l->neighbour[first] == neighbour ? first : all;
+}
+
+/* Where a neighbour has no row, the token alone has its whole half. */
+static beside rows_beside(const pk_lexicon_query *q, int32_t at) {
+    const pk_lexicon *l = q->lexicon;
+    const int32_t     token = q->source[at];
+    beside            b = { .weight = { 0, 0.5f, 0.5f } };
+    if (token < 0 || token >= l->source_vocab) return b;
+    const uint32_t first = l->beside_first[token], end = l->beside_first[token + 1];
+    const uint32_t neighbour[] = { PK_LEXICON_ALONE, neighbour_at(q, at - 1, PK_LEXICON_BEFORE),
+                                   neighbour_at(q, at + 1, PK_LEXICON_AFTER) };
+    for (int i = 0; i < 3; i++) {
+        const uint32_t row = find_neighbour(l, first, end, neighbour[i]);
+        const uint32_t most = i ? PK_LEXICON_BESIDE_TOP : PK_LEXICON_TOP;
+        if (i) b.weight[0] += row == end ? 0.5f : 0.5f * l->rest[row];
+        if (row == end) continue;
+        const uint32_t n = l->beside_entry_first[row + 1] - l->beside_entry_first[row];
+        b.entry[i] = l->beside_entry + l->beside_entry_first[row];
+        b.n[i] = n < most ? n : most; /* more are only in a damaged file */
+    }
+    return b;
+}
+
+/* what one source token becomes, for all positions: entries that add up to 1 */
+static void find_beside(pk_lexicon_finder *f, int32_t at) {
+    const beside                b = rows_beside(&f->query, at);
+    pk_lexicon_candidate *const out = f->each + (size_t)at * MOST_BESIDE;
+    float                       all = 0;
+    for (int i = 0; i < 3; i++) add_entries(f, b.entry[i], b.n[i], b.weight[i]);
+    for (int32_t i = 0; i < f->n_touched; i++) all += f->sum[f->touched[i]];
+    for (int32_t i = 0; i < f->n_touched; i++) {
+        const int32_t token = f->touched[i];
+        out[i] = (pk_lexicon_candidate){ token, f->sum[token] / all };
+        f->sum[token] = 0;
+    }
+    f->n_each[at] = f->n_touched;
+    f->n_touched = 0;
+}
+
+/* Links flattened, as sentences do not keep to the mean. Roots, unlike powers, have the same bits on
+ * every machine. */
+static float flat(float prob) {
+    const float root = sqrtf(prob);
+    return root * sqrtf(root);
+}
+
+/* The sum over all links; null has no part in it, as what is linked to it counts as linked to what
+ * its own neighbours are. */
+static void add_beside(pk_lexicon_finder *f, int32_t t) {
+    const links k = links_of(f->query.lexicon, f->query.n, t);
+    float       all = 0;
+    for (int32_t i = 0; i < k.n; i++) all += link_at(&k, i).at < 0 ? 0 : flat(link_at(&k, i).prob);
+    for (int32_t i = 0; i < k.n; i++) {
+        const pk_lexicon_link link = link_at(&k, i);
+        if (link.at < 0 || link.at >= f->query.n) continue;
+        add_entries(f, f->each + (size_t)link.at * MOST_BESIDE, (uint32_t)f->n_each[link.at],
+                    flat(link.prob) / all);
     }
 }
 
@@ -246,10 +336,13 @@ static int32_t take_best(pk_lexicon_finder *f, int32_t k, pk_lexicon_candidate *
 }
 
 int32_t pk_lexicon_find(pk_lexicon_finder *f, int32_t t, int32_t k, pk_lexicon_candidate *out) {
-    if (f->n < 1 || t < 0 || t >= f->positions || k < 1) return 0;
-    add_links(f, t, false);
+    if (f->query.n < 1 || t < 0 || t >= f->positions || k < 1) return 0;
+    if (f->each)
+        add_beside(f, t);
+    else
+        add_links(f, t, false);
     if (!f->n_touched) add_links(f, t, true);
-    if (!f->n_touched) add_any(f, f->lexicon->source_vocab, 1);
+    if (!f->n_touched) add_any(f, f->query.lexicon->source_vocab, 1);
     return take_best(f, k, out);
 }
 
@@ -263,40 +356,80 @@ static float prob_of(const pk_lexicon *l, int32_t from, int32_t distance, int32_
     return 0;
 }
 
-void pk_lexicon_align(const pk_lexicon *l, const int32_t *source, int32_t n, int32_t t,
-                      int32_t token, float *share) {
-    const links k = links_of(l, n, t);
-    float       all = 0;
-    for (int32_t i = 0; i < n; i++) share[i] = 0;
+/* P(token | source token, its neighbours) */
+static float prob_beside(const pk_lexicon_query *q, int32_t at, int32_t token) {
+    const beside b = rows_beside(q, at);
+    float        all = 0, prob = 0;
+    for (int i = 0; i < 3; i++)
+        for (uint32_t j = 0; j < b.n[i]; j++) {
+            const float more = b.weight[i] * b.entry[i][j].prob;
+            if (!(more > 0)) continue;
+            all += more;
+            if (b.entry[i][j].token == token) prob += more;
+        }
+    return prob > 0 ? prob / all : 0;
+}
+
+static bool by_neighbours(const pk_lexicon_query *q) {
+    return q->by == PK_LEXICON_BY_NEIGHBOURS && q->lexicon->beside_first;
+}
+
+void pk_lexicon_align(const pk_lexicon_query *q, int32_t t, int32_t token, float *share) {
+    const pk_lexicon *l = q->lexicon;
+    const links       k = links_of(l, q->n, t);
+    const bool        neighbours = by_neighbours(q);
+    float             all = 0;
+    for (int32_t i = 0; i < q->n; i++) share[i] = 0;
     for (int32_t i = 0; i < k.n; i++) {
         const pk_lexicon_link link = link_at(&k, i);
-        if (link.at < 0 || link.at >= n) continue;
-        share[link.at] = link.prob * prob_of(l, source[link.at], link.at - t, token);
+        if (link.at < 0 || link.at >= q->n) continue;
+        share[link.at] = neighbours
+                             ? flat(link.prob) * prob_beside(q, link.at, token)
+                             : link.prob * prob_of(l, q->source[link.at], link.at - t, token);
         all += share[link.at];
     }
-    for (int32_t i = 0; all > 0 && i < n; i++) share[i] /= all;
+    for (int32_t i = 0; all > 0 && i < q->n; i++) share[i] /= all;
 }
 
 /* ---- memory ---- */
 
-pk_status pk_lexicon_finder_open(const pk_lexicon *l, const int32_t *source, int32_t n,
-                                 int32_t positions, pk_lexicon_finder *out) {
-    *out = (pk_lexicon_finder){ .lexicon = l, .source = source, .n = n, .positions = positions };
-    const size_t  cells = (size_t)n * (size_t)positions;
-    const int64_t most = ((int64_t)n + 1) * PK_LEXICON_TOP; /* of each source token, and of null */
-    out->room = (int32_t)(most < l->target_vocab ? most : l->target_vocab);
-    pk_status status = PK_TAKE(&out->first, cells);
-    if (status == PK_OK) status = PK_TAKE(&out->count, cells);
-    if (status == PK_OK) status = PK_TAKE(&out->sum, (size_t)l->target_vocab);
-    if (status == PK_OK) status = PK_TAKE(&out->touched, (size_t)out->room + 1);
-    if (status == PK_OK) status = PK_TAKE(&out->key, (size_t)out->room + 1);
-    for (int32_t at = 0; status == PK_OK && at < n; at++) find_rows(out, at);
+static pk_status take_sums(pk_lexicon_finder *f, int32_t each) {
+    const int32_t vocab = f->query.lexicon->target_vocab;
+    const int64_t most = ((int64_t)f->query.n + 1) * each; /* of each source token, and of null */
+    f->room = (int32_t)(most < vocab ? most : vocab);
+    PK_TRY(PK_TAKE(&f->sum, (size_t)vocab));
+    PK_TRY(PK_TAKE(&f->touched, (size_t)f->room + 1));
+    return PK_TAKE(&f->key, (size_t)f->room + 1);
+}
+
+static pk_status open_beside(pk_lexicon_finder *f) {
+    const size_t n = (size_t)f->query.n;
+    PK_TRY(take_sums(f, MOST_BESIDE));
+    PK_TRY(PK_TAKE(&f->each, n * MOST_BESIDE));
+    PK_TRY(PK_TAKE(&f->n_each, n));
+    for (int32_t at = 0; at < f->query.n; at++) find_beside(f, at);
+    return PK_OK;
+}
+
+static pk_status open_distances(pk_lexicon_finder *f) {
+    const size_t cells = (size_t)f->query.n * (size_t)f->positions;
+    PK_TRY(take_sums(f, PK_LEXICON_TOP));
+    PK_TRY(PK_TAKE(&f->first, cells));
+    PK_TRY(PK_TAKE(&f->count, cells));
+    for (int32_t at = 0; at < f->query.n; at++) find_rows(f, at);
+    return PK_OK;
+}
+
+pk_status pk_lexicon_finder_open(const pk_lexicon_query *q, int32_t positions,
+                                 pk_lexicon_finder *out) {
+    *out = (pk_lexicon_finder){ .query = *q, .positions = positions };
+    const pk_status status = by_neighbours(q) ? open_beside(out) : open_distances(out);
     if (status != PK_OK) pk_lexicon_finder_close(out);
     return status;
 }
 
 void pk_lexicon_finder_close(pk_lexicon_finder *f) {
-    void *const blocks[] = { f->first, f->count, f->sum, f->touched, f->key };
+    void *const blocks[] = { f->first, f->count, f->each, f->n_each, f->sum, f->touched, f->key };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
     *f = (pk_lexicon_finder){ 0 };
 }

@@ -14,7 +14,8 @@ enum {
     DISTANCE_BITS = 12,
     MIDDLE = 1 << (DISTANCE_BITS - 1),
     LENGTH_BITS = 14,
-    MOST_LENGTH = (1 << LENGTH_BITS) - 1
+    MOST_LENGTH = (1 << LENGTH_BITS) - 1,
+    REACH = 2 /* how far off a token may be whose link one without a link shares */
 };
 
 pk_status pk_lexicon_counter_open(int32_t source_vocab, int32_t target_vocab,
@@ -30,6 +31,7 @@ pk_status pk_lexicon_counter_open(int32_t source_vocab, int32_t target_vocab,
 void pk_lexicon_counter_close(pk_lexicon_counter *c) {
     pk_memory_give(c->word);
     pk_memory_give(c->link);
+    pk_memory_give(c->seen);
     *c = (pk_lexicon_counter){ 0 };
 }
 
@@ -60,15 +62,66 @@ static void count_token(pk_lexicon_counter *c, const int32_t *source, int32_t n_
                             (uint64_t)(distance + MIDDLE) << TOKEN_BITS | (uint64_t)target;
 }
 
+/* a pair that is counted */
+typedef struct linked {
+    const int32_t  *source, *target;
+    int32_t         n_source, n_target;
+    const uint32_t *link;
+} linked;
+
+/* 0 where it is none of the sentence */
+static uint32_t link_of(const linked *p, int32_t t) {
+    return p->link[t] <= (uint32_t)p->n_source ? p->link[t] : 0;
+}
+
+static int32_t text_or_edge(const pk_lexicon_counter *c, const linked *p, int32_t at) {
+    return at >= 0 && at < p->n_source && in_vocabulary(p->source[at], c->source_vocab)
+               ? p->source[at]
+               : c->source_vocab;
+}
+
+/* target token t beside source token `at` and its neighbours */
+static void see(pk_lexicon_counter *c, const linked *p, int32_t t, int32_t at) {
+    if (!in_vocabulary(p->target[t], c->target_vocab) ||
+        !in_vocabulary(p->source[at], c->source_vocab))
+        return;
+    c->seen[c->n_seen++] = (pk_lexicon_seen){ p->source[at], text_or_edge(c, p, at - 1),
+                                              text_or_edge(c, p, at + 1), p->target[t] };
+}
+
+/* the link of the nearest token on one side that has one; 0: it is out of reach */
+static uint32_t link_beside(const linked *p, int32_t t, int32_t step) {
+    for (int32_t i = 1, u = t + step; i <= REACH && u >= 0 && u < p->n_target; i++, u += step)
+        if (link_of(p, u)) return link_of(p, u);
+    return 0;
+}
+
+/* A token that is linked to nothing, like an article that only one language has, goes with what its
+ * neighbours are linked to. */
+static void see_token(pk_lexicon_counter *c, const linked *p, int32_t t) {
+    const uint32_t own = link_of(p, t);
+    if (own) {
+        see(c, p, t, (int32_t)own - 1);
+        return;
+    }
+    const uint32_t before = link_beside(p, t, -1), after = link_beside(p, t, 1);
+    if (before) see(c, p, t, (int32_t)before - 1);
+    if (after && after != before) see(c, p, t, (int32_t)after - 1);
+}
+
 pk_status pk_lexicon_count(pk_lexicon_counter *c, const int32_t *source, int32_t n_source,
                            const int32_t *target, int32_t n_target, const uint32_t *link) {
     if (n_source < 1 || n_target < 1 || n_source >= MOST_LENGTH || n_target >= MOST_LENGTH)
         return PK_OK;
     PK_TRY(PK_RESERVE(&c->word, c->n_words + (size_t)n_target, &c->word_room));
     PK_TRY(PK_RESERVE(&c->link, c->n_links + (size_t)n_target, &c->link_room));
+    PK_TRY(PK_RESERVE(&c->seen, c->n_seen + 2 * (size_t)n_target, &c->seen_room));
+    const linked p = { source, target, n_source, n_target, link };
     count_lengths(c, n_source, n_target);
-    for (int32_t t = 0; t < n_target; t++)
-        count_token(c, source, n_source, t, target[t], link[t] <= (uint32_t)n_source ? link[t] : 0);
+    for (int32_t t = 0; t < n_target; t++) {
+        count_token(c, source, n_source, t, target[t], link_of(&p, t));
+        see_token(c, &p, t);
+    }
     return PK_OK;
 }
 
@@ -85,6 +138,7 @@ typedef struct making {
     int32_t              *distance;
     pk_lexicon_candidate *entry;
     pk_lexicon_link      *link;
+    pk_lexicon_beside     beside;
     size_t                n_rows, n_entries, n_positions, n_links;
     size_t                distance_room, row_room, entry_room, position_room, link_room;
     int32_t               longest;
@@ -99,6 +153,7 @@ static void free_making(making *m) {
                              m->link_first, m->distance,    m->entry,
                              m->link,       m->pooled,      m->counted };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
+    pk_lexicon_beside_free(&m->beside);
 }
 
 static int by_number(const void *a, const void *b) {
@@ -234,6 +289,14 @@ static void fit_lengths(const pk_lexicon_counter *c, pk_lexicon *out) {
     out->intercept = (c->lengths[1] - out->slope * c->lengths[0]) / n;
 }
 
+/* what was counted takes much memory: each list goes when it is done with */
+static void forget_links(pk_lexicon_counter *c) {
+    pk_memory_give(c->word);
+    pk_memory_give(c->link);
+    c->word = c->link = NULL;
+    c->n_words = c->word_room = c->n_links = c->link_room = 0;
+}
+
 static pk_status make(making *m) {
     pk_lexicon_counter *c = m->c;
     if (!c->n_words)
@@ -242,7 +305,9 @@ static pk_status make(making *m) {
     qsort(c->link, c->n_links, sizeof *c->link, by_number);
     PK_TRY(make_rows(m));
     PK_TRY(make_links(m));
-    if (m->n_entries > UINT32_MAX || m->n_links > UINT32_MAX)
+    forget_links(c);
+    PK_TRY(pk_lexicon_beside_make(c->seen, c->n_seen, c->source_vocab, &m->beside));
+    if (m->n_entries > UINT32_MAX || m->n_links > UINT32_MAX || m->beside.n_entries > UINT32_MAX)
         PK_FAIL(PK_UNSUPPORTED, "too many candidates for one model: give less text");
     return PK_OK;
 }
@@ -261,7 +326,12 @@ pk_status pk_lexicon_make(pk_lexicon_counter *c, uint64_t fingerprint, pk_buffer
                             .entry = m.entry,
                             .length_first = m.length_first,
                             .link_first = m.link_first,
-                            .link = m.link };
+                            .link = m.link,
+                            .beside_first = m.beside.first,
+                            .neighbour = m.beside.neighbour,
+                            .rest = m.beside.rest,
+                            .beside_entry_first = m.beside.entry_first,
+                            .beside_entry = m.beside.entry };
         fit_lengths(c, &made);
         pk_lexicon_write(&made, out);
         status = pk_buffer_status(out);

@@ -1,18 +1,20 @@
 /* lexicon_count.h - counts linked sentence pairs, and makes a lexicon of the counts.
  *
- * 16 bytes of memory for each target token that is counted. The result does not depend on the order
+ * 32 bytes of memory for each target token that is counted. The result does not depend on the order
  * of the pairs. */
 #ifndef PK_LEXICON_COUNT_H
 #define PK_LEXICON_COUNT_H
-#include "lexicon/lexicon.h"
+#include "lexicon/lexicon_beside.h"
 
 typedef struct pk_lexicon_counter {
-    int32_t   source_vocab, target_vocab;
-    uint64_t *word; /* for each target token: source token, distance, target token */
-    size_t    n_words, word_room;
-    uint64_t *link; /* for each target token: source length, target position, link */
-    size_t    n_links, link_room;
-    double    pairs, lengths[2], squared, product; /* sums for the line of lengths */
+    int32_t          source_vocab, target_vocab;
+    uint64_t        *word; /* for each target token: source token, distance, target token */
+    size_t           n_words, word_room;
+    uint64_t        *link; /* for each target token: source length, target position, link */
+    size_t           n_links, link_room;
+    pk_lexicon_seen *seen; /* for each target token and a source token that it is linked to */
+    size_t           n_seen, seen_room;
+    double           pairs, lengths[2], squared, product; /* sums for the line of lengths */
 } pk_lexicon_counter;
 
 /* of tokens 0 .. vocab - 1 of each side; PK_UNSUPPORTED: more than a million */

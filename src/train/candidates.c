@@ -172,8 +172,11 @@ static pk_status keep(counting *c, const pk_buffer *bytes) {
     PK_TRY(pk_model_data_read_lexicon(start));
     const pk_lexicon *l = &start->lexicon;
     const uint32_t    rows = l->row_first[l->source_vocab + 1];
-    pk_buffer_print(&c->t->text, "candidates: %u of %u source pieces and distances, %zu pairs\n",
-                    l->entry_first[rows], rows, c->pairs);
+    const uint32_t    beside = l->beside_first[l->source_vocab];
+    pk_buffer_print(&c->t->text,
+                    "candidates: %u of %u source pieces and distances, %u of %u source pieces and "
+                    "neighbours, %zu pairs\n",
+                    l->entry_first[rows], rows, l->beside_entry_first[beside], beside, c->pairs);
     return PK_OK;
 }
 

@@ -39,6 +39,7 @@ it_learns() {
     cp "$dir/out" "$dir/chain"
     at_least "the same over candidates alone" 90 chain lattice:normalise=candidates
     at_least "few candidates" 90 chain lattice:k=6,delta=1
+    at_least "candidates by distances" 90 chain lattice:by=distances
     translate chain lattice:k=1,delta=0
     local n=$(right chain)
     [ $code = 0 ] && [ "$(wc -l <"$dir/out")" = 100 ] && [ "$n" -lt 50 ] && ok "the look-up alone cannot know" \
@@ -112,6 +113,7 @@ what_is_refused() {
     refused "n-best" 2 "one hypothesis" translate -m "$model" -d lattice --n-best 2 -i "$text"
     refused "a shortlist" 2 "chooses from candidates" translate -m "$model" -d lattice --shortlist -i "$text"
     refused "an ensemble" 1 "one model" translate -m "$model" -m "$model" -d lattice -i "$text"
+    refused "another way to look up" 2 "neighbours|distances" translate -m "$model" -d lattice:by=sound -i "$text"
     refused "no candidates at all" 2 "k takes 1..512" translate -m "$model" -d lattice:k=0 -i "$text"
     refused "a model of another task" 1 "task markov" translate -m tests/data/models/marian-gelu-legacy -d lattice -i "$text"
     refused "bigrams longer than trigrams" 2 "least" train recipes/tiny-lattice.yml --set task=markov:least=4 --set "output=$dir/y" --set "vocab=$dir/v.spm"

@@ -59,10 +59,10 @@ figure recall --model "$dir/work/lattice-6-1" --nat "$dir/work/nat-6-6" --target
     python3 - "$dir/measured/lattice-recall.json" 2>"$dir/err" <<'END' && ok "figure 1 of lattices" || bad "figure 1 of lattices" "$(tail -1 "$dir/out" "$dir/err")"
 import json, sys
 said = json.load(open(sys.argv[1]))
-for name in ('by position', 'one list', 'NAT'):
+for name in ('by neighbours', 'by distances', 'one list', 'NAT'):
     shares = [share for _, share in said[name]]
     assert [k for k, _ in said[name]] == [1, 8, 16, 32, 64, 128] and shares == sorted(shares) and 0 <= shares[0] and shares[-1] <= 100, said
-assert said['by position'][-1][1] > 90  # it was counted over text with these sentences in it
+assert said['by distances'][-1][1] > 90  # it was counted over text with these sentences in it
 END
 cat >"$dir/measured/lattice-3.json" <<'END'
 {"device": "cuda", "type": "f16", "limit": null, "repeat": 5, "complete": true, "rows": [

@@ -211,7 +211,8 @@ static void test_candidates(void **state) {
     if (open_with_candidates("</s>\0<unk>\0c\0d\0e\0f\0<pad>", 25, &m))
         fail_msg("%s", pk_last_error());
     check_model(&m, PK_I8);
-    assert_int_equal(pk_lexicon_finder_open(&m.lexicon, (int32_t[]){ 2, 3 }, 2, 2, &f), PK_OK);
+    const pk_lexicon_query q = { .lexicon = &m.lexicon, .source = (int32_t[]){ 2, 3 }, .n = 2 };
+    assert_int_equal(pk_lexicon_finder_open(&q, 2, &f), PK_OK);
     assert_int_equal(pk_lexicon_find(&f, 1, 1, &best), 1);
     assert_int_equal(best.token, 5);
     pk_lexicon_finder_close(&f);
