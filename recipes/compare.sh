@@ -89,11 +89,12 @@ model() {
     esac
 }
 
-# AT rows get the updates of the fine-tuning too
+# AT rows get the updates of the fine-tuning too; HRT is one file for k = 2, 3 and 4
+SIZES=hrt:k=2,k_max=4,all_sizes=true
 at_and_hrt() { # DEPTH
     local shape="model.encoder_layers=${1%-*} model.decoder_layers=${1#*-}"
     model "at-$1" - compare-at.yml "$DISTILLED" $shape
-    model "hrt-$1" "at-$1" compare-hrt.yml "init=$MODELS/at-$1/model.pronk"
+    model "hrt-$1" "at-$1" compare-hrt.yml task=$SIZES "init=$MODELS/at-$1/model.pronk"
     model "at-$1-more" "at-$1" compare-hrt.yml task=at "init=$MODELS/at-$1/model.pronk"
 }
 ablation() { # NAME TASK
@@ -113,6 +114,7 @@ from_model() { # NAME PARENT [KEY=VALUE ...]: a network of its own, which begins
 full_list() {
     # hybrid-regressive translation and Mask-Predict
     at_and_hrt 12-1
+    model hrt-12-1-k2 at-12-1 compare-hrt.yml "init=$MODELS/at-12-1/model.pronk"
     model cmlm-6-6 - compare-cmlm.yml
     at_and_hrt 6-6
 
@@ -146,11 +148,11 @@ full_list() {
     model cmlm-6-6-raw - compare-cmlm.yml "$RAW"
     at_and_hrt 20-1
     at_and_hrt 6-1
-    ablation alone hrt:k=2,k_max=4,all_sizes=true,auxiliary=false
-    ablation lambda0.5 hrt:k=2,k_max=4,all_sizes=true,lambda=0.5
-    ablation lambda2 hrt:k=2,k_max=4,all_sizes=true,lambda=2
-    ablation most0.5 hrt:k=2,k_max=4,all_sizes=true,most=0.5
-    model hrt-12-1-scratch - compare-at.yml "$DISTILLED" task=hrt:k=2,k_max=4,all_sizes=true model.encoder_layers=12 model.decoder_layers=1 train.updates=30000 valid.decode=hrt
+    ablation alone $SIZES,auxiliary=false
+    ablation lambda0.5 $SIZES,lambda=0.5
+    ablation lambda2 $SIZES,lambda=2
+    ablation most0.5 $SIZES,most=0.5
+    model hrt-12-1-scratch - compare-at.yml "$DISTILLED" task=$SIZES model.encoder_layers=12 model.decoder_layers=1 train.updates=30000 valid.decode=hrt
 }
 
 # Sentences of at most ten words, 4,000 pieces, d = 128. What they share comes behind what a recipe says, and --set behind that.
@@ -166,6 +168,7 @@ small_list() {
     model lattice-3-1 - compare-lattice.yml $shape model.decoder_layers=1
     model hrt-3-3 at-3-3 compare-hrt.yml task=hrt:k=2,k_max=4 "init=$MODELS/at-3-3/model.pronk" $tuned
     model hrt-3-3-k2 hrt-3-3 compare-hrt.yml task=hrt:k=2,auxiliary=false "init=$MODELS/hrt-3-3/model.pronk" train.updates=3000 train.rate=1e-3
+    model hrt-3-3-alone at-3-3 compare-hrt.yml task=hrt:k=2,auxiliary=false "init=$MODELS/at-3-3/model.pronk" train.updates=8000 train.rate=3e-3
     model at-3-3-more at-3-3 compare-hrt.yml task=at "init=$MODELS/at-3-3/model.pronk" $tuned
     drafter gad-3-3-1 at-3-3 train.updates=5000 train.rate=2e-3
     from_model gad-self at-3-3 task=gad-self:block=10 train.updates=4000 train.rate=5e-4 valid.metric=bleu
