@@ -22,6 +22,7 @@ static const double GLANCE_FIRST = 0.5, GLANCE_LAST = 0.3; /* share of what is w
 
 typedef struct gad_options {
     int32_t block, cuts, prefix, next, glancing;
+    float   fall;
 } gad_options;
 
 static const char *const prefix_choices[] = { PREFIX_MAP(PK_CHOICE_WORD) NULL };
@@ -33,6 +34,8 @@ static const char *const yes_no[] = { "no", "yes", NULL };
       offsetof(gad_options, block) },                                                                \
     { "cuts", "prefixes that are drawn of each sentence", PK_OPTION_INT, 1, 1, MOST_CUTS, NULL,          \
       offsetof(gad_options, cuts) },                                                                 \
+    { "fall", "weight of a place of the block, that of the place before it being 1",                   \
+      PK_OPTION_FLOAT, 0.1, 1, 1, NULL, offsetof(gad_options, fall) },                                 \
     { "glancing", "give some of the right tokens in a second pass", PK_OPTION_CHOICE, 0, 1, 0, yes_no, \
       offsetof(gad_options, glancing) }
 static const pk_option drafter_options[] = {
@@ -107,13 +110,15 @@ static pk_status add_prefix(pk_lesson *l, const pk_pair *pair, const gad_options
     return PK_OK;
 }
 
-/* Inputs from `first` on. predicted: NULL in the first pass, where nothing is given. */
+/* Inputs from `first` on. predicted: NULL in the first pass, where nothing is given. A draft counts
+ * up to its first wrong token, so later places may weigh less. */
 static pk_status add_cut(pk_lesson *l, pk_pair *pair, const gad_options *o, const cut *c,
                          int32_t first, const int32_t *predicted) {
     const int32_t all = c->p + 1 + c->masks;
     int32_t       give = predicted ? count_given(pair, c, predicted + c->said) : 0;
+    float         weight = o->next ? o->fall : 1;
     PK_TRY(add_prefix(l, pair, o, c, first));
-    for (int32_t i = 0; i < c->masks; i++) {
+    for (int32_t i = 0; i < c->masks; i++, weight *= o->fall) {
         const int32_t right = token_at(pair, c->at + i);
         const bool    asked = i < c->asked;
         /* each of those left is as likely as any other to be among those that are given */
@@ -122,7 +127,7 @@ static pk_status add_cut(pk_lesson *l, pk_pair *pair, const gad_options *o, cons
         give -= given;
         PK_TRY(pk_lesson_input(l, given ? right : pair->token[PK_MASK_TOKEN], c->at + i, first, all,
                                &at));
-        if (asked && !given) PK_TRY(pk_lesson_ask(l, at, right, 1));
+        if (asked && !given) PK_TRY(pk_lesson_ask(l, at, right, weight));
     }
     return PK_OK;
 }

@@ -167,6 +167,33 @@ static void known_tokens_are_asked_in_both_passes(void **state) {
     close_lessons(&s);
 }
 
+/* the first place weighs 1, whoever says it, and each one behind it less */
+static void weights_fall_with_the_place(void **state) {
+    static const char *const tasks[] = { "gad:block=6,fall=0.5,cuts=2",
+                                         "gad:block=6,fall=0.5,cuts=2,next=yes",
+                                         "gad-self:block=6,fall=0.5,cuts=2" };
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        lessons s;
+        open_lessons(&s, tasks[k]);
+        for (s.maker.key = 0; s.maker.key < 20; s.maker.key++) {
+            float  next = k != 1;
+            double total = 0;
+            ASSERT_OK(pk_lesson_make(&s.l, &s.maker, &batch, NULL));
+            for (size_t i = 0; i < s.l.target.n; i++, next /= 2) {
+                const int32_t row = s.l.question_row.id[i];
+                const bool    masked = s.l.token.id[row] == MASK;
+                /* a block begins behind the row before its first mask */
+                if (!masked || s.l.token.id[row - 1] != MASK) next = masked && k == 1 ? 0.5f : 1;
+                assert_float_equal(s.l.weight.value[i], next, 0);
+                total += next;
+            }
+            assert_float_equal(s.l.total, total, 1e-9);
+        }
+        close_lessons(&s);
+    }
+}
+
 static void nobody_says_what_it_sees(void **state) {
     const pk_task *task;
     void          *options;
@@ -262,6 +289,7 @@ int main(void) {
         cmocka_unit_test(blocks_behind_any_prefix),
         cmocka_unit_test(a_second_look_gives_some_of_the_right_tokens),
         cmocka_unit_test(known_tokens_are_asked_in_both_passes),
+        cmocka_unit_test(weights_fall_with_the_place),
         cmocka_unit_test(nobody_says_what_it_sees),
         cmocka_unit_test(a_model_that_drafts_for_itself_learns_both),
         cmocka_unit_test(drafters_are_asked_for_what_they_were_taught),
