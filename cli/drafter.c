@@ -126,7 +126,8 @@ static void write_path(pk_line_writer *out, const char *key, const char *path) {
 static void write_keys(const pk_cli *c, pk_line_writer *out) {
     const bool gpu = c->device && strncmp(c->device, "cuda", 4) == 0;
     pk_writer_print(out, "# made by `pronk drafter`: a drafter for -d gad\n"
-                         "task: gad:block=25,cuts=2\noutput: .\n");
+                         "task: gad:block=25,cuts=2,next=yes,fall=0.8,glancing=no\n"
+                         "output: .\n");
     write_path(out, "verifier", c->model);
     write_path(out, "data.source", c->input);
     pk_writer_print(out, "data.target: drafted.txt\ndata.max_length: 120\ndata.batch_tokens: %d\n",

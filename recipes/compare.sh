@@ -170,7 +170,9 @@ small_list() {
     model hrt-3-3-k2 hrt-3-3 compare-hrt.yml task=hrt:k=2,auxiliary=false "init=$MODELS/hrt-3-3/model.pronk" train.updates=3000 train.rate=1e-3
     model hrt-3-3-alone at-3-3 compare-hrt.yml task=hrt:k=2,auxiliary=false "init=$MODELS/at-3-3/model.pronk" train.updates=8000 train.rate=3e-3
     model at-3-3-more at-3-3 compare-hrt.yml task=at "init=$MODELS/at-3-3/model.pronk" $tuned
-    drafter gad-3-3-1 at-3-3 train.updates=5000 train.rate=2e-3
+    local block="task=gad:block=10,cuts=2,next=yes,fall=0.8,glancing=no" # its sentences are short
+    drafter gad-3-3-1 at-3-3 $block train.updates=5000 train.rate=2e-3
+    drafter gad-3-3-2 at-3-3 $block train.updates=5000 train.rate=2e-3 model.decoder_layers=2
     from_model gad-self at-3-3 task=gad-self:block=10 train.updates=4000 train.rate=5e-4 valid.metric=bleu
 }
 

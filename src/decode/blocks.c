@@ -20,10 +20,10 @@ typedef struct state {
     int32_t              *listed;           /* (block, constraint.room) the tokens they name */
     pk_output             out;
     int32_t              *history; /* (max_length + 1) start symbol, then output */
-    int32_t               mask, room;
-    bool                  sees_all;     /* tokens see those behind them: everything is fed anew */
-    int32_t               fed;          /* tokens of the decoder's history */
-    int32_t               chain, asked; /* known tokens and masks of the pass in flight */
+    pk_block_mask         mask;    /* where tokens see all, everything is fed anew */
+    int32_t               room;
+    int32_t               fed; /* tokens of the decoder's history */
+    int32_t chain, asked;      /* known tokens of the pass in flight; places, behind them */
 } state;
 
 // clang-format off
@@ -41,9 +41,8 @@ static pk_strategy_limits limits(const pk_strategy *self, const void *p, const p
     const state  *s = p;
     const int32_t longest = pk_constraint_max_length(&s->options, src);
     const int32_t known = src->n_prefix > s->block ? src->n_prefix : s->block;
-    bool          sees_all;
+    const bool    sees_all = pk_block_mask_of(src->model).sees_all;
     (void)self;
-    pk_added_mask(src->model, &sees_all);
     return (pk_strategy_limits){ .asks = sees_all ? longest + 1 : known + 1 + s->block,
                                  .hypotheses = 1,
                                  .slots = longest + 1,
@@ -75,10 +74,10 @@ static pk_status take(state *s) {
 }
 
 static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
-    state                 *s = p;
-    const pk_added_tokens *mask = pk_added_mask(src->model, &s->sees_all);
-    if (!mask) PK_FAIL(PK_UNSUPPORTED, "the model has no token <mask>: train it with task gad");
-    s->mask = mask->first;
+    state *s = p;
+    s->mask = pk_block_mask_of(src->model);
+    if (s->mask.token < 0)
+        PK_FAIL(PK_UNSUPPORTED, "the model has no token <mask>: train it with task gad");
     s->src = *src;
     s->room = limits(self, s, src).asks;
     s->fed = 0;
@@ -100,14 +99,15 @@ static bool must_end(const state *s, int32_t n) {
     return s->src.model->forced_eos && n == s->constraint.max_length - 1;
 }
 
-/* mask i of the block, for output token out.n + i */
-static pk_ask ask_mask(state *s, int32_t i, int32_t parent) {
+/* place i of the block, output token out.n + i: a mask there, or the last known token before it */
+static pk_ask ask_place(state *s, int32_t i, int32_t parent) {
     const int32_t n = s->out.n + i;
-    pk_ask        ask = { .token = s->mask,
-                          .pos = n + 1,
+    const bool    masked = i > 0 || !s->mask.next;
+    pk_ask        ask = { .token = masked ? s->mask.token : s->history[n],
+                          .pos = n + masked,
                           .parent = parent,
-                          .block = 1,
-                          .ahead = -1,
+                          .block = masked,
+                          .ahead = (int16_t)-masked,
                           .logp = s->src.want_scores,
                           .attention = s->src.want_attention };
     if (must_end(s, n)) {
@@ -128,33 +128,35 @@ static int32_t positions(const state *s) {
     return (all ? all : s->constraint.max_length + 1) - 1 - s->out.n;
 }
 
-/* known tokens that were not fed yet, as a chain; then the masks */
+/* known tokens that were not fed yet, as a chain; then the block */
 static void propose(void *p, pk_pass *pass) {
     state        *s = p;
     const int32_t room = pass->room < s->room ? pass->room : s->room;
-    const int32_t unread = s->out.n + 1 - s->fed, left = s->constraint.max_length - s->out.n;
+    const int32_t unread = s->out.n + 1 - s->mask.next - s->fed;
+    const int32_t left = s->constraint.max_length - s->out.n;
     int32_t       parent = 0;
     s->chain = unread < room ? unread : room;
     for (int32_t i = 0; i < s->chain; i++)
         parent = pk_ask_add(pass, (pk_ask){ .token = s->history[s->fed + i],
                                             .pos = s->fed + i,
                                             .parent = parent,
-                                            .block = s->sees_all });
+                                            .block = s->mask.sees_all });
     s->asked = s->block < left ? s->block : left;
     if (s->asked > positions(s)) s->asked = positions(s);
     if (s->asked > room - s->chain) s->asked = room - s->chain;
-    for (int32_t i = 0; i < s->asked; i++) parent = pk_ask_add(pass, ask_mask(s, i, parent));
+    for (int32_t i = 0; i < s->asked; i++) parent = pk_ask_add(pass, ask_place(s, i, parent));
 }
 
 /* of the pass, known tokens are kept and masks are not */
 static void keep_known(state *s, pk_verdict *verdict) {
-    if (s->sees_all)
+    const int32_t known = s->chain + (s->mask.next && s->asked > 0);
+    if (s->mask.sees_all)
         pk_keep_empty(verdict);
-    else if (s->chain)
-        pk_keep(verdict, s->chain);
+    else if (known)
+        pk_keep(verdict, known);
     else
         pk_keep_hypothesis(verdict, 0);
-    if (!s->sees_all) s->fed += s->chain;
+    if (!s->mask.sees_all) s->fed += known;
 }
 
 static pk_candidate choose(const state *s, int32_t i, const pk_answer *a) {

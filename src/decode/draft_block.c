@@ -8,9 +8,9 @@
 #include "base/memory.h"
 
 pk_status pk_draft_begin(pk_draft_block *d, const pk_source *src, int32_t longest, int32_t most) {
-    const pk_added_tokens *mask = pk_added_mask(src->model, &d->sees_all);
-    if (!mask) PK_FAIL(PK_UNSUPPORTED, "the drafter has no token <mask>: train it with task gad");
-    d->mask = mask->first;
+    d->mask = pk_block_mask_of(src->model);
+    if (d->mask.token < 0)
+        PK_FAIL(PK_UNSUPPORTED, "the drafter has no token <mask>: train it with task gad");
     d->most = most;
     d->n_read = 0;
     d->room = pk_draft_limits(src, longest, most, 1).asks;
@@ -27,40 +27,43 @@ void pk_draft_end(pk_draft_block *d) {
 pk_strategy_limits pk_draft_limits(const pk_source *src, int32_t longest, int32_t most,
                                    int32_t top_k) {
     const int32_t known = src->n_prefix > most ? src->n_prefix : most;
-    bool          sees_all;
-    pk_added_mask(src->model, &sees_all);
+    const bool    sees_all = pk_block_mask_of(src->model).sees_all;
     return (pk_strategy_limits){ .asks = sees_all ? longest + 1 : known + 1 + most,
                                  .hypotheses = 1,
                                  .slots = 2 * longest + 2, /* a history left behind, and the new */
                                  .top_k = top_k };
 }
 
-/* tokens that the drafter's history and the hypothesis have in common */
+/* Tokens that the drafter's history and the hypothesis have in common. One that is to say what
+ * follows it is read again. */
 static int32_t in_common(const pk_draft_block *d, const int32_t *hypothesis, int32_t n) {
-    int32_t i = 0;
-    while (!d->sees_all && i < d->n_read && i <= n && d->read[i] == hypothesis[i]) i++;
+    const int32_t most = n + !d->mask.next;
+    int32_t       i = 0;
+    while (!d->mask.sees_all && i < d->n_read && i < most && d->read[i] == hypothesis[i]) i++;
     return i;
 }
 
 static int32_t at_most(int32_t a, int32_t b) { return a < b ? a : b; }
 
 void pk_draft_propose(pk_draft_block *d, pk_pass *pass, const int32_t *hypothesis, int32_t n,
-                      int32_t masks, int32_t top_k) {
+                      int32_t places, int32_t top_k) {
     const int32_t room = at_most(pass->room, d->room);
     d->first = in_common(d, hypothesis, n);
     d->chain = at_most(n + 1 - d->first, room);
-    d->masks = d->first + d->chain <= n ? 0 : at_most(at_most(masks, d->most), room - d->chain);
+    if (d->first + d->chain <= n) places = 0;
+    d->leads = d->mask.next && places > 0;
+    d->masks = at_most(at_most(places, d->most) - d->leads, room - d->chain);
     assert(d->chain > 0 || d->first == d->n_read); /* it never becomes shorter */
     pass->model = 1;
     memcpy(d->read + d->first, hypothesis + d->first, (size_t)d->chain * sizeof *hypothesis);
     for (int32_t i = 0; i < d->chain + d->masks; i++) {
-        const bool masked = i >= d->chain;
-        pk_ask_add(pass, (pk_ask){ .token = masked ? d->mask : hypothesis[d->first + i],
-                                   .pos = d->first + i,
+        const bool masked = i >= d->chain, asked = masked || (d->leads && i == d->chain - 1);
+        pk_ask_add(pass, (pk_ask){ .token = masked ? d->mask.token : hypothesis[d->first + i],
+                                   .pos = d->first + i + (masked && d->leads),
                                    .parent = i ? pass->n : d->first - d->n_read,
-                                   .block = masked || d->sees_all,
-                                   .top_k = masked ? top_k : 0,
-                                   .logp = masked,
+                                   .block = masked || d->mask.sees_all,
+                                   .top_k = asked ? top_k : 0,
+                                   .logp = asked,
                                    .ahead = masked ? -1 : 0 });
     }
 }
@@ -68,12 +71,12 @@ void pk_draft_propose(pk_draft_block *d, pk_pass *pass, const int32_t *hypothesi
 int32_t pk_draft_absorb(pk_draft_block *d, const pk_pass *pass, pk_verdict *verdict) {
     assert(pass->n == d->chain + d->masks);
     (void)pass;
-    if (d->sees_all)
+    if (d->mask.sees_all)
         pk_keep_empty(verdict);
     else if (d->chain)
         pk_keep(verdict, d->chain);
     else
         pk_keep_hypothesis(verdict, 0);
-    d->n_read = d->sees_all ? 0 : d->first + d->chain;
-    return d->masks;
+    d->n_read = d->mask.sees_all ? 0 : d->first + d->chain;
+    return d->masks + d->leads;
 }

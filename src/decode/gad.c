@@ -6,6 +6,10 @@
  * differ first. With beta and tau (GAD++) a drafted token is also kept where it is among the
  * model's best beta and not much less probable than the best.
  *
+ * A drafter that was trained to say what follows known tokens too reads the last of them in place of
+ * a first mask, and can read its own draft: what it says follows each token of it is a better
+ * draft (refine).
+ *
  * The drafter keeps the known tokens in its own history: of its pass the chain is kept, the masks
  * are not. Where it was trained with all tokens seeing each other it is fed everything anew. */
 #include "base/memory.h"
@@ -22,15 +26,16 @@ typedef struct state {
     pk_constraint_options options;
     int32_t               block, beta; /* block 0: auto */
     float                 tau;
-    int32_t               init;
+    int32_t               init, refine;
     pk_window             window;
-    pk_lexicon_draft      table;      /* where drafts come from a lexicon */
-    pk_draft_rates       *rates, own; /* of the worker, or own */
-    int32_t               mask;
-    bool                  sees_all;     /* the drafter's known tokens see those behind them */
+    pk_lexicon_draft      table;        /* where drafts come from a lexicon */
+    pk_draft_rates       *rates, own;   /* of the worker, or own */
+    pk_block_mask         mask;         /* the drafter's */
     int32_t               room;         /* asks of the drafter in a pass */
     int32_t               fed;          /* tokens of its history, the start symbol among them */
-    int32_t               chain, masks; /* of its pass in flight */
+    int32_t               chain, masks; /* of its pass in flight; chain 0: it reads its draft */
+    int32_t               most_drafts;  /* of this block */
+    int32_t               to_refine;    /* further passes over this draft */
     int32_t               n_drafts;     /* behind the known tokens; -1: none are drafted yet */
 } state;
 
@@ -42,6 +47,8 @@ static const pk_option options[] = {
       PK_OPTION_INT, 1, 1, 64, NULL, offsetof(state, beta) },
     { "tau", "and if its log-probability is at most this much lower than the best",
       PK_OPTION_FLOAT, 0, 1, 100, NULL, offsetof(state, tau) },
+    { "refine", "further passes of the drafter, each over its own draft (drafters of gad:next=yes)",
+      PK_OPTION_INT, 0, 0, PK_DRAFT_MOST, NULL, offsetof(state, refine) },
     { "init", "where drafts come from; lexicon: a table of translations (--lexicon), no drafter is needed",
       PK_OPTION_CHOICE, 0, FROM_DRAFTER, 0, inits, offsetof(state, init) },
     PK_CONSTRAINT_OPTIONS(state, options),
@@ -72,9 +79,8 @@ static pk_strategy_limits draft_limits(const pk_strategy *self, const void *p,
     const state  *s = p;
     const int32_t longest = pk_constraint_max_length(&s->options, src), block = longest_block(s);
     const int32_t known = src->n_prefix > block ? src->n_prefix : block;
-    bool          sees_all;
+    const bool    sees_all = pk_block_mask_of(src->model).sees_all;
     (void)self;
-    pk_added_mask(src->model, &sees_all);
     return (pk_strategy_limits){ .asks = sees_all ? longest + 1 : known + 1 + block,
                                  .hypotheses = 1,
                                  .slots = longest + 1,
@@ -97,6 +103,7 @@ static pk_status open_table(state *s, const pk_source *src) {
 static pk_status begin_alone(state *s, const pk_source *src) {
     s->rates = src->ngrams ? &src->ngrams->drafts : &s->own;
     s->n_drafts = -1;
+    s->to_refine = 0;
     PK_TRY(open_table(s, src));
     const pk_status status = pk_window_begin(&s->window, &s->options, src, longest_block(s) + 1);
     if (status != PK_OK) end(s);
@@ -108,13 +115,18 @@ static pk_status begin_alone(state *s, const pk_source *src) {
 static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
     state *s = p;
     if (drafts(s)) return begin_alone(s, src);
-    const pk_added_tokens *mask = pk_added_mask(src->model, &s->sees_all);
-    if (!mask) PK_FAIL(PK_UNSUPPORTED, "the drafter has no token <mask>: train it with task gad");
-    s->mask = mask->first;
+    s->mask = pk_block_mask_of(src->model);
+    if (s->mask.token < 0)
+        PK_FAIL(PK_UNSUPPORTED, "the drafter has no token <mask>: train it with task gad");
+    if (s->refine && !s->mask.next)
+        PK_FAIL(PK_UNSUPPORTED,
+                "this drafter cannot read its own draft: leave refine out, or train "
+                "it with gad:next=yes");
     s->rates = src->ngrams ? &src->ngrams->drafts : &s->own;
     s->room = draft_limits(self, s, src).asks;
     s->fed = 0;
     s->n_drafts = -1;
+    s->to_refine = 0;
     PK_TRY(pk_window_begin(&s->window, &s->options, src, longest_block(s) + 1));
     s->window.beta = s->beta;
     s->window.tau = s->tau;
@@ -137,50 +149,93 @@ static int32_t block_of(state *s, const pk_pass *pass) {
     if (drafts(s)) return pk_draft_rates_block(s->rates, 1, more, most);
     if (!(pass->draft_cost > 0)) return most < FIRST ? most : FIRST;
     const float read = pass->draft_cost + pass->draft_more * (float)(unread(s) - 1);
-    return pk_draft_rates_block(s->rates, 1 + read, more + pass->draft_more, most);
+    const float again = (float)s->refine;
+    return pk_draft_rates_block(s->rates, 1 + read + again * pass->draft_cost,
+                                more + (1 + again) * pass->draft_more, most);
 }
 
-/* Known tokens as a chain, then masks as a block; where tokens see all, one block of both. */
+/* Known tokens as a chain, then masks as a block; where tokens see all, one block of both. The last
+ * known token may stand for the first mask. */
 static void propose_draft(state *s, pk_pass *pass, int32_t block) {
     const int32_t room = pass->room < s->room ? pass->room : s->room;
+    const bool    whole = unread(s) <= room, leads = s->mask.next && whole;
     int32_t       parent = 0;
     pass->model = 1;
-    s->chain = unread(s) < room ? unread(s) : room;
-    s->masks = s->chain < unread(s) ? 0 : block < room - s->chain ? block : room - s->chain;
+    s->chain = whole ? unread(s) : room;
+    s->masks = !whole ? 0 : block - leads < room - s->chain ? block - leads : room - s->chain;
     for (int32_t i = 0; i < s->chain + s->masks; i++) {
         const bool masked = i >= s->chain;
-        parent =
-            pk_ask_add(pass, (pk_ask){ .token = masked ? s->mask : s->window.history[s->fed + i],
-                                       .pos = s->fed + i,
-                                       .parent = parent,
-                                       .block = masked || s->sees_all,
-                                       .top_k = masked,
-                                       .ahead = masked ? -1 : 0 });
+        parent = pk_ask_add(
+            pass, (pk_ask){ .token = masked ? s->mask.token : s->window.history[s->fed + i],
+                            .pos = s->fed + i + (masked && leads),
+                            .parent = parent,
+                            .block = masked || s->mask.sees_all,
+                            .top_k = masked || (leads && i == s->chain - 1),
+                            .ahead = masked ? -1 : 0 });
     }
+    s->most_drafts = block;
+    s->to_refine = s->refine;
 }
 
-/* Tokens that the model does not have end the draft, and so does the end symbol: whether that comes
- * next is what the model says after the last draft anyway. GAD++ may keep one that it would not
- * have said: then it stands behind those that are asked about. */
+/* The draft from place `from` on. Tokens that the model does not have end it, and so does the end
+ * symbol: whether that comes next is what the model says after the last draft anyway. GAD++ may keep
+ * one that it would not have said: then it stands behind those that are asked about. Returns
+ * whether the draft is another one than before. */
+static bool take_draft(state *s, const pk_answer *answer, int32_t from, int32_t n) {
+    pk_window    *w = &s->window;
+    const int32_t before = s->n_drafts;
+    const bool    ended = w->ends_with_guess;
+    bool          differs = false;
+    s->n_drafts = from;
+    w->ends_with_guess = false;
+    for (int32_t i = 0; i < n && !w->ends_with_guess; i++) {
+        const int32_t token = answer[i].top[0].token;
+        if (token < 0 || token >= w->src.model->vocab) break;
+        differs |= w->history[w->n + 1 + from + i] != token;
+        w->history[w->n + 1 + from + i] = token;
+        w->ends_with_guess = token == w->src.model->eos;
+        s->n_drafts += !w->ends_with_guess;
+    }
+    return differs || s->n_drafts != before || w->ends_with_guess != ended;
+}
+
 static void absorb_draft(state *s, const pk_pass *pass, pk_verdict *verdict) {
-    pk_window            *w = &s->window;
-    const pk_conventions *model = w->src.model;
-    const bool            whole = s->chain == unread(s);
-    if (s->sees_all)
+    const bool whole = s->chain == unread(s), leads = s->mask.next && whole;
+    if (s->mask.sees_all)
         pk_keep_empty(verdict);
     else
         pk_keep(verdict, s->chain);
-    if (!s->sees_all) s->fed += s->chain;
-    if (!whole) return;
-    s->n_drafts = 0;
-    w->ends_with_guess = false;
-    for (int32_t i = 0; i < s->masks && !w->ends_with_guess; i++) {
-        const int32_t token = pass->answer[s->chain + 1 + i].top[0].token;
-        if (token < 0 || token >= model->vocab) return;
-        w->history[w->n + 1 + i] = token;
-        w->ends_with_guess = token == model->eos;
-        s->n_drafts += !w->ends_with_guess;
-    }
+    if (!s->mask.sees_all) s->fed += s->chain;
+    if (whole) take_draft(s, &pass->answer[s->chain + 1 - leads], 0, s->masks + leads);
+}
+
+/* ---- drafting again ---- */
+
+/* tokens of its draft that the drafter reads; 0: none, the draft is done */
+static int32_t to_read(const state *s, const pk_pass *pass) {
+    int32_t n = s->n_drafts;
+    if (s->to_refine <= 0) return 0;
+    if (n > s->most_drafts - 1) n = s->most_drafts - 1;
+    return n < pass->room ? n : pass->room;
+}
+
+/* what follows each token of the draft? Nothing of it is kept. */
+static void propose_refined(state *s, pk_pass *pass, int32_t n) {
+    pass->model = 1;
+    s->chain = 0;
+    s->masks = n;
+    for (int32_t i = 0; i < n; i++)
+        pk_ask_add(pass, (pk_ask){ .token = s->window.history[s->fed + i],
+                                   .pos = s->fed + i,
+                                   .parent = i,
+                                   .top_k = 1 });
+}
+
+/* The first token stays: it followed what is known. A draft that stays the same would for ever. */
+static void absorb_refined(state *s, const pk_pass *pass, pk_verdict *verdict) {
+    pk_keep_hypothesis(verdict, 0);
+    s->to_refine--;
+    if (!take_draft(s, &pass->answer[1], 1, s->masks)) s->to_refine = 0;
 }
 
 /* the same from the lexicon, at once */
@@ -205,6 +260,7 @@ static void absorb_verified(state *s, const pk_pass *pass, pk_verdict *verdict) 
     const int32_t certain = pk_window_absorb(&s->window, pass, verdict);
     if (certain) pk_draft_rates_judge(s->rates, asked, certain - 1);
     s->n_drafts = -1;
+    s->to_refine = 0;
 }
 
 static void propose(void *p, pk_pass *pass) {
@@ -212,6 +268,11 @@ static void propose(void *p, pk_pass *pass) {
     const int32_t block = s->n_drafts < 0 ? block_of(s, pass) : 0;
     if (block && !drafts(s)) {
         propose_draft(s, pass, block);
+        return;
+    }
+    const int32_t read = to_read(s, pass);
+    if (read > 0) {
+        propose_refined(s, pass, read);
         return;
     }
     if (block) look_up_draft(s, block);
@@ -223,10 +284,13 @@ static void propose(void *p, pk_pass *pass) {
 }
 
 static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {
-    if (pass->model)
-        absorb_draft(p, pass, verdict);
+    state *s = p;
+    if (!pass->model)
+        absorb_verified(s, pass, verdict);
+    else if (s->chain)
+        absorb_draft(s, pass, verdict);
     else
-        absorb_verified(p, pass, verdict);
+        absorb_refined(s, pass, verdict);
 }
 
 static int32_t result(const void *p, pk_hypothesis *out, int32_t room) {

@@ -330,12 +330,12 @@ static void learn(state *s, const pk_pass *pass) {
 
 /* what the drafter says of the places behind the best hypothesis */
 static void absorb_draft(state *s, const pk_pass *pass, pk_verdict *verdict) {
-    const int32_t masks = pk_draft_absorb(&s->draft, pass, verdict);
-    s->fresh = masks > 0;
-    for (int32_t i = pass->n - masks + 1; i <= pass->n; i++) {
-        const pk_context after = { .pos = pass->ask[i].pos - 1 };
+    const int32_t places = pk_draft_absorb(&s->draft, pass, verdict);
+    s->fresh = places > 0;
+    for (int32_t i = pass->n - places + 1; i <= pass->n; i++) {
+        const pk_context after = { .pos = pass->ask[i].pos + pass->ask[i].ahead };
         pk_forecast_learn(&s->forecast, &after, pass->answer[i].top, pass->ask[i].top_k);
-        s->drafted = pass->ask[i].pos;
+        s->drafted = after.pos + 1;
     }
 }
 

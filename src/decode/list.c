@@ -51,10 +51,11 @@ const pk_added_tokens *pk_added_find(const pk_conventions *model, const char *na
     return NULL;
 }
 
-const pk_added_tokens *pk_added_mask(const pk_conventions *model, bool *sees_all) {
-    const pk_added_tokens *mask = pk_added_find(model, "<mask>");
-    *sees_all = mask == NULL;
-    return mask ? mask : pk_added_find(model, "<mask:all>");
+pk_block_mask pk_block_mask_of(const pk_conventions *model) {
+    const pk_added_tokens *all = pk_added_find(model, "<mask:all>");
+    const pk_added_tokens *next = pk_added_find(model, "<mask:next>");
+    const pk_added_tokens *mask = all ? all : next ? next : pk_added_find(model, "<mask>");
+    return (pk_block_mask){ mask ? mask->first : PK_NO_TOKEN, all != NULL, !all && next };
 }
 
 pk_status pk_strategy_parse(const char *spec, const pk_strategy **out, void **state) {

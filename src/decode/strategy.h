@@ -117,8 +117,13 @@ extern const pk_strategy pk_strategy_lattice, pk_strategy_nat;
 
 /* by name; NULL: the model has none such, which pk_strategy.needs rules out where the task adds it */
 const pk_added_tokens *pk_added_find(const pk_conventions *model, const char *name);
-/* the mask of task gad, and whether known tokens see the block behind them; NULL: it has none */
-const pk_added_tokens *pk_added_mask(const pk_conventions *model, bool *sees_all);
+
+typedef struct pk_block_mask { /* of task gad; its name says how the model was trained */
+    int32_t token;       /* PK_NO_TOKEN: there is none */
+    bool    sees_all;    /* known tokens see the block behind them */
+    bool    next;        /* known tokens say what follows them: the last one stands in for the first mask */
+} pk_block_mask;
+pk_block_mask pk_block_mask_of(const pk_conventions *model);
 /* "beam:size=4,rules=hf" -> the strategy, and its options as a fresh state to copy (caller gives back) */
 pk_status pk_strategy_parse(const char *spec, const pk_strategy **out, void **state);
 /* the check of those that give one hypothesis */

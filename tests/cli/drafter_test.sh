@@ -87,6 +87,10 @@ grep -q "^[1-9][0-9.]* tokens in a pass of the model, .* 150 sentences$" "$dir/o
     bad "drafter: tokens a pass" "$(cat "$dir/out")"
 "$PRONK" translate -m "$dir/model" -i "$DATA/tiny.valid.en" --scores >"$dir/greedy"
 same "drafter: greedy's output" -m "$dir/model" --drafter "$dir/made" -d gad:block=4 --scores
+same "drafter: its draft read again" -m "$dir/model" --drafter "$dir/made" -d gad:block=6,refine=2 --scores --batch 1
+same "drafter: by cost" -m "$dir/model" --drafter "$dir/made" -d gad:refine=1 --scores
+refused "a drafter that cannot read its draft" "next=yes" \
+    translate -m "$dir/model" --drafter "$dir/drafter" -d gad:refine=1 -i "$DATA/tiny.valid.en"
 refused "drafter: twice" "is there already" "${make[@]}"
 run "${make[@]}" --resume -q --set train.updates=30
 worked "drafter --resume"

@@ -27,6 +27,9 @@ static int32_t follow_script(const oracle *o, const int32_t *known, int32_t n, i
 static const char *const methods[] = { "gad",         "gad:block=1",     "gad:block=2",
                                        "gad:block=5", "gad:block=25",    "gad:block=64",
                                        "gad:block=7", "gad:beta=5,tau=0" };
+static const char *const refining_methods[] = { "gad:refine=1", "gad:block=1,refine=2",
+                                                "gad:block=2,refine=1", "gad:block=7,refine=64",
+                                                "gad:block=5,refine=2,beta=5,tau=0" };
 static const char *const self_methods[] = {
     "gad-self",
     "gad-self:block=1",
@@ -68,8 +71,12 @@ static void any_draft_gives_greedys_output(void **unused) {
         c.script.damage = any(3) ? (uint32_t)any(17) : 0;
         if (any(2)) c.src.ngrams = ngrams;
         if (any(4) == 0 && !c.model.sees_all) c.model.room = 1 + any(6);
-        const bool self = !c.model.sees_all && any(2);
-        spell(spec, sizeof spec, self ? ANY_OF(self_methods) : ANY_OF(methods), limit);
+        const bool self = !c.model.sees_all && !c.model.next && any(2);
+        spell(spec, sizeof spec,
+              self                     ? ANY_OF(self_methods)
+              : c.model.next && any(2) ? ANY_OF(refining_methods)
+                                       : ANY_OF(methods),
+              limit);
         oracle_translate(&c.model, spec, &c.src, &got);
         expect_same(&c.script.right, &got, &c.src, spec);
         if (!c.model.room) assert_true(c.model.passes <= passes);
@@ -111,6 +118,36 @@ static void rejected_at_every_place(void **unused) {
             assert_true(c.model.draft_passes <= c.model.passes);
             if (place == 6) assert_int_equal(c.model.passes, (n + 6) / 7);
         }
+}
+
+/* A drafter whose known tokens say what follows them has nothing wrong behind one further look at its
+ * draft, which is wrong at one place; and does not look again at one that stays the same. */
+static void a_draft_is_read_again(void **unused) {
+    int32_t once = 0, twice = 0; /* passes */
+    (void)unused;
+    for (uint32_t seed = 0; seed < 20; seed++)
+        for (int32_t place = 1; place <= 6; place++) {
+            scene         c;
+            oracle_result got;
+            set_long(&c, seed);
+            c.model.next = true;
+            c.src = oracle_source(&c.model, 60);
+            c.src.want_scores = true;
+            const int32_t n = c.script.right.best[0].n;
+            c.script.wrong_at = place;
+            c.script.instead = 30;
+            oracle_translate(&c.model, "gad:block=6", &c.src, &got);
+            expect_same(&c.script.right, &got, &c.src, "gad:block=6");
+            once += c.model.passes;
+            oracle_translate(&c.model, "gad:block=6,refine=1", &c.src, &got);
+            expect_same(&c.script.right, &got, &c.src, "gad:block=6,refine=1");
+            assert_int_equal(c.model.passes, (n + 6) / 7);
+            twice += c.model.passes;
+            const int32_t drafts = c.model.draft_passes;
+            oracle_translate(&c.model, "gad:block=6,refine=9", &c.src, &got);
+            assert_true(c.model.draft_passes <= drafts + c.model.passes);
+        }
+    assert_true(once > 3 * twice / 2);
 }
 
 /* The same in one network: from the second pass on a block of 6 brings 7 tokens. With one block behind
@@ -233,6 +270,8 @@ static void blocks_are_taken_as_they_are(void **unused) {
             char          spec[64];
             set_long(&c, 7);
             c.model.sees_all = kind & 1;
+            c.model.next =
+                !(kind & 3) && block % 2; /* what follows a wrong token is not scripted */
             c.src = oracle_source(&c.model, 60);
             c.script.wrong_at = kind & 2 ? 1 : -1;
             c.script.instead = 30;
@@ -271,10 +310,24 @@ static void a_drafter_without_masks_is_refused(void **unused) {
     }
 }
 
+static void a_drafter_that_cannot_read_its_draft_is_refused(void **unused) {
+    scene              c;
+    const pk_strategy *by;
+    void              *state;
+    (void)unused;
+    set_long(&c, 1);
+    assert_int_equal(pk_strategy_parse("gad:refine=1", &by, &state), PK_OK);
+    assert_int_equal(by->begin(by, state, &c.src), PK_UNSUPPORTED);
+    assert_non_null(strstr(pk_last_error(), "next=yes"));
+    by->end(state);
+    pk_memory_give(state);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_draft_gives_greedys_output),
         cmocka_unit_test(rejected_at_every_place),
+        cmocka_unit_test(a_draft_is_read_again),
         cmocka_unit_test(one_pass_checks_and_drafts),
         cmocka_unit_test(the_end_inside_a_block),
         cmocka_unit_test(tokens_that_the_model_lacks_end_a_draft),
@@ -282,6 +335,7 @@ int main(void) {
         cmocka_unit_test(tolerated_drafts_are_near_the_best),
         cmocka_unit_test(blocks_are_taken_as_they_are),
         cmocka_unit_test(a_drafter_without_masks_is_refused),
+        cmocka_unit_test(a_drafter_that_cannot_read_its_draft_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

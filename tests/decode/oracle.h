@@ -33,6 +33,7 @@ struct oracle {
     oracle_draft   *draft;               /* NULL: there is no drafter */
     const void     *script;              /* for it */
     bool            sees_all;            /* its known tokens see those behind them */
+    bool            next;                /* its known tokens say what follows them */
     const float    *cost;                /* of a pass, see pass.h; NULL: not known */
     float           draft_cost, draft_more;
     const int32_t  *says; /* by far the best tokens after 0, 1 .. inputs; or NULL */
@@ -130,7 +131,7 @@ static inline void oracle_fill_mask(oracle_session *s, int32_t i) {
     while (known < n && token[known] != o->added.first) known++;
     for (int32_t j = known; j < n; j++) assert_int_equal(token[j], o->added.first);
     assert_true(known < n && s->ask[i].top_k == 1);
-    s->top[i][0] = (pk_candidate){ o->draft(o, token, known, n - 1 - known), 0 };
+    s->top[i][0] = (pk_candidate){ o->draft(o, token, known, n - 1 - known + o->next), 0 };
     s->answer[i] = (pk_answer){ .top = s->top[i] };
 }
 
@@ -197,7 +198,9 @@ static inline void oracle_pass(oracle_session *s, pk_pass *pass) {
         assert_true(ask->parent >= 0 && ask->parent < i);
         const int32_t before = ask->parent ? s->at[ask->parent] : s->tip[ask->hypothesis];
         const int32_t depth = before < 0 ? 0 : s->slot[before].depth + 1;
-        assert_int_equal(ask->pos, depth);
+        const bool    ahead = s->model->draft && s->model->next && /* of the tokens in its view */
+                           ask->token == s->model->added.first;
+        assert_int_equal(ask->pos, depth + ahead);
         assert_true(s->n_slots < ORACLE_SLOTS);
         s->slot[s->n_slots] = (oracle_slot){ ask->token, before, depth };
         s->at[i] = s->n_slots++;
@@ -226,30 +229,34 @@ static inline void oracle_commit(oracle_session *s, const pk_verdict *v) {
 }
 
 /* One pass of the drafter: known tokens as a chain behind its history, or behind the first tokens of
- * that, then a block of masks. Where all see each other, one block of everything. */
+ * that, then a block of masks. Where all see each other, one block of everything. Where known tokens
+ * say what follows them, the last one is the first of the block; or all are asked, and none is
+ * kept: then the drafter reads its own draft. */
 static inline void oracle_draft_pass(oracle_session *s, pk_pass *pass) {
     oracle       *o = s->model;
     const int32_t mask = o->added.first;
-    int32_t       n = s->n_known + pass->ask[1].parent, ahead = 0;
+    int32_t       n = s->n_known + pass->ask[1].parent, masks = 0;
     const int32_t first = n;
     assert_true(!o->sees_all || s->n_known == 0);
     assert_true(pass->ask[1].parent <= 0 && n >= 0);
     for (int32_t i = 1; i <= pass->n; i++) {
         const pk_ask *ask = &pass->ask[i];
-        const bool    masked = ask->token == mask;
+        const bool    masked = ask->token == mask, asked = ask->top_k > 0;
         if (i > 1) assert_int_equal(ask->parent, i - 1);
-        assert_int_equal(ask->pos, first + i - 1);
+        assert_int_equal(ask->pos, first + i - 1 + (masked && o->next));
         assert_int_equal(ask->block, masked || o->sees_all);
-        assert_true(masked || ahead == 0);
+        assert_true(masked || masks == 0);
         assert_int_equal(ask->ahead, masked ? -1 : 0);
-        assert_true(ask->pos < ORACLE_LONGEST && (ask->top_k > 0) == masked);
+        assert_true(ask->pos < ORACLE_LONGEST && (masked ? asked : o->next || !asked));
+        if (masked && i > 1 && !masks) assert_int_equal(pass->ask[i - 1].top_k > 0, o->next);
         if (!masked) s->known[n++] = ask->token;
-        s->top[i][0] = (pk_candidate){ masked ? o->draft(o, s->known + 1, n - 1, ahead) : -1, 0 };
+        const int32_t place = masked ? masks + o->next : 0;
+        s->top[i][0] = (pk_candidate){ asked ? o->draft(o, s->known + 1, n - 1, place) : -1, 0 };
         for (int32_t k = 1; k < ask->top_k; k++) /* others: anything */
             s->top[i][k] = (pk_candidate){ (int32_t)(oracle_mix((uint32_t)(i * 64 + k)) %
                                                      (uint32_t)(o->vocab + 20)),
                                            -0.5f * (float)k };
-        ahead += masked;
+        masks += masked;
         s->answer[i] = (pk_answer){ .top = s->top[i] };
     }
     assert_int_equal(s->known[0], s->src.model->start);
@@ -335,7 +342,7 @@ static inline pk_source oracle_source(oracle *o, int32_t max_length) {
                                        .repetition_penalty = 1 };
     if (o->draft) {
         o->added = (pk_added_tokens){ .first = o->vocab + 16, .count = 1 };
-        strcpy(o->added.name, o->sees_all ? "<mask:all>" : "<mask>");
+        strcpy(o->added.name, o->sees_all ? "<mask:all>" : o->next ? "<mask:next>" : "<mask>");
         o->conventions.added = &o->added;
         o->conventions.n_added = 1;
     }

@@ -50,6 +50,7 @@ static inline oracle any_oracle(uint32_t seed) {
 static inline void add_drafter(oracle *o, oracle_draft *draft) {
     o->draft = draft;
     o->sees_all = any(3) == 0;
+    o->next = !o->sees_all && any(2);
     o->cost = any(2) ? cheap : any(2) ? dear : NULL;
     o->draft_cost = any(2) ? 0.3f : 0;
     o->draft_more = 0.01f;

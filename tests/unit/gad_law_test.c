@@ -30,7 +30,8 @@ static void make_jobs(pk_job *job, pk_job **order) {
 typedef struct run {
     const tiny_network *model;
     const pk_network   *drafter; /* NULL: decode has none */
-    bool                shares_encoder, sees_all;
+    bool                shares_encoder;
+    const char         *mask; /* NULL: <mask> */
     const char         *decode, *backend;
     int32_t             batch, threads, usual_length, n_best;
     const pk_job       *drafts; /* their best outputs are the drafts, where there are any */
@@ -59,7 +60,7 @@ static pk_stats decode(const run *r, pk_job *job) {
                             .added = &mask,
                             .n_added = 1,
                             .shares_encoder = r->shares_encoder };
-    if (r->sees_all) strcpy(mask.name, "<mask:all>");
+    if (r->mask) strcpy(mask.name, r->mask);
     if (r->drafter) drafts = pk_ensemble_alone(r->drafter), o.drafter = &drafts;
     ASSERT_OK(pk_strategy_parse(r->decode, &o.plan.strategy, &options));
     ASSERT_OK(pk_strategy_parse("greedy", &o.scoring.strategy, &scoring));
@@ -108,6 +109,8 @@ static const char *const limits[] = { "", "no_repeat_ngram=2", "repetition_penal
                                       "min_length=9,max_length=15" };
 static const char *const methods[] = { "gad", "gad:block=3", "gad:block=25",
                                        "gad:block=6,beta=5,tau=0" };
+static const char *const refining[] = { "gad:refine=1", "gad:block=3,refine=2",
+                                        "gad:block=25,refine=1", "gad:block=6,refine=8" };
 
 static void check(run *r, const char *backend) {
     pk_job   greedy[N_JOBS], got[N_JOBS];
@@ -120,7 +123,8 @@ static void check(run *r, const char *backend) {
         r->decode = plain, r->drafter = NULL;
         decode(r, greedy);
         r->drafter = drafter;
-        const char *method = methods[(i + r->batch) % 4];
+        const bool  reads = r->mask && strcmp(r->mask, "<mask:next>") == 0;
+        const char *method = (reads ? refining : methods)[(i + r->batch) % 4];
         snprintf(spec, sizeof spec, "%s%s%s", method,
                  !i                    ? ""
                  : strchr(method, ':') ? ","
@@ -148,7 +152,7 @@ static void draft_and_verify_is_greedy_search(void **state) {
             r.batch = shape & 1 ? 32 : 1;
             r.threads = shape & 2 ? 2 : 1;
             r.shares_encoder = shape & 4;
-            r.sees_all = shape == 3;
+            r.mask = shape == 3 ? "<mask:all>" : shape % 3 == 1 ? "<mask:next>" : NULL;
             r.usual_length = shape == 5 ? 1 : 48; /* few slots: sentences are put back */
             check(&r, "cpu");
             if (shape == 1 && type) check(&r, "ref");
@@ -228,7 +232,9 @@ static void draft_and_verify_is_beam_search(void **state) {
                   .batch = i < 5 ? 1 : 32,
                   .threads = 1 + i / 2 % 2,
                   .shares_encoder = i & 1,
-                  .sees_all = i == 4,
+                  .mask = i == 4       ? "<mask:all>"
+                          : i % 3 == 1 ? "<mask:next>"
+                                       : NULL,
                   .usual_length = i == 7 ? 1 : 48 };
         check_beam(&r, i, NULL);
         check_beam(&r, i + 1, &drafter.net);

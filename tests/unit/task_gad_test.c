@@ -42,43 +42,50 @@ static int32_t right_token(int32_t position) {
     return position == 0 ? START : position <= N ? target[position - 1] : EOS;
 }
 
+typedef struct shape {
+    int32_t block;
+    bool    sees_all, next; /* next: the last of the prefix is the first of the block */
+} shape;
+
 /* rows from `first` on: a prefix and a block; returns the rows of it, and the prefix's length */
-static int32_t check_cut(const pk_lesson *l, int32_t first, int32_t block, bool sees_all,
-                         int32_t *p) {
+static int32_t check_cut(const pk_lesson *l, int32_t first, shape is, int32_t *p) {
     const int32_t n = (int32_t)l->token.n;
     int32_t       masks = 0;
     for (*p = -1; first + *p + 1 < n && l->token.id[first + *p + 1] != MASK;) ++*p;
     while (first + *p + 1 + masks < n && l->token.id[first + *p + 1 + masks] == MASK) masks++;
-    assert_int_equal(masks, block < 15 - *p ? block : 15 - *p); /* positions end at 15 */
+    assert_int_equal(masks + is.next, is.block < 15 - *p ? is.block : 15 - *p); /* positions: 16 */
     for (int32_t i = 0; i <= *p + masks; i++) {
-        assert_int_equal(l->pos.id[first + i], i);
+        assert_int_equal(l->pos.id[first + i], i + (i > *p && is.next));
         assert_int_equal(l->first.id[first + i], first);
-        assert_int_equal(l->count.id[first + i], i > *p || sees_all ? *p + 1 + masks : i + 1);
+        assert_int_equal(l->count.id[first + i], i > *p || is.sees_all ? *p + 1 + masks : i + 1);
         if (i <= *p) assert_int_equal(l->token.id[first + i], right_token(i));
     }
     return *p + 1 + masks;
 }
 
-/* questions from `at` on: the masks of a cut up to the end symbol; returns how many */
-static int32_t check_questions(const pk_lesson *l, int32_t at, int32_t first, int32_t p,
-                               int32_t block) {
-    const int32_t n = N + 1 - p < block ? N + 1 - p : block;
-    for (int32_t i = 0; i < n; i++) {
-        assert_int_equal(l->question_row.id[at + i], first + p + 1 + i);
-        assert_int_equal(l->target.id[at + i], right_token(p + 1 + i));
+/* Questions from `at` on: the prefix where it is asked, and the masks of a cut up to the end symbol;
+ * returns how many. Rows follow each other, and so do the tokens that they should say. */
+static int32_t check_questions(const pk_lesson *l, int32_t at, int32_t first, int32_t p, shape is) {
+    const int32_t before = is.next ? p : 0, end = N + 1 - p < is.block ? N + 1 - p : is.block;
+    for (int32_t i = 0; i < before + end; i++) {
+        assert_int_equal(l->question_row.id[at + i], first + p + !is.next - before + i);
+        assert_int_equal(l->target.id[at + i], right_token(p + 1 - before + i));
     }
-    return n;
+    return before + end;
 }
 
 static void blocks_behind_any_prefix(void **state) {
     static const struct {
         const char *task;
-        int32_t     block, cuts;
-        bool        sees_all;
-    } cases[] = { { "gad:block=3", 3, 1, false },
-                  { "gad:block=25", 25, 1, false },
-                  { "gad:block=4,cuts=3,glancing=no", 4, 3, false },
-                  { "gad:block=4,prefix=all,cuts=2", 4, 2, true } };
+        shape       is;
+        int32_t     cuts;
+    } cases[] = { { "gad:block=3", { 3 }, 1 },
+                  { "gad:block=25", { 25 }, 1 },
+                  { "gad:block=4,cuts=3,glancing=no", { 4 }, 3 },
+                  { "gad:block=4,prefix=all,cuts=2", { 4, .sees_all = true }, 2 },
+                  { "gad:block=4,next=yes,cuts=2", { 4, .next = true }, 2 },
+                  { "gad:block=25,next=yes", { 25, .next = true }, 1 },
+                  { "gad:block=1,next=yes", { 1, .next = true }, 1 } };
     (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         lessons s;
@@ -88,10 +95,10 @@ static void blocks_behind_any_prefix(void **state) {
             int32_t first = 0, questions = 0, p;
             ASSERT_OK(pk_lesson_make(&s.l, &s.maker, &batch, NULL));
             for (int32_t i = 0; i < cases[k].cuts; i++) {
-                const int32_t rows = check_cut(&s.l, first, cases[k].block, cases[k].sees_all, &p);
+                const int32_t rows = check_cut(&s.l, first, cases[k].is, &p);
                 assert_in_range(p, 0, N);
                 seen[p]++;
-                questions += check_questions(&s.l, questions, first, p, cases[k].block);
+                questions += check_questions(&s.l, questions, first, p, cases[k].is);
                 first += rows;
             }
             assert_int_equal(first, s.l.token.n);
@@ -138,6 +145,63 @@ static void a_second_look_gives_some_of_the_right_tokens(void **state) {
     close_lessons(&s);
 }
 
+/* of what follows known tokens nothing is given: those are asked in both passes */
+static void known_tokens_are_asked_in_both_passes(void **state) {
+    lessons s;
+    (void)state;
+    open_lessons(&s, "gad:block=4,next=yes,cuts=2");
+    for (s.maker.key = 0; s.maker.key < KEYS; s.maker.key++) {
+        int32_t answers[32] = { 0 }, known[2] = { 0 }; /* all answers are wrong */
+        for (int pass = 0; pass < 2; pass++) {
+            ASSERT_OK(pk_lesson_make(&s.l, &s.maker, &batch, pass ? answers : NULL));
+            assert_true(s.l.target.n <= 32);
+            for (size_t i = 0; i < s.l.target.n; i++) {
+                const int32_t row = s.l.question_row.id[i], at = s.l.pos.id[row];
+                const bool    masked = s.l.token.id[row] == MASK;
+                assert_int_equal(s.l.target.id[i], right_token(at + !masked));
+                known[pass] += !masked;
+            }
+        }
+        assert_int_equal(known[0], known[1]);
+    }
+    close_lessons(&s);
+}
+
+/* the first place weighs 1, whoever says it, and each one behind it less */
+static void weights_fall_with_the_place(void **state) {
+    static const char *const tasks[] = { "gad:block=6,fall=0.5,cuts=2",
+                                         "gad:block=6,fall=0.5,cuts=2,next=yes",
+                                         "gad-self:block=6,fall=0.5,cuts=2" };
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        lessons s;
+        open_lessons(&s, tasks[k]);
+        for (s.maker.key = 0; s.maker.key < 20; s.maker.key++) {
+            float  next = k != 1;
+            double total = 0;
+            ASSERT_OK(pk_lesson_make(&s.l, &s.maker, &batch, NULL));
+            for (size_t i = 0; i < s.l.target.n; i++, next /= 2) {
+                const int32_t row = s.l.question_row.id[i];
+                const bool    masked = s.l.token.id[row] == MASK;
+                /* a block begins behind the row before its first mask */
+                if (!masked || s.l.token.id[row - 1] != MASK) next = masked && k == 1 ? 0.5f : 1;
+                assert_float_equal(s.l.weight.value[i], next, 0);
+                total += next;
+            }
+            assert_float_equal(s.l.total, total, 1e-9);
+        }
+        close_lessons(&s);
+    }
+}
+
+static void nobody_says_what_it_sees(void **state) {
+    const pk_task *task;
+    void          *options;
+    (void)state;
+    assert_int_equal(pk_task_parse("gad:next=yes,prefix=all", &task, &options), PK_ARGUMENT);
+    assert_non_null(strstr(pk_last_error(), "next=yes"));
+}
+
 static void a_model_that_drafts_for_itself_learns_both(void **state) {
     lessons s;
     int32_t p;
@@ -150,8 +214,9 @@ static void a_model_that_drafts_for_itself_learns_both(void **state) {
             assert_int_equal(s.l.count.id[i], i + 1);
             assert_int_equal(s.l.target.id[i], right_token(i + 1));
         }
-        assert_int_equal(N + 1 + check_cut(&s.l, N + 1, 4, false, &p), s.l.token.n);
-        assert_int_equal(N + 1 + check_questions(&s.l, N + 1, N + 1, p, 4), s.l.target.n);
+        assert_int_equal(N + 1 + check_cut(&s.l, N + 1, (shape){ 4 }, &p), s.l.token.n);
+        assert_int_equal(N + 1 + check_questions(&s.l, N + 1, N + 1, p, (shape){ 4 }),
+                         s.l.target.n);
         int32_t      answers[16] = { 0 };
         const size_t asked = s.l.target.n;
         ASSERT_OK(pk_lesson_make(&s.l, &s.maker, &batch, answers));
@@ -163,26 +228,26 @@ static void a_model_that_drafts_for_itself_learns_both(void **state) {
 
 /* a pass of the drafter behind p known tokens is the lesson with that prefix */
 static void check_asked(const pk_lesson *l, const char *mask_name, int32_t p) {
-    const pk_added_tokens added[2] = { { .name = "<mask>", .first = MASK, .count = 1 },
-                                       { .name = "<mask:all>", .first = MASK, .count = 1 } };
-    const pk_conventions  model = { .vocab = 40,
-                                    .start = START,
-                                    .eos = EOS,
-                                    .unk = PK_NO_TOKEN,
-                                    .max_positions = 16,
-                                    .added = strcmp(mask_name, "<mask>") ? added + 1 : added,
-                                    .n_added = 1 };
-    const pk_source       src = { .model = &model,
-                                  .n_tokens = 2,
-                                  .token = source,
-                                  .max_length = 16,
-                                  .prefix = target,
-                                  .n_prefix = p,
-                                  .n_best = 1 };
-    pk_ask                ask[2][32];
-    pk_pass            pass[2] = { { .room = 31, .ask = ask[0] }, { .room = 31, .ask = ask[1] } };
-    const pk_strategy *by;
-    void              *state;
+    pk_added_tokens      added = { .first = MASK, .count = 1 };
+    const pk_conventions model = { .vocab = 40,
+                                   .start = START,
+                                   .eos = EOS,
+                                   .unk = PK_NO_TOKEN,
+                                   .max_positions = 16,
+                                   .added = &added,
+                                   .n_added = 1 };
+    const pk_source      src = { .model = &model,
+                                 .n_tokens = 2,
+                                 .token = source,
+                                 .max_length = 16,
+                                 .prefix = target,
+                                 .n_prefix = p,
+                                 .n_best = 1 };
+    pk_ask               ask[2][32];
+    pk_pass              pass[2] = { { .room = 31, .ask = ask[0] }, { .room = 31, .ask = ask[1] } };
+    const pk_strategy   *by;
+    void                *state;
+    strcpy(added.name, mask_name);
     ASSERT_OK(pk_strategy_parse("gad:block=4", &by, &state));
     ASSERT_OK(by->begin(by, state, &src));
     by->propose(state, &pass[0]);
@@ -200,16 +265,17 @@ static void check_asked(const pk_lesson *l, const char *mask_name, int32_t p) {
 }
 
 static void drafters_are_asked_for_what_they_were_taught(void **state) {
-    static const char *const tasks[] = { "gad:block=4", "gad:block=4,prefix=all" };
+    static const char *const tasks[] = { "gad:block=4", "gad:block=4,prefix=all",
+                                         "gad:block=4,next=yes" };
     (void)state;
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
         lessons s;
         int32_t p;
         open_lessons(&s, tasks[k]);
         for (s.maker.key = 0; s.maker.key < 20; s.maker.key++) {
             pk_task_token token;
             ASSERT_OK(pk_lesson_make(&s.l, &s.maker, &batch, NULL));
-            check_cut(&s.l, 0, 4, k == 1, &p);
+            check_cut(&s.l, 0, (shape){ 4, k == 1, k == 2 }, &p);
             assert_true(s.maker.task->tokens(s.options, 0, &token));
             assert_false(s.maker.task->tokens(s.options, 1, &token));
             check_asked(&s.l, token.name, p);
@@ -222,6 +288,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_behind_any_prefix),
         cmocka_unit_test(a_second_look_gives_some_of_the_right_tokens),
+        cmocka_unit_test(known_tokens_are_asked_in_both_passes),
+        cmocka_unit_test(weights_fall_with_the_place),
+        cmocka_unit_test(nobody_says_what_it_sees),
         cmocka_unit_test(a_model_that_drafts_for_itself_learns_both),
         cmocka_unit_test(drafters_are_asked_for_what_they_were_taught),
     };
