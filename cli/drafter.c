@@ -137,7 +137,7 @@ static void write_keys(const pk_cli *c, pk_line_writer *out) {
     if (c->from) pk_writer_print(out, "from: %s\n", c->from);
     if (c->to) pk_writer_print(out, "to: %s\n", c->to);
     pk_writer_print(out, "train:\n  minutes: 10\n  updates: 0\n  rate: 1e-3\n  warmup: 500\n"
-                         "  cooldown: 0.3\n  dropout: 0.1\n  average: 0.999\nsave.type: f16\n");
+                         "  cooldown: 0.3\n  dropout: 0\n  average: 0.999\nsave.type: f16\n");
 }
 
 /* a recipe that is there already was perhaps changed: it counts */

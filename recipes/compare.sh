@@ -108,7 +108,7 @@ drafter() { # NAME VERIFIER [KEY=VALUE ...]
 from_model() { # NAME PARENT [KEY=VALUE ...]: a network of its own, which begins as the parent
     local name=$1 parent=$2
     shift 2
-    model "$name" "$parent" compare-gad.yml verifier= "init=$MODELS/$parent/model.pronk" "$@"
+    model "$name" "$parent" compare-gad.yml verifier= "init=$MODELS/$parent/model.pronk" train.dropout=0.1 "$@"
 }
 
 full_list() {
