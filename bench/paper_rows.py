@@ -44,7 +44,8 @@ TABLES = {
         ('4', 'Table 4: variants (COMET\'s weights cannot be had; chrF2 and token repetition instead)',
          ['bleu:' + s for s in SETS] + ['chrf2:newstest2014', 'trr:newstest2014', 'words:1', 'speed:1', 'passes:1'],
          [at(d, 'beam:size=5') for d in ('6-1', '12-1', '20-1')] + [at(d) for d in ('6-1', '12-1', '20-1')] +
-         [hrt(d, k) for d in ('12-1', '20-1') for k in (2, 3, 4)]),
+         [hrt(d, k) for d in ('12-1', '20-1') for k in (2, 3, 4)] +
+         [row('HRT 12-1, k = 2 alone', 'hrt-12-1-k2', 'hrt:k=2'), row('HRT 12-1, k = 2 alone, beams of 5', 'hrt-12-1-k2', 'hrt:k=2,b_at=5,b_nat=5')]),
         ('6-6', 'Six decoder layers, and Mask-Predict', ['bleu:' + s for s in SETS] + ['trr:newstest2014', 'words:1', 'speed:1', 'passes:1'],
          [at('6-6'), hrt('6-6', 2), hrt('6-6', 3), hrt('6-6', 4)] +
          [row('CMLM 6-6, %d iterations, %s' % (n, t), m, 'cmlm:iterations=%d,lengths=5' % n)
