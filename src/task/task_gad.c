@@ -42,7 +42,7 @@ static const pk_option drafter_options[] = {
     COMMON_OPTIONS,
     { "prefix", "what its tokens see: those before them, or all, the block too",
       PK_OPTION_CHOICE, 0, PREFIX_CAUSAL, 0, prefix_choices, offsetof(gad_options, prefix) },
-    { "next", "known tokens say what follows them, the last one in place of a first mask",
+    { "next", "known tokens say what follows; the last replaces the first mask",
       PK_OPTION_CHOICE, 0, 0, 0, yes_no, offsetof(gad_options, next) },
     { 0 }
 };
