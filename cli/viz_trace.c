@@ -110,12 +110,18 @@ static int weight(const pk_viz *v, const pk_viz_ask *a) {
     return 2 * a->accepted + (a->best == v->token[a->position].id);
 }
 
+/* "<mask>", or "<mask:" and how the model was trained (task/task_gad.c) */
+static bool is_mask(const char *piece) {
+    const size_t n = strlen("<mask");
+    return strncmp(piece, "<mask", n) == 0 && (piece[n] == '>' || piece[n] == ':');
+}
+
 /* what became of the token that the ask was fed */
 static pk_viz_guess judge(const pk_viz *v, const pk_viz_ask *a) {
     const char *piece = v->name(v->names, a->fed);
     if (a->accepted) return PK_VIZ_GUESS_ACCEPTED;
     if (a->fed == v->token[a->fed_at].id) return PK_VIZ_GUESS_LATE;
-    const bool says_nothing = !strcmp(piece, "<pad>") || !strcmp(piece, "<mask>");
+    const bool says_nothing = !strcmp(piece, "<pad>") || is_mask(piece);
     return says_nothing ? PK_VIZ_GUESS_PADDING : PK_VIZ_GUESS_WRONG;
 }
 

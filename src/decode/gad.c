@@ -62,6 +62,13 @@ static pk_status fits(const pk_strategy *self, const void *p, const pk_conventio
     return drafts(p) ? pk_strategy_check_lexicon(self, model) : PK_OK;
 }
 
+static pk_status check(const pk_strategy *self, const void *p, int32_t n_best) {
+    if (drafts(p) && ((const state *)p)->refine)
+        PK_FAIL(PK_ARGUMENT, "%s: only a drafter can read its own draft: leave refine out",
+                self->name);
+    return pk_strategy_check_single(self, p, n_best);
+}
+
 static int32_t longest_block(const state *s) { return s->block ? s->block : LONGEST_AUTO; }
 
 static pk_strategy_limits limits(const pk_strategy *self, const void *p, const pk_source *src) {
@@ -303,7 +310,7 @@ const pk_strategy pk_strategy_gad = {
     .options = options,
     .drafter_needs = "gad",
     .state_size = sizeof(state),
-    .check = pk_strategy_check_single,
+    .check = check,
     .fits = fits,
     .limits = limits,
     .draft_limits = draft_limits,

@@ -1,7 +1,7 @@
 /* lexicon_count.h - counts linked sentence pairs, and makes a lexicon of the counts.
  *
- * 32 bytes of memory for each target token that is counted. The result does not depend on the order
- * of the pairs. */
+ * 32 bytes of memory for each target token that is counted, 48 where one without a link shares two.
+ * The result does not depend on the order of the pairs. */
 #ifndef PK_LEXICON_COUNT_H
 #define PK_LEXICON_COUNT_H
 #include "lexicon/lexicon_beside.h"

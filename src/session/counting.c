@@ -33,11 +33,11 @@ void pk_session_count_encoding(pk_session *s, const pk_sentence_tokens *source, 
     }
 }
 
-/* where attention is wanted, all rows go through the last layer */
+/* where attention is wanted, all rows of the first member go through its last layer */
 void pk_session_count_pass(pk_session *s, bool any_attention) {
-    const uint64_t silent = any_attention ? 0 : (uint64_t)(s->n_asks - s->n_questions);
+    const uint64_t silent = (uint64_t)(s->n_asks - s->n_questions);
     s->flops += decoder_flops(s, (uint64_t)s->n_asks, s->n_seen, s->n_logits);
-    for (int32_t i = 0; silent && i < s->n_members; i++) {
+    for (int32_t i = any_attention; silent && i < s->n_members; i++) {
         const pk_flops *f = &s->member[i].flops;
         s->flops -= silent * f->silent_token + s->n_seen_silent * f->silent_pair;
     }

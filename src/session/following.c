@@ -17,10 +17,10 @@ static bool may_follow(const pk_ask *a) {
 
 /* how many asks of a pass follow, which are its last: none, one, or a block of two */
 static int32_t width_of(const pk_pass *p) {
-    const int32_t n = p->n;
-    if (n < 1 || n > MOST_BESIDE + 1 || !may_follow(&p->ask[n])) return 0;
-    if (!pk_ask_continues(p, n)) return 1;
-    return !pk_ask_continues(p, n - 1) && may_follow(&p->ask[n - 1]) ? 2 : 0;
+    const int32_t n = p->n, width = n > 0 && pk_ask_continues(p, n) ? 2 : 1;
+    if (n < width || n - width > MOST_BESIDE || !may_follow(&p->ask[n])) return 0;
+    if (width == 2 && (pk_ask_continues(p, n - 1) || !may_follow(&p->ask[n - 1]))) return 0;
+    return width;
 }
 
 /* an ensemble's log-probabilities are put together on the host */

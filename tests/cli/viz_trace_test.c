@@ -165,6 +165,29 @@ static void a_drafter_makes_nothing_certain(void **state) {
     pk_viz_free(&v);
 }
 
+static const char *name_of_mask(const void *names, int32_t id) {
+    return id == MASK ? names : test_name(NULL, id);
+}
+
+/* a mask's name says how the model was trained; none of them is a guess */
+static void masks_say_nothing_whatever_their_name(void **state) {
+    static const char *const masks[] = { "<mask>", "<mask:next>", "<mask:all>", "<masked>" };
+    static const int32_t     token[] = { A, B, END };
+    const float              log_prob[] = { half, half, half };
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        pk_viz v = begin();
+        v.name = name_of_mask, v.names = masks[i];
+        PASS_ON(&v, 1, -1, { -1, START, -1, 0, -1, 1 }, { 0, MASK, A, half, 0, 0 },
+                { 1, MASK, B, half, 1, 0 });
+        PASS(&v, { 0, START, A, half, -1, 1 }, { 1, A, B, half, 0, 1 }, { 2, B, END, half, 1, 1 });
+        pk_viz_finish(&v, token, log_prob, 3);
+        assert_int_equal(pk_viz_at(&v, 1, 1)->guess,
+                         i < 3 ? PK_VIZ_GUESS_PADDING : PK_VIZ_GUESS_WRONG);
+        pk_viz_free(&v);
+    }
+}
+
 static void passes_know_what_they_fill(void **state) {
     static const int32_t want[][4] = { { 0, 1 }, { 0, 1, 2 }, { 2, 3 }, { 2, 3, 4 } };
     static const size_t  n[] = { 2, 3, 2, 3 };
@@ -277,6 +300,7 @@ int main(void) {
         cmocka_unit_test(language_tokens_are_left_out),
         cmocka_unit_test(beams_do_not_break_it),
         cmocka_unit_test(a_drafter_makes_nothing_certain),
+        cmocka_unit_test(masks_say_nothing_whatever_their_name),
         cmocka_unit_test(passes_know_what_they_fill),
         cmocka_unit_test(masks_are_filled_for_good_by_the_last_answer),
         cmocka_unit_test(language_tokens_are_left_out_before_masks),

@@ -321,6 +321,11 @@ static void a_drafter_that_cannot_read_its_draft_is_refused(void **unused) {
     assert_non_null(strstr(pk_last_error(), "next=yes"));
     by->end(state);
     pk_memory_give(state);
+    /* a lexicon reads nothing */
+    assert_int_equal(pk_strategy_parse("gad:init=lexicon,refine=1", &by, &state), PK_OK);
+    assert_int_equal(by->check(by, state, 1), PK_ARGUMENT);
+    assert_non_null(strstr(pk_last_error(), "leave refine out"));
+    pk_memory_give(state);
 }
 
 int main(void) {

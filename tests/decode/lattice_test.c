@@ -198,6 +198,36 @@ static void one_candidate(void **unused) {
     assert_int_equal(got.n, want.n);
 }
 
+/* Word 2 becomes 5 before 3 and 6 before 4, as often: neighbours tell which, distances do not and
+ * take the lower one. Words 3 and 4 become themselves. */
+static void candidates_are_looked_up_in_either_way(void **unused) {
+    const int32_t      words[2][2] = { { 2, 3 }, { 2, 4 } };
+    const uint32_t     link[] = { 1, 2 };
+    const int32_t      token[] = { 2, 4, EOS };
+    pk_source          src = source_of(token, 3);
+    pk_lexicon_counter c;
+    pk_buffer          counted = { 0 };
+    pk_lexicon         beside;
+    found              got, none;
+    (void)unused;
+    ASSERT_OK(pk_lexicon_counter_open(VOCAB, VOCAB, &c));
+    for (int i = 0; i < 40; i++) {
+        const int32_t target[] = { 5 + i % 2, words[i % 2][1] };
+        ASSERT_OK(pk_lexicon_count(&c, words[i % 2], 2, target, 2, link));
+    }
+    ASSERT_OK(pk_lexicon_make(&c, 1, &counted));
+    ASSERT_OK(pk_lexicon_read(counted.data, counted.size, &beside));
+    src.lexicon = &beside;
+    decode("lattice:k=1,delta=0,by=neighbours", &src, 1, &got, &none);
+    assert_true(got.n == 3 && got.token[0] == 6 && got.token[1] == 4);
+    decode("lattice:k=1,delta=0", &src, 1, &got, &none);
+    assert_int_equal(got.token[0], 6);
+    decode("lattice:k=1,delta=0,by=distances", &src, 1, &got, &none);
+    assert_true(got.n == 3 && got.token[0] == 5);
+    pk_lexicon_counter_close(&c);
+    pk_buffer_free(&counted);
+}
+
 static void prefixes_are_kept(void **unused) {
     const int32_t given[] = { 8, 3, 3, 3, 3, 3, 3, 3 };
     (void)unused;
@@ -293,10 +323,15 @@ static void every_allocation(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_best_of_all_paths), cmocka_unit_test(one_candidate),
-        cmocka_unit_test(prefixes_are_kept),     cmocka_unit_test(lengths_have_limits),
-        cmocka_unit_test(nothing_is_known),      cmocka_unit_test(attention_to_the_source),
-        cmocka_unit_test(what_is_refused),       cmocka_unit_test(every_allocation),
+        cmocka_unit_test(the_best_of_all_paths),
+        cmocka_unit_test(one_candidate),
+        cmocka_unit_test(candidates_are_looked_up_in_either_way),
+        cmocka_unit_test(prefixes_are_kept),
+        cmocka_unit_test(lengths_have_limits),
+        cmocka_unit_test(nothing_is_known),
+        cmocka_unit_test(attention_to_the_source),
+        cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(every_allocation),
     };
     return cmocka_run_group_tests(tests, open_lexicon, close_lexicon);
 }

@@ -243,6 +243,15 @@ static void an_ensemble_is_the_sum_of_its_members(void **state) {
         assert_int_equal(counted(w.s, &before), TARGET_TOKEN + token + 8 * (PAIR + pair) +
                                                     (uint64_t)(1 + logp) * 40 * 2 * (16 + 8));
     }
+    /* where attention is wanted, the first member's rows all go through its last layer */
+    for (int attention = 0; attention < 2; attention++) {
+        pk_pass p = new_pass(&w);
+        pk_ask_add(&p, (pk_ask){ .token = PK_NO_TOKEN, .attention = attention });
+        ASSERT_OK(pk_session_decode(w.s, &(pk_request){ id, &p }, 1));
+        keep_as_it_was(&w, id);
+        const uint64_t spared = attention ? 0 : SPARED + 8 * SPARED_PAIR;
+        assert_int_equal(counted(w.s, &before), TARGET_TOKEN + 8 * PAIR - spared + 2 * 24 * 8);
+    }
     pk_session_forget(w.s, id);
     pk_session_close(w.s);
     pk_backend_close(&w.on);

@@ -323,6 +323,17 @@ static void other_asks_do_not_follow(void **state) {
         if (n > 9) assert_true(p.answer[n].top[0].token >= 0);
         keep_as_it_was(&w, id);
     }
+    for (int32_t n = 8; n <= 9; n++) { /* so many beside a block of two */
+        pk_pass p = new_pass(&w);
+        for (int32_t i = 0; i < n + 2; i++)
+            pk_ask_add(&p, (pk_ask){ .token = 4 + i,
+                                     .pos = i,
+                                     .parent = i,
+                                     .block = i >= n,
+                                     .top_k = i >= n,
+                                     .follow = i >= n ? 4 : 0 });
+        assert_int_equal(pk_session_follows(w.s, &p), n == 8);
+    }
     pk_pass p = new_pass(&w);
     pk_ask_add(&p, (pk_ask){ .token = 4, .top_k = 1, .follow = 4, .stride = -1 });
     ASSERT_STATUS(PK_ARGUMENT, pk_session_decode(w.s, &(pk_request){ id, &p }, 1));

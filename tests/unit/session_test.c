@@ -101,8 +101,11 @@ static void a_pass_may_come_right_behind_an_encoding(void **state) {
         pk_session_forget(w.s, second);
         const double before = pk_session_encoded_at(w.s);
         ASSERT_OK(pk_session_encode_begin(w.s, &sources[1], 1, &second));
+        const double begun_at = pk_session_encoded_at(w.s);
         ask_chain(&w, first, words, 4, old_again); /* of a sentence that was there */
-        assert_true(pk_session_encoded_at(w.s) > before);
+        assert_true(begun_at > before);
+        /* its end is seen where the device can tell; elsewhere it is that of the call */
+        assert_true(pk_session_encoded_at(w.s) > begun_at || !w.on.wait_event);
         ask_chain(&w, second, words, 4, begun);
         assert_memory_equal(old, old_again, sizeof old);
         assert_memory_equal(waited, begun, sizeof waited);
