@@ -6,10 +6,9 @@
 #include "lexicon/shortlist.h"
 
 typedef struct pk_lookup {
-    const pk_lexicon *lexicon; /* NULL: there is none */
-    pk_saved_lexicon  saved;   /* of a file, or zeroed */
-    pk_shortlist      shortlist;
-    bool              shortens; /* there are shortlists */
+    const pk_lexicon *lexicon;           /* NULL: there is none */
+    pk_saved_lexicon  saved;             /* of a file, or zeroed */
+    pk_shortlist      shortlist, drafts; /* of the model and of its drafter; zeroed: none */
 } pk_lookup;
 
 /* path: what `pronk align --save` wrote, or NULL. by: what it is for. most_given: tokens of a source
@@ -18,7 +17,7 @@ typedef struct pk_lookup_request {
     const pk_model    *model;
     const char        *path;
     const pk_strategy *by;
-    bool               shortlist;
+    bool               shortlist, drafts; /* lists for the model, for its drafter */
     int32_t            most_given;
 } pk_lookup_request;
 pk_status pk_lookup_open(const pk_lookup_request *q, pk_lookup *out);

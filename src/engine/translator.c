@@ -119,11 +119,13 @@ static pk_dtype arithmetic_of(const pk_translator *t, const pk_translator_option
 }
 
 /* what is looked up beside the model: candidates, shortlists, and links where they are wanted */
-static pk_status open_lookup(pk_translator *t, const pk_translator_options *o, int32_t max_source) {
+static pk_status open_lookup(pk_translator *t, const pk_translator_options *o, int32_t max_source,
+                             bool gpu) {
     const pk_lookup_request look = { .model = t->model,
                                      .path = o->lexicon,
                                      .by = t->plan.strategy,
                                      .shortlist = o->shortlist != 0,
+                                     .drafts = t->drafter.n && !gpu,
                                      .most_given = max_source + t->all.config.max_target };
     PK_TRY(pk_lookup_open(&look, &t->lookup));
     if (!o->alignment || !o->lexicon) return PK_OK;
@@ -163,9 +165,10 @@ static pk_status open_workers(pk_translator *t, const pk_translator_options *o) 
     w.added = t->added, w.n_added = t->n_added;
     w.max_source = o->max_input && o->max_input < c->max_source ? o->max_input : c->max_source;
     t->reader.max_source = w.max_source;
-    PK_TRY(open_lookup(t, o, w.max_source));
+    PK_TRY(open_lookup(t, o, w.max_source, devices.gpu));
     w.lexicon = t->lookup.lexicon;
-    w.shortlist = t->lookup.shortens ? &t->lookup.shortlist : NULL;
+    if (t->lookup.shortlist.always) w.shortlist[0] = &t->lookup.shortlist;
+    if (t->lookup.drafts.always) w.shortlist[1] = &t->lookup.drafts;
     if (devices.gpu)
         choose_gpu_workers(t, o->workers, devices.n, w.batch);
     else

@@ -30,8 +30,8 @@ typedef struct pk_worker_options {
     const pk_added_tokens *added;
     int32_t                n_added;
     const struct pk_lexicon
-                       *lexicon;   /* the model's candidates, or a file's; NULL: there are none */
-    const pk_shortlist *shortlist; /* NULL: all tokens may come */
+                       *lexicon; /* the model's candidates, or a file's; NULL: there are none */
+    const pk_shortlist *shortlist[PK_MOST_MODELS]; /* of each network; NULL: all tokens may come */
 
     const pk_ensemble *drafter;        /* for a strategy that uses one, borrowed; else NULL */
     bool               shares_encoder; /* the drafter: the model's */

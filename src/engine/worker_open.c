@@ -50,6 +50,19 @@ static pk_strategy_limits plan_networks(pk_worker *w, pk_session_model *network)
     return worst;
 }
 
+/* room for the list of one sentence, on whichever network */
+static pk_status take_lists(pk_worker *w) {
+    int32_t n_tokens = 0, longest = 0;
+    for (int32_t i = 0; i < w->n_networks; i++) {
+        const pk_shortlist *by = w->opt.shortlist[i];
+        if (by && by->n_tokens > n_tokens) n_tokens = by->n_tokens;
+        if (by && by->longest > longest) longest = by->longest;
+    }
+    if (!longest) return PK_OK;
+    PK_TRY(PK_TAKE(&w->listed, (size_t)n_tokens));
+    return PK_TAKE(&w->shortlist, (size_t)longest);
+}
+
 pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_options *opt) {
     pk_session_model network[PK_MOST_MODELS] = { { .all = all } };
     *w = (pk_worker){ .config = all->config, .opt = *opt, .n_networks = 1 };
@@ -68,8 +81,7 @@ pk_status pk_worker_open(pk_worker *w, const pk_ensemble *all, const pk_worker_o
     const pk_strategy_limits worst = plan_networks(w, network);
     PK_TRY(pk_ngrams_open(PK_NGRAMS_BITS, &w->ngrams));
     PK_TRY(take_live(w, worst, largest_state(opt)));
-    if (opt->shortlist) PK_TRY(PK_TAKE(&w->listed, (size_t)opt->shortlist->n_tokens));
-    if (opt->shortlist) PK_TRY(PK_TAKE(&w->shortlist, (size_t)opt->shortlist->longest));
+    PK_TRY(take_lists(w));
     PK_TRY(pk_session_open_models(network, w->n_networks, &w->on, &w->session));
     w->threads = opt->threads;
     w->seen.device_bytes = w->on.held ? w->on.held(w->on.self) : 0;

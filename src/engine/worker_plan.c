@@ -94,6 +94,6 @@ pk_strategy_limits pk_plan_network(const pk_worker_options *o, const pk_conventi
         worst = pk_plan_larger(worst, limits_of(again, model, false, source, target - 1, 0));
     }
     *out = plan_session(o, c, usual, worst, at_once);
-    if (o->shortlist && !drafter) out->shortlist = o->shortlist->longest;
+    if (o->shortlist[drafter]) out->shortlist = o->shortlist[drafter]->longest;
     return worst;
 }

@@ -75,15 +75,18 @@ static bool has_room(const pk_worker *w) {
     return room * 4 >= w->opt.batch;
 }
 
-/* what the sentence may be translated with; scores are of any translation */
+/* what the sentence may be translated with, and drafted; scores are of any translation */
 static void shorten(pk_worker *w, const pk_source *src, int32_t sentence) {
     const pk_shortlist_request q = { .source = src->token,
                                      .n_source = src->n_tokens,
                                      .prefix = src->prefix,
                                      .n_prefix = src->n_prefix };
-    if (!w->opt.shortlist || src->forced) return;
-    const int32_t n = pk_shortlist_find(w->opt.shortlist, &q, w->listed, w->shortlist);
-    pk_session_shorten(w->session, sentence, w->shortlist, n);
+    for (int32_t i = 0; i < w->n_networks && !src->forced; i++) {
+        const pk_shortlist *by = w->opt.shortlist[i];
+        if (!by) continue;
+        const int32_t n = pk_shortlist_find(by, &q, w->listed, w->shortlist);
+        pk_session_shorten(w->session, i, sentence, w->shortlist, n);
+    }
 }
 
 /* a sentence that was encoded becomes alive */

@@ -39,7 +39,7 @@ static pk_status add_common(pk_shortlist *s) {
     PK_TRY(PK_TAKE(&all, (size_t)s->n_tokens));
     weigh(s->lexicon, all, s->n_tokens);
     qsort(all, (size_t)s->n_tokens, sizeof *all, by_sum);
-    for (int32_t i = 0; i < s->n_tokens && i < PK_SHORTLIST_COMMON && all[i].sum > 0; i++)
+    for (int32_t i = 0; i < s->n_tokens && i < s->size.common && all[i].sum > 0; i++)
         s->always[all[i].token] = 1;
     pk_memory_give(all);
     return PK_OK;
@@ -48,9 +48,10 @@ static pk_status add_common(pk_shortlist *s) {
 pk_status pk_shortlist_open(const pk_lexicon *l, const pk_shortlist_needs *needs,
                             pk_shortlist *out) {
     const int32_t n = needs->n_tokens;
-    *out = (pk_shortlist){ .lexicon = l, .n_tokens = n, .copies = needs->copies };
+    *out =
+        (pk_shortlist){ .lexicon = l, .size = needs->size, .n_tokens = n, .copies = needs->copies };
     PK_TRY(PK_TAKE(&out->always, (size_t)n));
-    memcpy(out->always, needs->always, (size_t)n);
+    if (needs->always) memcpy(out->always, needs->always, (size_t)n);
     out->always[needs->eos] = 1;
     const pk_status status = add_common(out);
     if (status != PK_OK) {
@@ -59,7 +60,7 @@ pk_status pk_shortlist_open(const pk_lexicon *l, const pk_shortlist_needs *needs
     }
     for (int32_t y = 0; y < n; y++) out->n_always += out->always[y];
     out->longest = out->n_always + needs->most_given;
-    if (out->longest < PK_SHORTLIST_LONGEST) out->longest = PK_SHORTLIST_LONGEST;
+    if (out->longest < needs->size.longest) out->longest = needs->size.longest;
     if (out->longest > n) out->longest = n;
     return PK_OK;
 }
@@ -94,7 +95,7 @@ static int32_t list_all(const pk_shortlist *s, const pk_shortlist_request *q, in
 
 int32_t pk_shortlist_find(const pk_shortlist *s, const pk_shortlist_request *q, uint8_t *listed,
                           int32_t *out) {
-    int32_t each = PK_SHORTLIST_EACH, n = 0;
+    int32_t each = s->size.each, n = 0;
     while (list_all(s, q, each, listed) > s->longest && each > 0) each /= 2;
     for (int32_t y = 0; y < s->n_tokens; y++)
         if (listed[y]) out[n++] = y;

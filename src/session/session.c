@@ -219,11 +219,13 @@ void pk_session_forget(pk_session *s, int32_t sentence) {
     session_sentence *e = &s->sentence[sentence];
     const pk_verdict  nothing = { 0 };
     assert(e->n_source > 0); /* it is alive */
-    for (int32_t i = 0; i < s->n_networks; i++)
+    for (int32_t i = 0; i < s->n_networks; i++) {
         keep(s->network[i], &s->network[i]->sentence[sentence], &nothing);
+        s->network[i]->sentence[sentence].n_short = 0;
+    }
     for (int32_t i = e->n_source; i > 0; i--) s->free_source[s->n_free_source++] = e->source[i - 1];
     s->free_sentence[s->n_free_sentences++] = sentence;
-    e->n_source = e->n_short = 0;
+    e->n_source = 0;
 }
 
 /* ---- what is left ---- */

@@ -66,9 +66,9 @@ pk_status pk_session_encode_end(pk_session *s);
 /* when the host saw the end of the last encoding, on the clock of base/clock.h; the pass that waited for
  * both began to be computed then */
 double    pk_session_encoded_at(const pk_session *s);
-/* From now on the sentence chooses from these n tokens alone, which rise, on the first network; its
- * log-probabilities are among them. A token that is not in the list has probability 0. */
-void      pk_session_shorten(pk_session *s, int32_t sentence, const int32_t *token, int32_t n);
+/* From now on the sentence chooses from these n tokens alone, which rise, where a pass chooses this
+ * network; log-probabilities are among them. A token that is not in the list has probability 0. */
+void      pk_session_shorten(pk_session *s, int32_t model, int32_t sentence, const int32_t *token, int32_t n);
 /* Many sentences, one pass on one network: fills the answers. Each sentence in it must be committed,
  * once, or forgotten before the next pass. A pass that fails is over, and changed nothing. */
 pk_status pk_session_decode(pk_session *s, const pk_request *request, int32_t n);

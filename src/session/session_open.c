@@ -85,6 +85,7 @@ static pk_status open_network(pk_session *s, const pk_session_model *model, cons
     s->shares_encoder = model->shares_encoder;
     PK_TRY(pk_session_open_members(s, model->all, pk_session_most_rows(s)));
     PK_TRY(pk_slots_open(&s->slots, max->slots));
+    PK_TRY(pk_session_open_short(s));
     return open_hypotheses(s);
 }
 
@@ -113,7 +114,6 @@ static pk_status open_here(const pk_session_model *model, int32_t n, const pk_ba
     PK_GOTO(open_others(s, model, n));
     PK_GOTO(pk_session_open_pass(s));
     PK_GOTO(pk_session_open_edging(s));
-    PK_GOTO(pk_session_open_short(s));
     PK_GOTO(reserve(s));
     for (int32_t i = 1; i < n; i++) pk_session_lend(s, s->network[i]);
     *out = s;
@@ -150,6 +150,7 @@ pk_status pk_session_open_models(const pk_session_model *model, int32_t n, const
 }
 
 static void close_network(pk_session *s) {
+    pk_session_close_short(s);
     pk_memory_give(s->sentence);
     pk_memory_give(s->tips);
     pk_memory_give(s->new_tips);
@@ -167,6 +168,5 @@ void pk_session_close(pk_session *s) {
     pk_session_close_encoding(s);
     pk_session_close_pass(s);
     pk_session_close_edging(s);
-    pk_session_close_short(s);
     close_network(s);
 }

@@ -34,7 +34,9 @@ void pk_session_close_short(pk_session *s) {
     pk_memory_give(s->shortlists.panels);
 }
 
-void pk_session_shorten(pk_session *s, int32_t sentence, const int32_t *token, int32_t n) {
+void pk_session_shorten(pk_session *every, int32_t model, int32_t sentence, const int32_t *token,
+                        int32_t n) {
+    pk_session *const    s = every->network[model];
     const session_short *all = &s->shortlists;
     const size_t         first = (size_t)sentence * room(s);
     const float         *bias = s->output_bias.data;

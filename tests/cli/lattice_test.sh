@@ -104,6 +104,7 @@ nat() {
     run translate --no-split --device "$DEVICE" -m "$dir/nat" -d nat -i "$DATA/lattice.swap.source" --batch 1 --threads 1
     same "nat: one by one, one thread" "$dir/swap"
     refused "nat: a lattice" 1 "use -d nat" translate -m "$dir/nat" -d lattice -i "$DATA/lattice.swap.source"
+    refused "nat: a shortlist" 2 "looks up the model's own candidates" translate -m "$dir/nat" -d nat --shortlist -i "$DATA/lattice.swap.source"
     refused "nat: n-best" 2 "one hypothesis" translate -m "$dir/nat" -d nat --n-best 2 -i "$DATA/lattice.swap.source"
 }
 
@@ -111,7 +112,7 @@ what_is_refused() {
     local model="$dir/model/model.pronk" text="$DATA/lattice.swap.source"
     refused "greedy" 1 "use -d lattice" translate -m "$model" -i "$text"
     refused "n-best" 2 "one hypothesis" translate -m "$model" -d lattice --n-best 2 -i "$text"
-    refused "a shortlist" 2 "chooses from candidates" translate -m "$model" -d lattice --shortlist -i "$text"
+    refused "a shortlist" 2 "looks up the model's own candidates" translate -m "$model" -d lattice --shortlist -i "$text"
     refused "an ensemble" 1 "one model" translate -m "$model" -m "$model" -d lattice -i "$text"
     refused "another way to look up" 2 "neighbours|distances" translate -m "$model" -d lattice:by=sound -i "$text"
     refused "no candidates at all" 2 "k takes 1..512" translate -m "$model" -d lattice:k=0 -i "$text"

@@ -58,7 +58,7 @@ static void a_part_of_the_whole(void **state) {
         open_short_world(&w, &kinds[k]);
         ASSERT_OK(pk_session_encode(w.s, sources, 1, &sentence));
         ask_all(&w, sentence, false, all, &log_sum);
-        pk_session_shorten(w.s, sentence, list_a, N_A);
+        pk_session_shorten(w.s, 0, sentence, list_a, N_A);
         ask_all(&w, sentence, false, part, &log_sum);
         ask_all(&w, sentence, true, logp, &log_sum);
         for (int32_t t = 0; t < VOCAB; t++) {
@@ -89,7 +89,7 @@ static void bans_and_targets(void **state) {
         if (is_far(&kinds[k])) continue;
         open_short_world(&w, &kinds[k]);
         ASSERT_OK(pk_session_encode(w.s, sources, 1, &sentence));
-        pk_session_shorten(w.s, sentence, list_a, N_A);
+        pk_session_shorten(w.s, 0, sentence, list_a, N_A);
         ask_all(&w, sentence, true, logp, &log_sum);
         pk_pass p = new_pass(&w);
         pk_ask_add(&p, (pk_ask){ .token = 2,
@@ -132,8 +132,8 @@ static void neighbours_change_nothing(void **state) {
         if (is_far(&kinds[k])) continue;
         open_short_world(&w, &kinds[k]);
         ASSERT_OK(pk_session_encode(w.s, sources, 3, sentence));
-        pk_session_shorten(w.s, sentence[0], list_a, N_A);
-        pk_session_shorten(w.s, sentence[2], list_b, 3);
+        pk_session_shorten(w.s, 0, sentence[0], list_a, N_A);
+        pk_session_shorten(w.s, 0, sentence[2], list_b, 3);
         pk_pass    pass[3];
         pk_request all[3];
         for (int together = 0; together < 2; together++) {

@@ -38,9 +38,12 @@ static const pk_lexicon *make_table(void) {
 static const uint8_t always[TARGET] = { [11990] = 1 };
 
 static pk_status open_list(void *out) {
-    const pk_shortlist_needs needs = {
-        .n_tokens = TARGET, .eos = EOS, .most_given = 600, .copies = true, .always = always
-    };
+    const pk_shortlist_needs needs = { .size = PK_SHORTLIST_SIZE,
+                                       .n_tokens = TARGET,
+                                       .eos = EOS,
+                                       .most_given = 600,
+                                       .copies = true,
+                                       .always = always };
     return pk_shortlist_open(make_table(), &needs, out);
 }
 
@@ -87,7 +90,7 @@ static void long_sentences(void **state) {
     for (int32_t i = 0; i < 100; i++) prefix[i] = 11999 - i;
     const pk_shortlist_request q = { source, prefix, 500, 100 };
     const int32_t              n = pk_shortlist_find(&s, &q, mark, list);
-    assert_true(n <= s.longest && s.longest <= PK_SHORTLIST_LONGEST);
+    assert_true(n <= s.longest && s.longest <= PK_SHORTLIST_SIZE.longest);
     for (int32_t i = 0; i < 100; i++) assert_true(lists(list, n, prefix[i]));
     for (int32_t i = 0; i < 500; i++) assert_true(lists(list, n, source[i]));
     pk_shortlist_close(&s);
