@@ -49,6 +49,7 @@ int32_t pk_draft_rates_block(pk_draft_rates *r, float fixed, float each, int32_t
         const float worth = kept / (fixed + each * (float)(i + 1));
         if (worth > best_worth) best_worth = worth, best = i + 1;
     }
+    r->worth = best_worth;
     if (r->spent > ENOUGH && r->gained < MARGIN * r->spent) best = 0;
     return probe(r, best, each, most);
 }

@@ -14,6 +14,7 @@ typedef struct pk_draft_rates {
     float right[PK_DRAFT_MOST],
         judged[PK_DRAFT_MOST]; /* counts that fade; right when asked about */
     int32_t quiet;             /* passes without a draft */
+    float   worth;             /* tokens that the last block was to bring for a cost of 1 */
     float   spent, gained;     /* by drafts that were accounted for, fading */
 } pk_draft_rates;
 

@@ -1,10 +1,11 @@
 /* gad.c - draft and verify: greedy's output, a block of tokens at a time.
  *
  * Generalized aggressive decoding (Xia et al., 2022). The drafter (network 1) fills a block of
- * masks behind the known tokens in one pass; the model (network 0) is asked what follows each of
- * them in another. What the model would have said itself is kept, and its own token where they
- * differ first. With beta and tau (GAD++) a drafted token is also kept where it is among the
- * model's best beta and not much less probable than the best.
+ * masks behind the known tokens in one pass. Of what it says of each place the most probable paths
+ * become a tree of guesses (draft_tree.h), and the model (network 0) is asked what follows each of
+ * them in another. What the model would have said itself is kept, and its own token where nobody
+ * guessed it. With beta and tau (GAD++) a guess is also kept where it is among the model's best beta
+ * and not much less probable than the best.
  *
  * A drafter that was trained to say what follows known tokens too reads the last of them in place of
  * a first mask, and can read its own draft: what it says follows each token of it is a better
@@ -14,35 +15,39 @@
  * are not. Where it was trained with all tokens seeing each other it is fed everything anew. */
 #include "base/memory.h"
 #include "decode/draft_rates.h"
-#include "decode/jacobi_window.h"
+#include "decode/draft_tree.h"
 #include "decode/ngrams.h"
 #include "lexicon/lexicon_draft.h"
 
-enum { LONGEST_AUTO = 25, FIRST = 4 }; /* FIRST: drafted to see what the drafter costs */
+#define LEAST 1e-3f /* a guess of less probability is not worth an ask anywhere */
+enum { LONGEST_AUTO = 25, NODES_AUTO = 40, FIRST = 4 /* drafted to see what the drafter costs */ };
 enum { FROM_DRAFTER, FROM_LEXICON };
 static const char *const inits[] = { "drafter", "lexicon", NULL };
 
 typedef struct state {
     pk_constraint_options options;
-    int32_t               block, beta; /* block 0: auto */
+    int32_t               block, nodes, beta; /* block, nodes 0: auto */
     float                 tau;
     int32_t               init, refine;
     pk_window             window;
-    pk_lexicon_draft      table;        /* where drafts come from a lexicon */
+    pk_draft_tree         tree;  /* its places: behind the known tokens; none: none drafted yet */
+    pk_lexicon_draft      table; /* where drafts come from a lexicon */
     pk_draft_rates       *rates, own;   /* of the worker, or own */
     pk_block_mask         mask;         /* the drafter's */
     int32_t               room;         /* asks of the drafter in a pass */
     int32_t               fed;          /* tokens of its history, the start symbol among them */
     int32_t               chain, masks; /* of its pass in flight; chain 0: it reads its draft */
-    int32_t               most_drafts;  /* of this block */
     int32_t               to_refine;    /* further passes over this draft */
-    int32_t               n_drafts;     /* behind the known tokens; -1: none are drafted yet */
+    bool                  drafted;      /* the places are filled */
 } state;
 
 // clang-format off
 static const pk_option options[] = {
     { "block", "tokens drafted at a time; auto: as many as pay, by measured cost and success",
       PK_OPTION_INT, 1, 0, PK_DRAFT_MOST, NULL, offsetof(state, block) },
+    { "nodes", "guesses that the model checks in a pass, a tree of the most probable ones; auto: as "
+      "many as pay, of a given block as many as it has tokens",
+      PK_OPTION_INT, 1, 0, PK_DRAFT_MOST, NULL, offsetof(state, nodes) },
     { "beta", "a drafted token is kept if among the best so many; 1: greedy's output exactly",
       PK_OPTION_INT, 1, 1, 64, NULL, offsetof(state, beta) },
     { "tau", "and if its log-probability is at most this much lower than the best",
@@ -69,12 +74,22 @@ static pk_status check(const pk_strategy *self, const void *p, int32_t n_best) {
     return pk_strategy_check_single(self, p, n_best);
 }
 
+static int32_t at_most(int32_t a, int32_t b) { return a < b ? a : b; }
+
 static int32_t longest_block(const state *s) { return s->block ? s->block : LONGEST_AUTO; }
+
+static int32_t most_nodes(const state *s) {
+    if (s->nodes) return s->nodes;
+    return s->block ? s->block : drafts(s) ? LONGEST_AUTO : NODES_AUTO;
+}
 
 static pk_strategy_limits limits(const pk_strategy *self, const void *p, const pk_source *src) {
     const state       *s = p;
-    pk_strategy_limits most = pk_window_limits(&s->options, src, longest_block(s) + 1);
+    pk_strategy_limits most = pk_window_limits(&s->options, src, most_nodes(s) + 1);
     (void)self;
+    /* paths of a tree may have more tokens together than the longest output */
+    most.asks = src->n_prefix + at_most(most_nodes(s) + 1, most.slots);
+    most.slots += most_nodes(s);
     most.top_k = s->beta;
     return most;
 }
@@ -91,11 +106,12 @@ static pk_strategy_limits draft_limits(const pk_strategy *self, const void *p,
     return (pk_strategy_limits){ .asks = sees_all ? longest + 1 : known + 1 + block,
                                  .hypotheses = 1,
                                  .slots = longest + 1,
-                                 .top_k = 1 };
+                                 .top_k = PK_DRAFT_WIDTH };
 }
 
 static void end(void *p) {
     pk_lexicon_draft_close(&((state *)p)->table);
+    pk_draft_tree_end(&((state *)p)->tree);
     pk_window_end(&((state *)p)->window);
 }
 
@@ -107,21 +123,17 @@ static pk_status open_table(state *s, const pk_source *src) {
                                  src->model->eos, &s->table);
 }
 
-static pk_status begin_alone(state *s, const pk_source *src) {
-    s->rates = src->ngrams ? &src->ngrams->drafts : &s->own;
-    s->n_drafts = -1;
-    s->to_refine = 0;
-    PK_TRY(open_table(s, src));
-    const pk_status status = pk_window_begin(&s->window, &s->options, src, longest_block(s) + 1);
-    if (status != PK_OK) end(s);
+static pk_status open_all(state *s, const pk_source *src) {
+    const pk_lexicon *successors =
+        drafts(s) ? NULL : src->lexicon; /* the table knows them itself */
+    PK_TRY(pk_window_begin(&s->window, &s->options, src, most_nodes(s) + 1));
     s->window.beta = s->beta;
     s->window.tau = s->tau;
-    return status;
+    PK_TRY(pk_draft_tree_begin(&s->tree, successors, longest_block(s), most_nodes(s)));
+    return drafts(s) ? open_table(s, src) : PK_OK;
 }
 
-static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
-    state *s = p;
-    if (drafts(s)) return begin_alone(s, src);
+static pk_status check_mask(state *s, const pk_source *src) {
     s->mask = pk_block_mask_of(src->model);
     if (s->mask.token < 0)
         PK_FAIL(PK_UNSUPPORTED, "the drafter has no token <mask>: train it with task gad");
@@ -129,15 +141,19 @@ static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
         PK_FAIL(PK_UNSUPPORTED,
                 "this drafter cannot read its own draft: leave refine out, or train "
                 "it with gad:next=yes");
-    s->rates = src->ngrams ? &src->ngrams->drafts : &s->own;
-    s->room = draft_limits(self, s, src).asks;
-    s->fed = 0;
-    s->n_drafts = -1;
-    s->to_refine = 0;
-    PK_TRY(pk_window_begin(&s->window, &s->options, src, longest_block(s) + 1));
-    s->window.beta = s->beta;
-    s->window.tau = s->tau;
     return PK_OK;
+}
+
+static pk_status begin(const pk_strategy *self, void *p, const pk_source *src) {
+    state *s = p;
+    if (!drafts(s)) PK_TRY(check_mask(s, src));
+    s->rates = src->ngrams ? &src->ngrams->drafts : &s->own;
+    if (!drafts(s)) s->room = draft_limits(self, s, src).asks;
+    s->fed = s->to_refine = 0;
+    s->drafted = false;
+    const pk_status status = open_all(s, src);
+    if (status != PK_OK) end(s);
+    return status;
 }
 
 /* ---- drafting ---- */
@@ -171,39 +187,32 @@ static void propose_draft(state *s, pk_pass *pass, int32_t block) {
     s->chain = whole ? unread(s) : room;
     s->masks = !whole ? 0 : block - leads < room - s->chain ? block - leads : room - s->chain;
     for (int32_t i = 0; i < s->chain + s->masks; i++) {
-        const bool masked = i >= s->chain;
+        const bool masked = i >= s->chain, asked = masked || (leads && i == s->chain - 1);
         parent = pk_ask_add(
             pass, (pk_ask){ .token = masked ? s->mask.token : s->window.history[s->fed + i],
                             .pos = s->fed + i + (masked && leads),
                             .parent = parent,
                             .block = masked || s->mask.sees_all,
-                            .top_k = masked || (leads && i == s->chain - 1),
+                            .top_k = asked ? PK_DRAFT_WIDTH : 0,
+                            .logp = asked,
                             .ahead = masked ? -1 : 0 });
     }
-    s->most_drafts = block;
     s->to_refine = s->refine;
 }
 
-/* The draft from place `from` on. Tokens that the model does not have end it, and so does the end
- * symbol: whether that comes next is what the model says after the last draft anyway. GAD++ may keep
- * one that it would not have said: then it stands behind those that are asked about. Returns
- * whether the draft is another one than before. */
+/* Places from `from` on. Tokens that the model does not have are left out. Returns whether any
+ * place has another best token than before. */
 static bool take_draft(state *s, const pk_answer *answer, int32_t from, int32_t n) {
-    pk_window    *w = &s->window;
-    const int32_t before = s->n_drafts;
-    const bool    ended = w->ends_with_guess;
-    bool          differs = false;
-    s->n_drafts = from;
-    w->ends_with_guess = false;
-    for (int32_t i = 0; i < n && !w->ends_with_guess; i++) {
-        const int32_t token = answer[i].top[0].token;
-        if (token < 0 || token >= w->src.model->vocab) break;
-        differs |= w->history[w->n + 1 + from + i] != token;
-        w->history[w->n + 1 + from + i] = token;
-        w->ends_with_guess = token == w->src.model->eos;
-        s->n_drafts += !w->ends_with_guess;
+    pk_draft_tree *t = &s->tree;
+    bool           differs = false;
+    for (int32_t i = from; i < from + n; i++) {
+        const int32_t before = i < t->n_places ? pk_draft_tree_best(t, i) : -1;
+        pk_draft_tree_place(t, i, answer[i - from].top, PK_DRAFT_WIDTH, s->window.src.model->vocab);
+        differs |= pk_draft_tree_best(t, i) != before;
     }
-    return differs || s->n_drafts != before || w->ends_with_guess != ended;
+    t->n_places = from + n;
+    s->drafted = true;
+    return differs;
 }
 
 static void absorb_draft(state *s, const pk_pass *pass, pk_verdict *verdict) {
@@ -218,12 +227,18 @@ static void absorb_draft(state *s, const pk_pass *pass, pk_verdict *verdict) {
 
 /* ---- drafting again ---- */
 
-/* tokens of its draft that the drafter reads; 0: none, the draft is done */
-static int32_t to_read(const state *s, const pk_pass *pass) {
-    int32_t n = s->n_drafts;
+/* Tokens of its draft that the drafter reads, the best of each place up to an end symbol, all but the
+ * last; 0: none, the draft is done. */
+static int32_t to_read(state *s, const pk_pass *pass) {
+    pk_window *w = &s->window;
+    int32_t    n = 0;
     if (s->to_refine <= 0) return 0;
-    if (n > s->most_drafts - 1) n = s->most_drafts - 1;
-    return n < pass->room ? n : pass->room;
+    for (; n < s->tree.n_places - 1 && n < pass->room; n++) {
+        const int32_t token = pk_draft_tree_best(&s->tree, n);
+        if (token < 0 || token == w->src.model->eos) break;
+        w->history[w->n + 1 + n] = token;
+    }
+    return n;
 }
 
 /* what follows each token of the draft? Nothing of it is kept. */
@@ -235,7 +250,8 @@ static void propose_refined(state *s, pk_pass *pass, int32_t n) {
         pk_ask_add(pass, (pk_ask){ .token = s->window.history[s->fed + i],
                                    .pos = s->fed + i,
                                    .parent = i,
-                                   .top_k = 1 });
+                                   .top_k = PK_DRAFT_WIDTH,
+                                   .logp = true });
 }
 
 /* The first token stays: it followed what is known. A draft that stays the same would for ever. */
@@ -245,34 +261,62 @@ static void absorb_refined(state *s, const pk_pass *pass, pk_verdict *verdict) {
     if (!take_draft(s, &pass->answer[1], 1, s->masks)) s->to_refine = 0;
 }
 
-/* the same from the lexicon, at once */
+/* the same from the lexicon, at once: one token for each place */
 static void look_up_draft(state *s, int32_t block) {
     pk_window *w = &s->window;
-    s->n_drafts = 0;
-    w->ends_with_guess = false;
-    for (int32_t i = 0; i < block && !w->ends_with_guess; i++) {
+    s->tree.n_places = 0;
+    s->drafted = true;
+    for (int32_t i = 0; i < block; i++) {
         float         share;
         const int32_t token = pk_lexicon_draft_next(&s->table, w->history + 1, w->n + i, i, &share);
         if (token < 0) return;
         w->history[w->n + 1 + i] = token;
-        w->ends_with_guess = token == w->src.model->eos;
-        s->n_drafts += !w->ends_with_guess;
+        pk_draft_tree_place(&s->tree, s->tree.n_places++, &(pk_candidate){ token, 0 }, 1,
+                            w->src.model->vocab);
+        if (token == w->src.model->eos) return;
     }
 }
 
 /* ---- verifying ---- */
 
+/* A guess pays when what it brings, so much of the cost of a token as it is probable, is more than
+ * its ask. */
+static float least_of(const state *s, const pk_pass *pass) {
+    const float more = pk_draft_more(pass), pays = more * s->rates->worth;
+    const bool  given = s->nodes || s->block || drafts(s);
+    return given || !(pays > LEAST) ? LEAST : pays;
+}
+
+static void propose_verified(state *s, pk_pass *pass) {
+    pk_window            *w = &s->window;
+    const int32_t         asks = pk_window_asks(w, pass);
+    const pk_draft_growth g = { .before = w->n ? w->history[w->n] : -1,
+                                .eos = w->src.model->eos,
+                                .most_nodes = at_most(asks, most_nodes(s)),
+                                .most_depth = pk_window_places(w),
+                                .least = least_of(s, pass) };
+    s->tree.n = 0;
+    if (s->drafted) pk_draft_tree_grow(&s->tree, &g);
+    pk_window_propose_tree(w, pass, s->tree.node, s->tree.n);
+}
+
+static int32_t deepest(const pk_draft_tree *t) {
+    int32_t depth = 0;
+    for (int32_t i = 0; i < t->n; i++)
+        if (t->node[i].depth > depth) depth = t->node[i].depth;
+    return depth;
+}
+
 static void absorb_verified(state *s, const pk_pass *pass, pk_verdict *verdict) {
-    const int32_t asked = s->window.asked - 1; /* drafts that were */
     const int32_t certain = pk_window_absorb(&s->window, pass, verdict);
-    if (certain) pk_draft_rates_judge(s->rates, asked, certain - 1);
-    s->n_drafts = -1;
-    s->to_refine = 0;
+    if (certain) pk_draft_rates_judge(s->rates, deepest(&s->tree), certain - 1);
+    s->drafted = false;
+    s->to_refine = s->tree.n_places = 0;
 }
 
 static void propose(void *p, pk_pass *pass) {
     state        *s = p;
-    const int32_t block = s->n_drafts < 0 ? block_of(s, pass) : 0;
+    const int32_t block = s->drafted ? 0 : block_of(s, pass);
     if (block && !drafts(s)) {
         propose_draft(s, pass, block);
         return;
@@ -283,11 +327,7 @@ static void propose(void *p, pk_pass *pass) {
         return;
     }
     if (block) look_up_draft(s, block);
-    int32_t guesses = pk_window_room(&s->window, pass);
-    if (guesses < s->n_drafts) s->window.ends_with_guess = false;
-    if (guesses > s->n_drafts) guesses = s->n_drafts;
-    if (s->n_drafts < 0) s->window.ends_with_guess = false;
-    pk_window_propose(&s->window, pass, guesses < 0 ? 0 : guesses);
+    propose_verified(s, pass);
 }
 
 static void absorb(void *p, const pk_pass *pass, pk_verdict *verdict) {

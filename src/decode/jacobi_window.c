@@ -5,6 +5,9 @@
  *   input     c[n]  g[1]  g[2]  g[3] ...
  *   answer    is compared with g[1], g[2], g[3] ...; up to the first difference it is certain
  *
+ * Of a tree the answer is compared with all guesses that stand behind its ask; the right one is where
+ * it goes on.
+ *
  * The bans and penalties of an ask are those of its own history, guesses included. Where the answer
  * counts, the guesses were right, so the bans were right too. */
 #include "decode/jacobi_window.h"
@@ -29,8 +32,9 @@ void pk_window_end(pk_window *w) {
     pk_memory_give(w->listed);
     pk_memory_give(w->history);
     pk_memory_give(w->predicted);
+    pk_memory_give(w->node);
     w->special = NULL;
-    w->listed = w->history = w->predicted = NULL;
+    w->listed = w->history = w->predicted = w->node = NULL;
 }
 
 /* all memory of the sentence; the constraint follows the same rules as in greedy.c */
@@ -48,6 +52,7 @@ static pk_status take(pk_window *w, const pk_constraint_options *opt) {
     PK_TRY(PK_TAKE(&w->listed, width * room));
     for (size_t i = 0; i < width; i++) w->special[i].token = w->listed + i * room;
     PK_TRY(PK_TAKE(&w->predicted, width));
+    PK_TRY(PK_TAKE(&w->node, width));
     PK_TRY(PK_TAKE(&w->history, (size_t)longest + 1));
     return pk_output_begin(&w->out, &w->src, longest);
 }
@@ -74,11 +79,18 @@ pk_status pk_window_begin(pk_window *w, const pk_constraint_options *opt, const 
     return status;
 }
 
-int32_t pk_window_room(const pk_window *w, const pk_pass *pass) {
+int32_t pk_window_asks(const pk_window *w, const pk_pass *pass) {
     const int32_t prefix = w->prefix.n - w->prefix.fed; /* what is left of it goes first */
     int32_t       room = pass->room - prefix - 1;
     if (room > w->width - 1) room = w->width - 1;
-    if (room > w->constraint.max_length - 1 - w->n) room = w->constraint.max_length - 1 - w->n;
+    return room < 0 ? -1 : room;
+}
+
+int32_t pk_window_places(const pk_window *w) { return w->constraint.max_length - 1 - w->n; }
+
+int32_t pk_window_room(const pk_window *w, const pk_pass *pass) {
+    const int32_t asks = pk_window_asks(w, pass), places = pk_window_places(w);
+    const int32_t room = asks < places ? asks : places;
     return room < 0 ? -1 : room;
 }
 
@@ -108,15 +120,57 @@ static pk_ask ask_after(pk_window *w, int32_t n, int32_t parent, pk_special *spe
 void pk_window_propose(pk_window *w, pk_pass *pass, int32_t guesses) {
     int32_t parent = pk_chain_propose(&w->prefix, pass);
     w->asked = 0;
+    w->tree = NULL;
     if (pass->n == pass->room) return; /* the prefix filled the pass */
     assert(guesses < w->width && w->n + guesses < w->constraint.max_length);
     for (; w->asked <= guesses; w->asked++)
         parent = pk_ask_add(pass, ask_after(w, w->n + w->asked, parent, &w->special[w->asked]));
 }
 
-/* greedy's choice from the answer to ask i of the window */
-static pk_candidate next_of(const pk_window *w, int32_t i, const pk_answer *a) {
-    if (!must_end(w, w->n + i)) return pk_constraint_best(&w->constraint, &w->special[i], a);
+/* ---- trees ---- */
+
+/* the ask about a node; -1: there is none */
+static int32_t ask_of(const pk_window *w, int32_t node) {
+    for (int32_t i = w->asked - 1; i > 0; i--)
+        if (w->node[i] == node) return i;
+    return -1;
+}
+
+/* the history becomes the path to a node */
+static void set_path(pk_window *w, int32_t node) {
+    for (; node >= 0; node = w->tree[node].parent)
+        w->history[w->n + w->tree[node].depth] = w->tree[node].token;
+}
+
+void pk_window_propose_tree(pk_window *w, pk_pass *pass, const pk_guess_node *node, int32_t n) {
+    pk_window_propose(w, pass, 0);
+    if (!w->asked) return;
+    const int32_t root = pass->n;
+    w->tree = node;
+    w->n_tree = n;
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t at = w->asked, behind = node[i].parent < 0 ? 0 : ask_of(w, node[i].parent);
+        if (node[i].token == w->src.model->eos) continue;
+        assert(behind >= 0 && at < w->width && w->n + node[i].depth < w->constraint.max_length);
+        set_path(w, i);
+        pk_ask_add(pass, ask_after(w, w->n + node[i].depth, root + behind, &w->special[at]));
+        w->node[w->asked++] = i;
+    }
+}
+
+/* the next guess behind an ask, from node `from` on; -1: there is no more */
+static int32_t next_guess(const pk_window *w, int32_t ask, int32_t from) {
+    const int32_t parent = ask ? w->node[ask] : -1;
+    for (int32_t i = from; i < w->n_tree; i++)
+        if (w->tree[i].parent == parent) return i;
+    return -1;
+}
+
+/* ---- reading the answers ---- */
+
+/* greedy's choice from the answer to an ask of the window, behind so many tokens */
+static pk_candidate next_of(const pk_window *w, int32_t ask, int32_t n, const pk_answer *a) {
+    if (!must_end(w, n)) return pk_constraint_best(&w->constraint, &w->special[ask], a);
     return (pk_candidate){ w->src.model->eos, w->src.want_scores ? a->target_logp[0] : 0 };
 }
 
@@ -131,32 +185,61 @@ static void add(pk_window *w, int32_t at, pk_candidate next, const pk_answer *a)
 /* stores the answers to asks that follow a wrong guess: they are the next guesses (Jacobi) */
 static void store_predictions(pk_window *w, int32_t i, const pk_answer *a) {
     for (w->n_predicted = 0; i < w->asked; i++, w->n_predicted++) {
-        const int32_t token = next_of(w, i, &a[i]).token;
+        const int32_t token = next_of(w, i, w->n + i, &a[i]).token;
         if (token == PK_NO_TOKEN) return;
         w->predicted[w->n_predicted] = token;
     }
 }
 
-/* the guess that stands behind ask i instead of the best token, where it is good enough */
-static pk_candidate accept_guess(const pk_window *w, int32_t i, const pk_answer *a,
+typedef struct reached { /* how far the answers are right */
+    int32_t ask;         /* the last one whose history is right */
+    int32_t certain;     /* tokens that became certain */
+} reached;
+
+/* The best token, or with GAD++ the most probable of the guesses behind the ask that are good
+ * enough. */
+static pk_candidate accept_guess(const pk_window *w, reached r, const pk_answer *a,
                                  pk_candidate best) {
-    const int32_t guess = w->history[w->n + i + 1];
-    if (w->beta <= 1 || must_end(w, w->n + i) || best.token == PK_NO_TOKEN) return best;
-    if (i + 1 == w->asked && !w->ends_with_guess) return best;
-    return pk_constraint_tolerate(&w->constraint, &w->special[i], a, guess, w->beta, w->tau, best);
+    pk_candidate found = best;
+    if (w->beta <= 1 || !w->tree || must_end(w, w->n + r.certain) || best.token == PK_NO_TOKEN)
+        return best;
+    for (int32_t i = next_guess(w, r.ask, 0); i >= 0; i = next_guess(w, r.ask, i + 1)) {
+        const int32_t token = w->tree[i].token;
+        if (token == best.token) return best;
+        const pk_candidate c = pk_constraint_tolerate(&w->constraint, &w->special[r.ask], a, token,
+                                                      w->beta, w->tau, best);
+        if (c.token == token && (found.token == best.token || c.logp > found.logp)) found = c;
+    }
+    return found;
 }
 
-/* moves answers to the output, up to the first that differs from its guess; returns how many */
-static int32_t verify(pk_window *w, const pk_answer *a) {
-    for (int32_t i = 0;; i++) {
-        const pk_candidate next = accept_guess(w, i, &a[i], next_of(w, i, &a[i]));
+/* the ask whose history goes on with this token; -1: nobody asked */
+static int32_t ask_behind(const pk_window *w, reached r, int32_t token) {
+    if (!w->tree) {
+        const bool guessed = r.ask + 1 < w->asked && w->history[w->n + r.ask + 1] == token;
+        return guessed ? r.ask + 1 : -1;
+    }
+    for (int32_t i = next_guess(w, r.ask, 0); i >= 0; i = next_guess(w, r.ask, i + 1))
+        if (w->tree[i].token == token) return ask_of(w, i);
+    return -1;
+}
+
+/* Moves answers to the output, up to the first that nobody guessed. Guesses of a chain stand in the
+ * history: they are compared before the answer takes their place. */
+static reached verify(pk_window *w, const pk_answer *a) {
+    for (reached r = { 0 };;) {
+        const pk_answer   *answer = &a[r.ask];
+        const pk_candidate next =
+            accept_guess(w, r, answer, next_of(w, r.ask, w->n + r.certain, answer));
         if (next.token == PK_NO_TOKEN) { /* all is banned: the output ends here */
             w->ended = w->stuck = true;
-            return i;
+            return r;
         }
-        const bool guessed = i + 1 < w->asked && w->history[w->n + i + 1] == next.token;
-        add(w, w->n + i, next, &a[i]);
-        if (!guessed) return i + 1;
+        const int32_t behind = ask_behind(w, r, next.token);
+        add(w, w->n + r.certain, next, answer);
+        r.certain++;
+        if (behind < 0) return r;
+        r.ask = behind;
     }
 }
 
@@ -167,14 +250,12 @@ int32_t pk_window_absorb(pk_window *w, const pk_pass *pass, pk_verdict *verdict)
         pk_keep(verdict, pass->n);
         return 0;
     }
-    const int32_t certain = verify(w, &pass->answer[first]);
-    /* The last ask whose history is right. There is one ask for each certain token; when stuck, one
-     * more that gave no token. */
-    pk_keep(verdict, first + certain - !w->stuck);
-    store_predictions(w, certain + w->stuck, &pass->answer[first]);
-    w->n += certain;
+    const reached r = verify(w, &pass->answer[first]);
+    pk_keep(verdict, first + r.ask);
+    if (!w->tree) store_predictions(w, r.ask + 1, &pass->answer[first]);
+    w->n += r.certain;
     verdict->done = w->ended;
-    return certain;
+    return r.certain;
 }
 
 int32_t pk_window_result(const pk_window *w, pk_hypothesis *out, int32_t room) {

@@ -104,10 +104,11 @@ else
     skipped=$((skipped + 1)); echo "SKIPPED peak memory: models/en-de.pronk is not there"
 fi
 
-# drafts: greedy's own output saves passes, an empty line says nothing, "" is none
+# drafts: greedy's own output saves passes, an empty line says nothing, "" is none. The window is said, since under load
+# passes may cost so much that guesses do not pay.
 "$PRONK" translate -m "$MODEL" --no-split -q -i "$dir/in" -o "$dir/own"
 sed 's/.*//' "$dir/in" >"$dir/empty"
-run --decode greedy --draft "" --decode jacobi:init=draft --draft "$dir/own" --decode jacobi:init=draft \
+run --decode greedy --draft "" --decode jacobi:init=draft,window=16 --draft "$dir/own" --decode jacobi:init=draft,window=16 \
     --draft "$dir/empty" --batch 1 --json --interleave
 check "drafts: exit code" 0 $code
 check "drafts: lines as in the first" "23 23 23" "$(values lines_as_first)"

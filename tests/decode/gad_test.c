@@ -91,7 +91,8 @@ static void set_long(scene *c, uint32_t seed) {
                              .pad = 31,
                              .eos_bias = -8,
                              .eos_slope = 0.4f,
-                             .draft = follow_script } };
+                             .draft = follow_script,
+                             .sure = 20 } };
     c->model.script = &c->script;
     c->script.wrong_at = -1;
     c->src = oracle_source(&c->model, 60);
@@ -191,7 +192,7 @@ static void the_end_inside_a_block(void **unused) {
     assert_int_equal(c.model.most_asks, 3);
 }
 
-static void tokens_that_the_model_lacks_end_a_draft(void **unused) {
+static void tokens_that_the_model_lacks_are_no_guesses(void **unused) {
     const int32_t none[] = { 32, 33, 48, 1000, PK_NO_TOKEN };
     (void)unused;
     for (int i = 0; i < 5; i++) {
@@ -335,7 +336,7 @@ int main(void) {
         cmocka_unit_test(a_draft_is_read_again),
         cmocka_unit_test(one_pass_checks_and_drafts),
         cmocka_unit_test(the_end_inside_a_block),
-        cmocka_unit_test(tokens_that_the_model_lacks_end_a_draft),
+        cmocka_unit_test(tokens_that_the_model_lacks_are_no_guesses),
         cmocka_unit_test(blocks_are_as_long_as_they_pay),
         cmocka_unit_test(tolerated_drafts_are_near_the_best),
         cmocka_unit_test(blocks_are_taken_as_they_are),

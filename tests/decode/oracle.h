@@ -36,6 +36,7 @@ struct oracle {
     bool            next;                /* its known tokens say what follows them */
     const float    *cost;                /* of a pass, see pass.h; NULL: not known */
     float           draft_cost, draft_more;
+    float           sure; /* by so much is each further token of a draft less probable; 0: 0.5 */
     const int32_t  *says; /* by far the best tokens after 0, 1 .. inputs; or NULL */
     int32_t         n_says;
     pk_conventions  conventions; /* as oracle_source() fills them */
@@ -255,7 +256,7 @@ static inline void oracle_draft_pass(oracle_session *s, pk_pass *pass) {
         for (int32_t k = 1; k < ask->top_k; k++) /* others: anything */
             s->top[i][k] = (pk_candidate){ (int32_t)(oracle_mix((uint32_t)(i * 64 + k)) %
                                                      (uint32_t)(o->vocab + 20)),
-                                           -0.5f * (float)k };
+                                           -(o->sure > 0 ? o->sure : 0.5f) * (float)k };
         masks += masked;
         s->answer[i] = (pk_answer){ .top = s->top[i] };
     }
