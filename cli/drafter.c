@@ -1,7 +1,8 @@
 /* drafter.c - `pronk drafter`: from a model and source text to a drafter for it, in one command.
  *
- * The model translates the text as greedy search does (pk_distill), a recipe is written, and `pronk
- * train` follows it. All files lie in the output folder; --resume goes on where a call stopped, and
+ * The model translates the text as greedy search does (pk_distill), text and translations are aligned
+ * to a lexicon of what follows what (pk_align), a recipe is written, and `pronk train` follows it.
+ * All files lie in the output folder; --resume goes on where a call stopped, and
  * the recipe can be changed and trained by hand as any other. */
 #include <dirent.h>
 #include <errno.h>
@@ -20,8 +21,9 @@
 typedef struct making {
     pk_cli     *c;
     pk_progress progress;
-    char       *text, *recipe; /* paths: translations of the model, how to train */
-    bool        made;          /* the output folder is new */
+    char       *text, *lexicon,
+        *recipe; /* paths: the model's translations, what they become, how to train */
+    bool made;   /* the output folder is new */
 } making;
 
 static char *path_in(const char *folder, const char *name) {
@@ -81,6 +83,7 @@ static int make_folder(making *m) {
     if (!m->made && errno != EEXIST) return pk_cli_fail(c, "%s: %s", c->output, strerror(errno));
     int code = refuse_inputs(c);
     if (!code) code = refuse_old(c, m->text);
+    if (!code) code = refuse_old(c, m->lexicon);
     if (!code) code = refuse_old(c, m->recipe);
     return code;
 }
@@ -104,6 +107,28 @@ static int distill(making *m, const pk_cli_models *models) {
                    PK_OPTIONS(pk_distill_options, .translator = &how, .resume = c->resume,
                               .progress = draw, .user = m),
                    &counts);
+    pk_progress_end(&m->progress);
+    return status == PK_OK ? 0 : pk_cli_fail_status(c, status);
+}
+
+static int draw_alignment(void *user, const char *what, double share, const pk_align_report *r) {
+    making *m = user;
+    pk_progress_show(&m->progress, share, -1, "%s: %" PRIu64 " pairs", what, r->pairs);
+    return 0;
+}
+
+/* One that is there already is of the same translations, or of the first of them: nothing but speed
+ * depends on it. */
+static int align(making *m, const pk_cli_models *models) {
+    const pk_cli *c = m->c;
+    struct stat   about;
+    if (c->resume && stat(m->lexicon, &about) == 0) return 0;
+    pk_progress_begin_alone(&m->progress, c);
+    const pk_status status =
+        pk_align(PK_OPTIONS(pk_align_options, .source = c->input, .target = m->text,
+                            .save = m->lexicon, .threads = (int32_t)c->threads,
+                            .progress = draw_alignment, .user = m, .model = models->model[0]),
+                 NULL);
     pk_progress_end(&m->progress);
     return status == PK_OK ? 0 : pk_cli_fail_status(c, status);
 }
@@ -157,6 +182,7 @@ static int prepare(making *m) {
     int           code = pk_cli_open_models(m->c, &models);
     if (!code) code = make_folder(m);
     if (!code) code = distill(m, &models);
+    if (!code) code = align(m, &models);
     if (!code) code = write_recipe(m);
     pk_inputs_free(m->c->opened);
     pk_cli_close_models(&models);
@@ -202,6 +228,7 @@ static int measure(const making *m) {
     pk_stats       s;
     if (!c.test) return 0;
     c.drafter = c.output;
+    c.lexicon = m->lexicon;
     c.batch = 1;
     c.no_split = true;
     int code = pk_cli_open_models(&c, &models);
@@ -226,12 +253,14 @@ int pk_cli_drafter(pk_cli *c) {
     int    code = check_inputs(c);
     if (code) return code;
     m.text = path_in(c->output, "drafted.txt");
+    m.lexicon = path_in(c->output, "lexicon.align");
     m.recipe = path_in(c->output, "recipe.yml");
     code = prepare(&m);
     if (!code) code = train(&m);
     if (!code) code = measure(&m);
     if (code && m.made) rmdir(c->output); /* where nothing was written into it */
     free(m.text);
+    free(m.lexicon);
     free(m.recipe);
     return code;
 }

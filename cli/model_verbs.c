@@ -138,8 +138,9 @@ const pk_cli_verb pk_cli_verb_drafter = {
     "The model translates the text as greedy search does, and a drafter of one layer, which shares the model's "
     "encoder, learns to guess these translations several tokens at a time: for ten minutes, unless --set "
     "train.minutes= says otherwise. With it, -d gad gives the output of greedy search token for token, in fewer passes.\n"
-    "The folder keeps the translations (drafted.txt) and the recipe (recipe.yml), by which `pronk train` can go on.",
+    "The folder keeps the translations (drafted.txt), a lexicon of them (lexicon.align), with which fewer passes are "
+    "needed, and the recipe (recipe.yml), by which `pronk train` can go on.",
     "pronk drafter -m opus-mt-en-de -i train.en.xz -o en-de.drafter --device cuda\n"
-    "pronk translate -m opus-mt-en-de --drafter en-de.drafter -d gad -i news.en"
+    "pronk translate -m opus-mt-en-de --drafter en-de.drafter --lexicon en-de.drafter/lexicon.align -d gad -i news.en"
 };
 // clang-format on

@@ -73,12 +73,12 @@
     CHOICE("type", type, "f32|f16|bf16|i8", "as stored", \
            "numbers to compute with; f16 and bf16 need a GPU")
 /* more: what a verb adds to the help of these, or "" */
-#define LEXICON_OPTIONS(more)                                                                     \
-    TEXT("lexicon", 0, "FILE", lexicon, NULL,                                                     \
-         "what `pronk align -m MODEL --save FILE` wrote: for shortlists, for drafts (jacobi and " \
-         "gad, init=lexicon) and for alignments" more),                                           \
-        FLAG("shortlist", 0, shortlist,                                                           \
-             "choose from likely translations of the source's pieces and from common ones "       \
+#define LEXICON_OPTIONS(more)                                                               \
+    TEXT("lexicon", 0, "FILE", lexicon, NULL,                                               \
+         "what `pronk align -m MODEL --save FILE` wrote: for shortlists, for drafts (gad, " \
+         "and jacobi with init=lexicon) and for alignments" more),                          \
+        FLAG("shortlist", 0, shortlist,                                                     \
+             "choose from likely translations of the source's pieces and from common ones " \
              "alone: faster on a CPU" more)
 #define DRAFTER_OPTION(more)                   \
     TEXT("drafter", 0, "MODEL", drafter, NULL, \

@@ -135,8 +135,8 @@ typedef struct pk_translator_options {
     int64_t     cache_bytes;                    /* finished sentences are kept in so much memory, and are not
                                                    decoded again; 0: none */
     const char *lexicon;                        /* what pk_align() saved, of the model's pieces (its model): for
-                                                   shortlists, for drafts (jacobi and gad, init=lexicon) and, with
-                                                   alignment, for links instead of attention */
+                                                   shortlists, for drafts (gad, and jacobi with init=lexicon) and,
+                                                   with alignment, for links instead of attention */
     int32_t     shortlist;                      /* 1: a translation is made of likely translations of its source's
                                                    pieces, and of common ones; needs a lexicon, or a model with one */
     int32_t     retry_loops;                    /* 1: a sentence whose output repeats itself or does not end is decoded

@@ -8,8 +8,8 @@
 
 #include "base/memory.h"
 
-#define ANY   0.1f  /* of P(z) in P(z | y): what was not seen behind y */
-#define FEW   1e-3f /* share that tokens outside a list have at least */
+#define ANY 0.1f    /* of P(z) in P(z | y): what was not seen behind y */
+#define FEW 1e-3f   /* share that tokens outside a list have at least */
 enum { NEXT = 64 }; /* successors of a token that are looked at */
 
 pk_status pk_draft_tree_begin(pk_draft_tree *t, const pk_lexicon *l, int32_t places,

@@ -19,17 +19,17 @@ typedef struct pk_draft_path {
 } pk_draft_path;
 
 typedef struct pk_draft_tree {
-    const pk_lexicon    *lexicon; /* what follows what; NULL: nobody knows */
-    int32_t              most_places, n_places;
+    const pk_lexicon     *lexicon; /* what follows what; NULL: nobody knows */
+    int32_t               most_places, n_places;
     pk_lexicon_candidate *place; /* (most_places, PK_DRAFT_WIDTH) best first; token -1: no more */
     pk_draft_path        *heap;  /* paths that may be taken next, the most probable first */
-    int32_t              n_heap;
+    int32_t               n_heap;
     pk_guess_node        *node; /* (most_nodes) what was taken, parents first */
-    int32_t              most_nodes, n;
+    int32_t               most_nodes, n;
 } pk_draft_tree;
 
 typedef struct pk_draft_growth { /* when a tree is large enough */
-    int32_t before, eos; /* the last certain token; what ends a path */
+    int32_t before, eos;         /* the last certain token; what ends a path */
     int32_t most_nodes, most_depth;
     float   least; /* probability of a path that is worth its ask */
 } pk_draft_growth;

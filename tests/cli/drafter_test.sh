@@ -87,6 +87,10 @@ grep -q "^[1-9][0-9.]* tokens in a pass of the model, .* 150 sentences$" "$dir/o
     bad "drafter: tokens a pass" "$(cat "$dir/out")"
 "$PRONK" translate -m "$dir/model" -i "$DATA/tiny.valid.en" --scores >"$dir/greedy"
 same "drafter: greedy's output" -m "$dir/model" --drafter "$dir/made" -d gad:block=4 --scores
+for batch in 1 32; do
+    same "drafter: with its lexicon, batch $batch" -m "$dir/model" --drafter "$dir/made" --lexicon "$dir/made/lexicon.align" \
+        -d gad:block=6,nodes=20 --scores --batch $batch
+done
 same "drafter: its draft read again" -m "$dir/model" --drafter "$dir/made" -d gad:block=6,refine=2 --scores --batch 1
 same "drafter: by cost" -m "$dir/model" --drafter "$dir/made" -d gad:refine=1 --scores
 refused "a drafter that cannot read its draft" "next=yes" \
