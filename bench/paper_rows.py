@@ -65,13 +65,14 @@ TABLES = {
         ('1', 'Table 1: the methods', ['bleu:newstest2014', 'tokens:1', 'speed:1'],
          [BEAM, GREEDY, RAW_BEAM, row('AT raw, greedy', 'at-6-6-raw', 'greedy'),
           row('NAT alone, blocks of 25', 'gad-paper', 'blocks:block=25'), gad('GAD, 1 layer', 'gad'), gad('GAD, 2 layers', 'gad', 'gad-6-6-2'),
-          gad('GAD, 2 layers, its draft read again', 'gad:refine=1', 'gad-6-6-2'), gad('GAD, paper\'s drafter, k = 25', 'gad:block=25', 'gad-paper'),
+          gad('GAD, 2 layers, a chain, k = 10', 'gad:block=10,width=1', 'gad-6-6-2'), gad('GAD, 2 layers, a tree of 32, k = 10', 'gad:block=10,nodes=32', 'gad-6-6-2'),
+          gad('GAD, 2 layers, its draft read again', 'gad:refine=1', 'gad-6-6-2'), gad('GAD, paper\'s drafter, k = 25', 'gad:block=25,width=1', 'gad-paper'),
           gad('GAD++, beta 3, tau 1', 'gad:beta=3,tau=1'), gad('GAD++, beta 5, tau 3', 'gad:beta=5,tau=3'),
           row('GAD, one network', 'gad-self', 'gad-self'), gad('beam 5 by draft and verify', 'gad-beam:size=5')]),
         ('2', 'Table 2: block size, on newstest2013, beta 3, tau 1', ['bleu:newstest2013', 'tokens:1', 'speed:1'],
-         [GREEDY] + [gad('k = %d' % k, 'gad:block=%d,beta=3,tau=1' % k) for k in (10, 15, 20, 25, 30)]),
+         [GREEDY] + [gad('k = %d' % k, 'gad:block=%d,width=1,beta=3,tau=1' % k) for k in (10, 15, 20, 25, 30)]),
         ('3', 'Table 3: beta and tau, on newstest2013, k = 25', ['bleu:newstest2013', 'tokens:1'],
-         [gad('beta %d, tau %d' % (b, t), 'gad:block=25,beta=%d,tau=%d' % (b, t)) for b in (1, 3, 5) for t in (1, 2, 3, 4, 5) if b > 1 or t == 1]),
+         [gad('beta %d, tau %d' % (b, t), 'gad:block=25,width=1,beta=%d,tau=%d' % (b, t)) for b in (1, 3, 5) for t in (1, 2, 3, 4, 5) if b > 1 or t == 1]),
         ('5', 'Table 5: size of the drafter', ['tokens:1', 'speed:1'],
          [GREEDY, gad('1 layer', 'gad'), gad('1 layer, masks alone', 'gad', 'gad-6-6-1-plain'), gad('2 layers', 'gad', 'gad-6-6-2'),
           gad('2 layers, its draft read again', 'gad:refine=1', 'gad-6-6-2'), gad('2 layers, read again twice', 'gad:refine=2', 'gad-6-6-2'),
@@ -130,7 +131,8 @@ TABLES = {
                [row('AT, greedy', 'at-3-3', 'greedy'), row('HRT, k = 2 alone', 'hrt-3-3-alone', 'hrt:k=2'),
                 row('HRT, k = 2 alone, beams of 5', 'hrt-3-3-alone', 'hrt:k=2,b_at=5,b_nat=5')] +
                [gad('GAD, %s%s' % (layers, again), 'gad:block=10' + more, drafter, 'at-3-3') for layers, drafter in (('1 layer', 'gad-3-3-1'), ('2 layers', 'gad-3-3-2'))
-                for again, more in (('', ''), (', read again', ',refine=1'), (', read again twice', ',refine=2'), (', read again ten times', ',refine=10'))])],
+                for again, more in ((', a chain', ',width=1'), (', a tree of 10', ''), (', a tree of 32', ',nodes=32'), (', a chain, read again', ',width=1,refine=1'),
+                                    (', a tree of 32, read again', ',nodes=32,refine=1'))])],
 }
 FIGURE = [GREEDY, gad('GAD++, beta 5, tau 3', 'gad:beta=5,tau=3')]
 # tables that say themselves where they are measured

@@ -26,7 +26,7 @@ static const char *const inits[] = { "drafter", "lexicon", NULL };
 
 typedef struct state {
     pk_constraint_options options;
-    int32_t               block, nodes, beta; /* block, nodes 0: auto */
+    int32_t               block, nodes, width, beta; /* block, nodes 0: auto */
     float                 tau;
     int32_t               init, refine;
     pk_window             window;
@@ -48,6 +48,8 @@ static const pk_option options[] = {
     { "nodes", "guesses that the model checks in a pass, a tree of the most probable ones; auto: as "
       "many as pay, of a given block as many as it has tokens",
       PK_OPTION_INT, 1, 0, PK_DRAFT_MOST, NULL, offsetof(state, nodes) },
+    { "width", "best tokens of each place that the tree is made of; 1: a chain, as in the paper",
+      PK_OPTION_INT, 1, PK_DRAFT_WIDTH, PK_DRAFT_WIDTH, NULL, offsetof(state, width) },
     { "beta", "a drafted token is kept if among the best so many; 1: greedy's output exactly",
       PK_OPTION_INT, 1, 1, 64, NULL, offsetof(state, beta) },
     { "tau", "and if its log-probability is at most this much lower than the best",
@@ -106,7 +108,7 @@ static pk_strategy_limits draft_limits(const pk_strategy *self, const void *p,
     return (pk_strategy_limits){ .asks = sees_all ? longest + 1 : known + 1 + block,
                                  .hypotheses = 1,
                                  .slots = longest + 1,
-                                 .top_k = PK_DRAFT_WIDTH };
+                                 .top_k = s->width };
 }
 
 static void end(void *p) {
@@ -193,7 +195,7 @@ static void propose_draft(state *s, pk_pass *pass, int32_t block) {
                             .pos = s->fed + i + (masked && leads),
                             .parent = parent,
                             .block = masked || s->mask.sees_all,
-                            .top_k = asked ? PK_DRAFT_WIDTH : 0,
+                            .top_k = asked ? s->width : 0,
                             .logp = asked,
                             .ahead = masked ? -1 : 0 });
     }
@@ -207,7 +209,7 @@ static bool take_draft(state *s, const pk_answer *answer, int32_t from, int32_t 
     bool           differs = false;
     for (int32_t i = from; i < from + n; i++) {
         const int32_t before = i < t->n_places ? pk_draft_tree_best(t, i) : -1;
-        pk_draft_tree_place(t, i, answer[i - from].top, PK_DRAFT_WIDTH, s->window.src.model->vocab);
+        pk_draft_tree_place(t, i, answer[i - from].top, s->width, s->window.src.model->vocab);
         differs |= pk_draft_tree_best(t, i) != before;
     }
     t->n_places = from + n;
@@ -250,7 +252,7 @@ static void propose_refined(state *s, pk_pass *pass, int32_t n) {
         pk_ask_add(pass, (pk_ask){ .token = s->window.history[s->fed + i],
                                    .pos = s->fed + i,
                                    .parent = i,
-                                   .top_k = PK_DRAFT_WIDTH,
+                                   .top_k = s->width,
                                    .logp = true });
 }
 
@@ -284,6 +286,7 @@ static void look_up_draft(state *s, int32_t block) {
 static float least_of(const state *s, const pk_pass *pass) {
     const float more = pk_draft_more(pass), pays = more * s->rates->worth;
     const bool  given = s->nodes || s->block || drafts(s);
+    if (given && s->width == 1) return 0; /* a chain is taken whole */
     return given || !(pays > LEAST) ? LEAST : pays;
 }
 
