@@ -81,9 +81,10 @@ static void weigh(const pk_draft_tree *t, int32_t before, const pk_lexicon_candi
                   float *weight) {
     const pk_lexicon *l = t->lexicon;
     for (int32_t i = 0; i < PK_DRAFT_WIDTH; i++) weight[i] = l ? ANY : 1;
-    if (!l || before >= l->target_vocab) return;
+    if (!l) return;
     const int32_t  row = before < 0 ? l->target_vocab : before; /* the last row: the beginning */
-    const uint32_t first = l->next_first[row], end = l->next_first[row + 1];
+    const bool     known = before < l->target_vocab;
+    const uint32_t first = known ? l->next_first[row] : 0, end = known ? l->next_first[row + 1] : 0;
     for (uint32_t k = first; k < end && k < first + NEXT; k++)
         for (int32_t i = 0; i < PK_DRAFT_WIDTH && list[i].token >= 0; i++)
             if (list[i].token == l->next[k].token && list[i].token < l->target_vocab &&
