@@ -1,20 +1,12 @@
 /* draft_tree_test.c - the nodes that grow are the most probable paths: against all paths, computed
  * one by one in double from what draft_tree.h says, for random places with a lexicon of successors
  * and without. Then what is damaged: numbers that are none, tokens that do not exist, no memory. */
-#include "scenes.h"
+#include "successors.h"
 
 #include "check.h"
 #include "decode/draft_tree.h"
 
-enum { VOCAB = 12, PLACES = 5, MOST_NODES = 64, EACH = 6 };
-
-/* successors of every token, in blocks as long as they are used: a sanitizer sees what lies behind */
-typedef struct successors {
-    pk_lexicon            lexicon;
-    uint32_t             *first;
-    pk_lexicon_candidate *next;
-    float                *share;
-} successors;
+enum { VOCAB = 12, PLACES = 5, MOST_NODES = 64 };
 
 typedef struct scene {
     pk_draft_tree   tree;
@@ -23,8 +15,6 @@ typedef struct scene {
     int32_t         n_top[PLACES], n_places, vocab;
     pk_draft_growth g;
 } scene;
-
-static float any_share(void) { return (float)(1 + any(1000)) / 1001; }
 
 /* tokens of a list are distinct, as a session's are; some do not exist */
 static int32_t any_other(int32_t vocab, bool *used) {
@@ -37,46 +27,6 @@ static int32_t any_other(int32_t vocab, bool *used) {
     }
 }
 
-/* a row is a probability of what follows; ids that the lexicon does not have may be in it */
-static void fill_row(successors *s, uint32_t row, int32_t vocab) {
-    bool     used[VOCAB + 16] = { false };
-    uint32_t n = 0;
-    for (int32_t i = any(EACH + 1); i > 0; i--) {
-        const int32_t lost = any(2) ? -1 - any(1000) : vocab + any(1 << 20);
-        const bool    exists = any(8) > 0;
-        const int32_t token = any(vocab);
-        if (exists && used[token]) continue;
-        if (exists) used[token] = true;
-        s->next[s->first[row] + n++] =
-            (pk_lexicon_candidate){ exists ? token : lost, any_share() };
-    }
-    s->first[row + 1] = s->first[row] + n;
-}
-
-static void *take(size_t n, size_t each) {
-    void *out;
-    ASSERT_OK(pk_memory_take(n, each, &out));
-    return out;
-}
-
-static void open_successors(successors *s, int32_t vocab) {
-    const uint32_t rows = (uint32_t)vocab + 1;
-    *s = (successors){ .first = take(rows + 1, sizeof *s->first),
-                       .next = take((size_t)rows * EACH, sizeof *s->next),
-                       .share = take((size_t)vocab, sizeof *s->share) };
-    for (uint32_t row = 0; row < rows; row++) fill_row(s, row, vocab);
-    for (int32_t y = 0; y < vocab; y++) s->share[y] = any(5) ? any_share() : 0;
-    s->lexicon = (pk_lexicon){
-        .target_vocab = vocab, .next_first = s->first, .next = s->next, .share = s->share
-    };
-}
-
-static void close_successors(successors *s) {
-    pk_memory_give(s->first);
-    pk_memory_give(s->next);
-    pk_memory_give(s->share);
-}
-
 /* falling log-probabilities; now and then they sum up to more than 1, as of a damaged drafter */
 static void fill_place(scene *c, int32_t place) {
     bool used[VOCAB + 32] = { false };
@@ -85,8 +35,8 @@ static void fill_place(scene *c, int32_t place) {
     for (int32_t i = 0; i < c->n_top[place]; i++) {
         const float share = left * any_share();
         left -= share;
-        c->top[place][i] = (pk_candidate){ any_other(c->vocab, used),
-                                           any(40) ? logf(share) : -INFINITY };
+        c->top[place][i] =
+            (pk_candidate){ any_other(c->vocab, used), any(40) ? logf(share) : -INFINITY };
     }
 }
 
@@ -99,8 +49,8 @@ static void open_scene(scene *c, uint32_t seed) {
                               .most_nodes = 1 + (any(2) ? any(8) : any(MOST_NODES)),
                               .most_depth = any(3) ? PLACES : any(PLACES),
                               .least = any(2) ? 1e-3f : 0.1f * any_share() };
-    ASSERT_OK(pk_draft_tree_begin(&c->tree, c->by.first ? &c->by.lexicon : NULL, PLACES,
-                                  MOST_NODES));
+    ASSERT_OK(
+        pk_draft_tree_begin(&c->tree, c->by.first ? &c->by.lexicon : NULL, PLACES, MOST_NODES));
     c->tree.n_places = c->n_places;
     for (int32_t place = 0; place < c->n_places; place++) {
         fill_place(c, place);
@@ -149,7 +99,7 @@ static double probability(const scene *c, int32_t place, int32_t before, int32_t
 
 typedef struct seen {
     const scene *c;
-    int32_t      found; /* nodes of the tree that are paths */
+    int32_t      found;  /* nodes of the tree that are paths */
     double       worst;  /* the least probable of them */
     double       missed; /* the most probable path that is none */
 } seen;
@@ -274,11 +224,9 @@ static void a_small_tree_by_hand(void **unused) {
     static const uint32_t             first[] = { 0, 0, 1, 2, 2, 2, 2 };
     static const pk_lexicon_candidate next[] = { { END, 0.9f }, { CAT, 0.9f } };
     static const float                share[] = { 0.1f, 0.1f, 0.1f, 0.1f, 0.1f };
-    const pk_lexicon                  l = {
-                         .target_vocab = 5, .next_first = first, .next = next, .share = share
-    };
-    pk_draft_growth g = {
-        .before = -1, .eos = END, .most_nodes = 3, .most_depth = 9, .least = 1e-3f
+    const pk_lexicon l = { .target_vocab = 5, .next_first = first, .next = next, .share = share };
+    pk_draft_growth  g = {
+         .before = -1, .eos = END, .most_nodes = 3, .most_depth = 9, .least = 1e-3f
     };
     pk_draft_tree t;
     (void)unused;
@@ -333,8 +281,8 @@ static void what_does_not_grow(void **unused) {
 }
 
 static void tokens_that_do_not_exist_are_left_out(void **unused) {
-    static const pk_candidate top[] = { { -1, 0 },        { 5, 0 },       { PK_NO_TOKEN, 0 },
-                                        { 1 << 30, 0 },   { CAT, -1 },    { INT32_MIN, -1 },
+    static const pk_candidate top[] = { { -1, 0 },         { 5, 0 },      { PK_NO_TOKEN, 0 },
+                                        { 1 << 30, 0 },    { CAT, -1 },   { INT32_MIN, -1 },
                                         { INT32_MAX, -2 }, { DOG, -1.5f } };
     const pk_draft_growth     g = {
             .before = -1, .eos = END, .most_nodes = 9, .most_depth = 9, .least = 1e-3f
@@ -399,7 +347,8 @@ static void a_damaged_lexicon_does_no_harm(void **unused) {
         for (int32_t k = 0; k < c.tree.n; k++) {
             const pk_guess_node *node = &c.tree.node[k];
             assert_true(exists(&c, node->token) && node->depth <= c.n_places);
-            if (node->parent >= 0) assert_int_equal(c.tree.node[node->parent].depth + 1, node->depth);
+            if (node->parent >= 0)
+                assert_int_equal(c.tree.node[node->parent].depth + 1, node->depth);
         }
         close_scene(&c);
     }

@@ -1,8 +1,9 @@
 /* gad_test.c - draft and verify gives greedy's output and greedy's log-probabilities, bit for bit,
  * whatever a scripted drafter proposes: right, wrong from any place on, garbage, nothing. oracle.h
  * checks limits, positions, blocks and that nothing is allocated on the way. */
-#include "scenes.h"
+#include "successors.h"
 
+#include "check.h"
 #include "decode/draft_rates.h"
 #include "decode/ngrams.h"
 
@@ -11,6 +12,7 @@ typedef struct script { /* what is right, and from where on a block is wrong */
     int32_t       wrong_at; /* place in a block; negative: never */
     int32_t       instead;  /* what stands there; -1: as many tokens as there are, and more */
     uint32_t      damage;   /* of 16 drafts, so many are anything */
+    int32_t       rank[2];  /* of the best token and the second best, where these are said */
 } script;
 
 /* the right token at its place in the output, or what the script says */
@@ -24,12 +26,72 @@ static int32_t follow_script(const oracle *o, const int32_t *known, int32_t n, i
     return at < s->right.best[0].n ? s->right.best[0].token[at] : anything;
 }
 
-static const char *const methods[] = { "gad",         "gad:block=1",     "gad:block=2",
-                                       "gad:block=5", "gad:block=25",    "gad:block=64",
-                                       "gad:block=7", "gad:beta=5,tau=0" };
-static const char *const refining_methods[] = { "gad:refine=1", "gad:block=1,refine=2",
-                                                "gad:block=2,refine=1", "gad:block=7,refine=64",
-                                                "gad:block=5,refine=2,beta=5,tau=0" };
+/* whatever else: the right token is the second best */
+static int32_t follow_right(const oracle *o, const int32_t *known, int32_t n, int32_t ahead) {
+    const script *s = o->script;
+    const int32_t at = n + ahead;
+    (void)known;
+    return at < s->right.best[0].n ? s->right.best[0].token[at] : o->eos;
+}
+
+/* the model's own choice behind n tokens; 0: its best */
+static int32_t token_of_rank(const oracle *o, const int32_t *token, int32_t n, int32_t rank) {
+    float   logit[ORACLE_VOCAB];
+    int32_t best = -1;
+    oracle_logits(o, token, n, logit);
+    if (o->pad >= 0) logit[o->pad] = -INFINITY;
+    for (int32_t k = 0; k <= rank; k++) {
+        if (best >= 0) logit[best] = -INFINITY;
+        for (int32_t t = best = 0; t < o->vocab; t++)
+            if (logit[t] > logit[best]) best = t;
+    }
+    return best;
+}
+
+/* behind the known tokens and the model's best ones: a token of this rank */
+static int32_t follow_rank(const oracle *o, const int32_t *known, int32_t n, int32_t ahead,
+                           int32_t rank) {
+    int32_t token[2 * ORACLE_LONGEST];
+    memcpy(token, known, (size_t)n * sizeof *token);
+    for (; ahead > 0; ahead--, n++) token[n] = token_of_rank(o, token, n, 0);
+    return token_of_rank(o, token, n, rank);
+}
+
+static int32_t follow_first_rank(const oracle *o, const int32_t *known, int32_t n, int32_t ahead) {
+    return follow_rank(o, known, n, ahead, ((const script *)o->script)->rank[0]);
+}
+
+static int32_t follow_second_rank(const oracle *o, const int32_t *known, int32_t n, int32_t ahead) {
+    return follow_rank(o, known, n, ahead, ((const script *)o->script)->rank[1]);
+}
+
+static const char *const methods[] = {
+    "gad",
+    "gad:block=1",
+    "gad:block=2",
+    "gad:block=5",
+    "gad:block=25",
+    "gad:block=64",
+    "gad:block=7",
+    "gad:beta=5,tau=0",
+    "gad:block=5,nodes=16",
+    "gad:block=3,nodes=64",
+    "gad:nodes=7",
+    "gad:block=4,nodes=2",
+    "gad:block=25,nodes=1",
+    "gad:block=6,nodes=20,beta=5,tau=0",
+};
+static const char *const refining_methods[] = {
+    "gad:refine=1",
+    "gad:block=1,refine=2",
+    "gad:block=2,refine=1",
+    "gad:block=7,refine=64",
+    "gad:block=5,refine=2,beta=5,tau=0",
+    "gad:block=5,nodes=16,refine=1",
+    "gad:block=3,nodes=64,refine=2",
+    "gad:nodes=7,refine=1",
+    "gad:block=4,nodes=12,refine=2,beta=5,tau=0",
+};
 static const char *const self_methods[] = {
     "gad-self",
     "gad-self:block=1",
@@ -71,6 +133,7 @@ static void any_draft_gives_greedys_output(void **unused) {
         c.script.damage = any(3) ? (uint32_t)any(17) : 0;
         if (any(2)) c.src.ngrams = ngrams;
         if (any(4) == 0 && !c.model.sees_all) c.model.room = 1 + any(6);
+        if (any(2)) c.model.second = follow_right; /* deeper paths of a tree are right then */
         const bool self = !c.model.sees_all && !c.model.next && any(2);
         spell(spec, sizeof spec,
               self                     ? ANY_OF(self_methods)
@@ -82,6 +145,37 @@ static void any_draft_gives_greedys_output(void **unused) {
         if (!c.model.room) assert_true(c.model.passes <= passes);
     }
     pk_ngrams_close(ngrams);
+}
+
+/* what follows what, of a lexicon that knows anything: other trees, the same output */
+static void any_successors_give_greedys_output(void **unused) {
+    int32_t differ = 0;
+    (void)unused;
+    for (uint32_t seed = 0; seed < 3000; seed++) {
+        scene         c = { 0 };
+        oracle_result got;
+        successors    by;
+        char          spec[128], plain[128];
+        set_scene(&c, seed);
+        const char *limit = ANY_OF(limits);
+        spell(plain, sizeof plain, "greedy", limit);
+        oracle_translate(&c.model, plain, &c.src, &c.script.right);
+        c.script.wrong_at = any(12) - 4;
+        c.script.instead = any(3) ? -1 : c.model.eos;
+        c.script.damage = any(3) ? (uint32_t)any(17) : 0;
+        if (any(2)) c.model.second = follow_right;
+        spell(spec, sizeof spec,
+              c.model.next && any(2) ? ANY_OF(refining_methods) : ANY_OF(methods), limit);
+        oracle_translate(&c.model, spec, &c.src, &got);
+        const int32_t asks = c.model.asks;
+        open_successors(&by, any(2) ? c.model.vocab : 2 + any(40));
+        c.src.lexicon = &by.lexicon;
+        oracle_translate(&c.model, spec, &c.src, &got);
+        expect_same(&c.script.right, &got, &c.src, spec);
+        differ += c.model.asks != asks;
+        close_successors(&by);
+    }
+    assert_true(differ > 300); /* it is used */
 }
 
 /* a model that ends after some 20 tokens; right: greedy's output */
@@ -118,6 +212,34 @@ static void rejected_at_every_place(void **unused) {
             assert_true(c.model.passes <= (n + place) / (place + 1));
             assert_true(c.model.draft_passes <= c.model.passes);
             if (place == 6) assert_int_equal(c.model.passes, (n + 6) / 7);
+        }
+}
+
+/* The best token of a draft is wrong at one place, the second best is right: a tree that has room for
+ * it behind a right one is kept whole, a chain up to that place. */
+static void the_second_best_is_checked_too(void **unused) {
+    (void)unused;
+    for (uint32_t seed = 0; seed < 20; seed++)
+        for (int32_t place = 0; place < 4; place++) {
+            scene         c;
+            oracle_result got;
+            set_long(&c, seed);
+            const int32_t n = c.script.right.best[0].n;
+            c.script.wrong_at = place;
+            while (oracle_has(c.script.right.best[0].token, n, ++c.script.instead)) continue;
+            c.model.second = follow_right;
+            c.model.sure = 2; /* 0.86, 0.12, 0.02: 14 paths have one second best at most */
+            oracle_translate(&c.model, "gad:block=4,nodes=4", &c.src, &got);
+            expect_same(&c.script.right, &got, &c.src, "gad:block=4,nodes=4");
+            assert_true(c.model.most_asks <= 5);
+            const int32_t few = c.model.passes;
+            oracle_translate(&c.model, "gad:block=4,nodes=16", &c.src, &got);
+            expect_same(&c.script.right, &got, &c.src, "gad:block=4,nodes=16");
+            assert_true(c.model.most_asks <= 17);
+            assert_int_equal(c.model.passes, (n + 4) / 5);
+            /* behind the last tokens a chain is shorter, and leaves nodes to others */
+            assert_in_range(few, (n - 4 + place) / (place + 1), (n + place) / (place + 1));
+            assert_true(few > c.model.passes || (few == c.model.passes && place == 3));
         }
 }
 
@@ -225,40 +347,103 @@ static void blocks_are_as_long_as_they_pay(void **unused) {
     assert_true(pk_draft_more(&(pk_pass){ .n_cost = 0 }) < 0);
 }
 
-/* GAD++: every token is greedy's choice after those before it, or a draft among the best beta and
- * not more than tau worse; and nothing tolerable was refused */
+/* every token is the model's choice after those before it, or among the best beta and not more than
+ * tau worse; returns how many are not its choice */
+static int32_t expect_near_the_best(const scene *c, const oracle_result *got, int32_t beta,
+                                    float tau) {
+    int32_t others = 0;
+    for (int32_t i = 0; i < got->best[0].n; i++) {
+        const int32_t token = got->best[0].token[i];
+        float         logit[ORACLE_VOCAB], most = -INFINITY;
+        int32_t       better = 0;
+        double        sum = 0;
+        oracle_logits(&c->model, got->best[0].token, i, logit);
+        for (int32_t t = 0; t < c->model.vocab; t++) {
+            sum += exp((double)logit[t]);
+            if (t == c->model.pad) continue;
+            better += logit[t] > logit[token];
+            if (logit[t] > most) most = logit[t];
+        }
+        assert_true(better < beta && (double)(most - logit[token]) <= (double)tau + 1e-5);
+        assert_true(fabs((double)logit[token] - log(sum) - (double)got->best[0].logp[i]) < 1e-4);
+        others += better > 0;
+    }
+    return others;
+}
+
+/* GAD++, with a draft as a chain and as a tree of which other branches are probable too */
 static void tolerated_drafts_are_near_the_best(void **unused) {
     (void)unused;
-    int32_t others = 0;
-    for (uint32_t seed = 0; seed < 300; seed++) {
+    for (int tree = 0; tree < 2; tree++) {
+        int32_t others = 0;
+        for (uint32_t seed = 0; seed < 300; seed++) {
+            scene         c;
+            oracle_result got;
+            const int32_t beta = 2 + (int32_t)(seed % 3);
+            const float   tau = 0.5f + 0.5f * (float)(seed % 4);
+            char          spec[64];
+            set_long(&c, seed);
+            c.script.damage = 8;
+            c.script.rank[1] = 1 + (int32_t)(seed % 2);
+            if (tree) c.model.second = follow_second_rank, c.model.sure = 1;
+            snprintf(spec, sizeof spec, "gad:block=5,beta=%d,tau=%g%s", beta, (double)tau,
+                     tree ? ",nodes=12" : "");
+            oracle_translate(&c.model, spec, &c.src, &got);
+            others += expect_near_the_best(&c, &got, beta, tau);
+        }
+        assert_true(others > 100); /* drafts that greedy search would not have taken */
+    }
+}
+
+/* Where the best token is a guess, no other is tolerated, though the drafter thinks more of it. Where
+ * it is none, another is. */
+static void the_best_token_is_no_question_of_tolerance(void **unused) {
+    static const char *const enough[] = { "gad:block=1,nodes=2,beta=4,tau=100",
+                                          "gad:block=2,nodes=64,beta=2,tau=100",
+                                          "gad:block=2,nodes=64,beta=9,tau=100" };
+    int32_t                  differ = 0;
+    (void)unused;
+    for (uint32_t seed = 0; seed < 60; seed++) {
         scene         c;
         oracle_result got;
-        float         logit[ORACLE_VOCAB];
-        const int32_t beta = 2 + (int32_t)(seed % 3);
-        const float   tau = 0.5f + 0.5f * (float)(seed % 4);
-        char          spec[64];
         set_long(&c, seed);
-        c.script.damage = 8;
-        snprintf(spec, sizeof spec, "gad:block=5,beta=%d,tau=%g", beta, (double)tau);
-        oracle_translate(&c.model, spec, &c.src, &got);
-        for (int32_t i = 0; i < got.best[0].n; i++) {
-            const int32_t token = got.best[0].token[i];
-            int32_t       better = 0;
-            float         most = -INFINITY;
-            double        sum = 0;
-            oracle_logits(&c.model, got.best[0].token, i, logit);
-            for (int32_t t = 0; t < c.model.vocab; t++) {
-                sum += exp((double)logit[t]);
-                if (t == c.model.pad) continue;
-                better += logit[t] > logit[token];
-                if (logit[t] > most) most = logit[t];
-            }
-            assert_true(better < beta && (double)(most - logit[token]) <= (double)tau + 1e-5);
-            assert_true(fabs((double)logit[token] - log(sum) - (double)got.best[0].logp[i]) < 1e-4);
-            others += better > 0;
+        c.model.draft = follow_first_rank;
+        c.model.second = follow_second_rank;
+        c.model.sure = 2;
+        c.script.rank[0] = 1, c.script.rank[1] = 0;
+        for (int i = 0; i < COUNT(enough); i++) {
+            oracle_translate(&c.model, enough[i], &c.src, &got);
+            expect_same(&c.script.right, &got, &c.src, enough[i]);
+        }
+        oracle_translate(&c.model, "gad:block=1,nodes=1,beta=4,tau=100", &c.src, &got);
+        assert_int_equal(got.best[0].token[0], token_of_rank(&c.model, NULL, 0, 1));
+        differ += got.best[0].token[0] != c.script.right.best[0].token[0];
+    }
+    assert_int_equal(differ, 60);
+}
+
+/* of several that are good enough the most probable is taken, not the drafter's first */
+static void the_best_of_the_tolerated_is_taken(void **unused) {
+    const char *spec = "gad:block=1,nodes=2,beta=4,tau=100";
+    int32_t     n = 0;
+    (void)unused;
+    for (uint32_t seed = 0; seed < 60; seed++) {
+        scene         c;
+        oracle_result got;
+        set_long(&c, seed);
+        c.model.draft = follow_first_rank;
+        c.model.second = follow_second_rank;
+        c.model.sure = 4; /* a third best one is not worth an ask */
+        for (int turned = 0; turned < 2; turned++) {
+            c.script.rank[turned] = 2, c.script.rank[!turned] = 1;
+            oracle_translate(&c.model, spec, &c.src, &got);
+            /* a guess of rank 1, then what the model says behind it, and so on */
+            for (int32_t i = 0; i < got.best[0].n; i++, n++)
+                assert_int_equal(got.best[0].token[i],
+                                 token_of_rank(&c.model, got.best[0].token, i, i % 2 == 0));
         }
     }
-    assert_true(others > 100); /* drafts that greedy search would not have taken */
+    assert_true(n > 500);
 }
 
 /* the drafter alone: its tokens as they are, block after block, up to the end or the longest */
@@ -329,19 +514,46 @@ static void a_drafter_that_cannot_read_its_draft_is_refused(void **unused) {
     pk_memory_give(state);
 }
 
+static pk_status attempt(void *user) {
+    const pk_source   *src = user;
+    const pk_strategy *by;
+    void              *state;
+    PK_TRY(pk_strategy_parse("gad:block=5,nodes=16", &by, &state));
+    const pk_status status = by->begin(by, state, src);
+    by->end(state);
+    pk_memory_give(state);
+    return status;
+}
+
+static void failed_allocations(void **unused) {
+    scene      c;
+    successors by;
+    (void)unused;
+    set_long(&c, 1);
+    open_successors(&by, c.model.vocab);
+    c.src.lexicon = &by.lexicon;
+    assert_true(check_every_allocation(attempt, &c.src) > 8);
+    close_successors(&by);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_draft_gives_greedys_output),
+        cmocka_unit_test(any_successors_give_greedys_output),
         cmocka_unit_test(rejected_at_every_place),
+        cmocka_unit_test(the_second_best_is_checked_too),
         cmocka_unit_test(a_draft_is_read_again),
         cmocka_unit_test(one_pass_checks_and_drafts),
         cmocka_unit_test(the_end_inside_a_block),
         cmocka_unit_test(tokens_that_the_model_lacks_are_no_guesses),
         cmocka_unit_test(blocks_are_as_long_as_they_pay),
         cmocka_unit_test(tolerated_drafts_are_near_the_best),
+        cmocka_unit_test(the_best_token_is_no_question_of_tolerance),
+        cmocka_unit_test(the_best_of_the_tolerated_is_taken),
         cmocka_unit_test(blocks_are_taken_as_they_are),
         cmocka_unit_test(a_drafter_without_masks_is_refused),
         cmocka_unit_test(a_drafter_that_cannot_read_its_draft_is_refused),
+        cmocka_unit_test(failed_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,7 @@ struct oracle {
     int32_t         order;               /* logits depend on the last so many tokens; 0: on all */
     bool            nothing_after;       /* after the second token every logit is minus infinity */
     oracle_draft   *draft;               /* NULL: there is no drafter */
+    oracle_draft   *second;              /* what it says is second best; NULL: anything */
     const void     *script;              /* for it */
     bool            sees_all;            /* its known tokens see those behind them */
     bool            next;                /* its known tokens say what follows them */
@@ -229,6 +230,22 @@ static inline void oracle_commit(oracle_session *s, const pk_verdict *v) {
     if (v->n_hypotheses > s->model->most_hypotheses) s->model->most_hypotheses = v->n_hypotheses;
 }
 
+/* What may stand at a place of a draft: as the scripts say, then anything, each token once. */
+static inline void oracle_say_draft(oracle_session *s, int32_t i, int32_t n, int32_t place) {
+    oracle       *o = s->model;
+    const int32_t m = o->vocab + 20; /* some of which do not exist */
+    int32_t       token[64];
+    for (int32_t k = 0; k < s->ask[i].top_k; k++) {
+        int32_t t = (int32_t)(oracle_mix((uint32_t)(i * 64 + k)) % (uint32_t)m);
+        if (k == 0) t = o->draft(o, s->known + 1, n, place);
+        if (k == 1 && o->second) t = o->second(o, s->known + 1, n, place);
+        for (int32_t j = 0; j < m && oracle_has(token, k, t); j++) t = (t + 1) % m;
+        if (oracle_has(token, k, t)) t = PK_NO_TOKEN;
+        token[k] = t;
+        s->top[i][k] = (pk_candidate){ t, -(o->sure > 0 ? o->sure : 0.5f) * (float)k };
+    }
+}
+
 /* One pass of the drafter: known tokens as a chain behind its history, or behind the first tokens of
  * that, then a block of masks. Where all see each other, one block of everything. Where known tokens
  * say what follows them, the last one is the first of the block; or all are asked, and none is
@@ -251,12 +268,7 @@ static inline void oracle_draft_pass(oracle_session *s, pk_pass *pass) {
         assert_true(ask->pos < ORACLE_LONGEST && (masked ? asked : o->next || !asked));
         if (masked && i > 1 && !masks) assert_int_equal(pass->ask[i - 1].top_k > 0, o->next);
         if (!masked) s->known[n++] = ask->token;
-        const int32_t place = masked ? masks + o->next : 0;
-        s->top[i][0] = (pk_candidate){ asked ? o->draft(o, s->known + 1, n - 1, place) : -1, 0 };
-        for (int32_t k = 1; k < ask->top_k; k++) /* others: anything */
-            s->top[i][k] = (pk_candidate){ (int32_t)(oracle_mix((uint32_t)(i * 64 + k)) %
-                                                     (uint32_t)(o->vocab + 20)),
-                                           -(o->sure > 0 ? o->sure : 0.5f) * (float)k };
+        if (asked) oracle_say_draft(s, i, n - 1, masked ? masks + o->next : 0);
         masks += masked;
         s->answer[i] = (pk_answer){ .top = s->top[i] };
     }
