@@ -1,6 +1,7 @@
 /* lookup_test.c - a lexicon beside a model, through the public interface: shortlists that no batch
- * changes, drafts that change no output, links instead of attention, and what is refused. */
-#include "check.h"
+ * changes, drafts that change no output, lists that a drafter chooses from, links instead of
+ * attention, and what is refused. */
+#include "drafter_help.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 
 #include "engine/lookup.h"
 
-#define MODEL   "tests/data/models/marian-relu"
+#define MODEL   DRAFTED_MODEL
 #define PAIRS   "build/lookup_test.pairs"
 #define LEXICON "build/lookup_test.align"
 #define BOTH    "build/lookup_test.both"
@@ -161,6 +162,112 @@ static void drafts_change_nothing(void **state) {
     pk_result_free(greedy);
 }
 
+/* ---- drafters ---- */
+
+static pk_model *open_drafter(void) {
+    pk_model *drafter;
+    char      path[256];
+    save_drafter(PK_F32, path);
+    ASSERT_OK(pk_model_open(path, NULL, &drafter));
+    unlink(path);
+    return drafter;
+}
+
+/* with a list for the drafter, and with one for the model too: greedy's output, in every batch */
+static void lists_of_a_drafter_change_nothing(void **state) {
+    const char *specs[] = { "gad:block=5", "gad:block=3,nodes=16", "gad", "gad:nodes=7" };
+    pk_model   *drafter = open_drafter();
+    (void)state;
+    for (int shortlist = 0; shortlist < 2; shortlist++) {
+        pk_result *greedy = translate((pk_translator_options){
+            .decode = "greedy", .lexicon = LEXICON, .shortlist = shortlist, .scores = 1 });
+        for (int k = 0; k < 12; k++) {
+            pk_result *r = translate((pk_translator_options){ .decode = specs[k % 4],
+                                                              .lexicon = LEXICON,
+                                                              .drafter = drafter,
+                                                              .shortlist = shortlist,
+                                                              .scores = 1,
+                                                              .batch = k < 4 ? 1 : 9,
+                                                              .threads = k < 8 ? 1 : 3 });
+            assert_same(greedy, r);
+            pk_result_free(r);
+        }
+        pk_result_free(greedy);
+    }
+    pk_model_close(drafter);
+}
+
+typedef struct said { /* by a drafter */
+    pk_lookup look;
+    int       within, beyond; /* guesses in the list of their sentence, and others */
+} said;
+
+static bool is_listed(const said *s, size_t line, int32_t token) {
+    static uint8_t mark[4096];
+    static int32_t list[4096];
+    pk_ids         ids = { 0 };
+    bool           found = false;
+    ASSERT_OK(pk_vocab_encode_source(model->vocab, lines[line], strlen(lines[line]), &ids, NULL));
+    const pk_shortlist_request q = { .source = ids.id, .n_source = (int32_t)ids.n };
+    const int32_t              n = pk_shortlist_find(&s->look.drafts, &q, mark, list);
+    for (int32_t j = 0; j < n; j++) found |= list[j] == token;
+    assert_true(n > 0 && n < TEXT / 2); /* or the list would say little */
+    pk_ids_free(&ids);
+    return found;
+}
+
+static void look_at_drafts(void *user, const pk_trace_pass *pass) {
+    said *s = user;
+    for (int32_t i = 0; i < pass->n && pass->model == 1; i++)
+        if (pass->ask[i].best >= 0) {
+            if (is_listed(s, pass->text, pass->ask[i].best))
+                s->within++;
+            else
+                s->beyond++;
+        }
+}
+
+/* returns the floating-point operations of one draft */
+static uint64_t draft(pk_model *drafter, const char *lexicon, said *s) {
+    pk_translator *t;
+    pk_result     *r;
+    pk_stats       stats;
+    pk_text        text[N_LINES];
+    s->within = s->beyond = 0;
+    for (size_t i = 0; i < N_LINES; i++) text[i] = text_of(lines[i]);
+    ASSERT_OK(pk_translator_open(model,
+                                 PK_OPTIONS(pk_translator_options, .decode = "gad:block=4",
+                                            .drafter = drafter, .lexicon = lexicon, .threads = 1,
+                                            .one_sentence = 1),
+                                 &t));
+    ASSERT_OK(pk_translate(t, text, N_LINES,
+                           PK_OPTIONS(pk_call_options, .trace = look_at_drafts, .user = s), &r));
+    pk_translator_stats(t, &stats);
+    pk_result_free(r);
+    pk_translator_close(t);
+    assert_true(stats.sentence_drafts > 0 && stats.draft_flops < stats.flops);
+    return stats.draft_flops / stats.sentence_drafts;
+}
+
+/* all that it says is in the list, which costs less; without a lexicon it says other tokens too */
+static void a_drafter_chooses_from_a_list(void **state) {
+    pk_model               *drafter = open_drafter();
+    said                    s = { 0 };
+    const pk_lookup_request q = {
+        .model = model, .path = LEXICON, .by = &pk_strategy_gad, .drafts = true, .most_given = 600
+    };
+    (void)state;
+    ASSERT_OK(pk_lookup_open(&q, &s.look));
+    assert_null(s.look.shortlist.always); /* the model has no list */
+    const uint64_t with = draft(drafter, LEXICON, &s);
+    assert_true(s.within > 20 && s.beyond == 0);
+    const uint64_t without = draft(drafter, NULL, &s);
+    assert_true(s.beyond > 20);
+    assert_true(with < without);
+    pk_lookup_close(&s.look);
+    pk_model_close(drafter);
+}
+
 /* links are those that the alignment itself finds between the pieces, as words */
 static void links_of_the_alignment(void **state) {
     const char *const paths[] = { LEXICON, BOTH };
@@ -227,6 +334,7 @@ static pk_status attempt(void *user) {
                                   .path = user,
                                   .by = &pk_strategy_greedy,
                                   .shortlist = true,
+                                  .drafts = true,
                                   .most_given = 600 };
     PK_TRY(pk_lookup_open(&q, &look));
     pk_lookup_close(&look);
@@ -236,7 +344,7 @@ static pk_status attempt(void *user) {
 static void failed_allocations(void **state) {
     static char path[] = LEXICON;
     (void)state;
-    assert_true(check_every_allocation(attempt, path) > 12);
+    assert_true(check_every_allocation(attempt, path) > 14);
 }
 
 int main(void) {
@@ -244,6 +352,8 @@ int main(void) {
         cmocka_unit_test(no_batch_changes_it),
         cmocka_unit_test(within_the_list),
         cmocka_unit_test(drafts_change_nothing),
+        cmocka_unit_test(lists_of_a_drafter_change_nothing),
+        cmocka_unit_test(a_drafter_chooses_from_a_list),
         cmocka_unit_test(links_of_the_alignment),
         cmocka_unit_test(refusals),
         cmocka_unit_test(failed_allocations),

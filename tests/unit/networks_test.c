@@ -47,15 +47,22 @@ typedef struct pair {
     world        w; /* its session is over both */
 } pair;
 
-static pk_status open_both(pair *p, const pk_backend *on, bool shares_encoder, pk_session **out) {
+/* shortlist: room for tokens of a list, on each; 0: there are none */
+static pk_status open_with_lists(pair *p, const pk_backend *on, bool shares_encoder,
+                                 const int32_t *shortlist, pk_session **out) {
     pk_ensemble      all[N_MODELS];
     pk_session_model model[N_MODELS] = { { .max = limits }, { .max = drafter_limits() } };
+    for (int i = 0; i < N_MODELS; i++) model[i].max.shortlist = shortlist[i];
     for (int i = 0; i < N_MODELS; i++) {
         all[i] = pk_ensemble_alone(&p->tiny[i].net);
         model[i].all = &all[i];
     }
     model[DRAFTER].shares_encoder = shares_encoder;
     return pk_session_open_models(model, N_MODELS, on, out);
+}
+
+static pk_status open_both(pair *p, const pk_backend *on, bool shares_encoder, pk_session **out) {
+    return open_with_lists(p, on, shares_encoder, (int32_t[N_MODELS]){ 0 }, out);
 }
 
 static void open_networks(pair *p, const kind *k, const pk_config *drafter) {
@@ -184,6 +191,65 @@ static void histories_are_independent(void **state) {
         close_session(p.w.s);
         close_networks(&p);
     }
+}
+
+/* what both networks say of two sentences, which keep their histories */
+static void ask_both(world *w, const int32_t *id, record out[N_MODELS][2]) {
+    memset(out, 0, N_MODELS * sizeof *out);
+    for (int32_t k = 0; k < 2; k++)
+        for (int32_t i = 0; i < N_MODELS; i++) step(w, i, id[k], words, 4, 0, 0, &out[i][k]);
+}
+
+static bool is_listed(const int32_t *list, int32_t n, const record *r) {
+    bool all = true;
+    for (int32_t i = 0; i < r->n; i++)
+        for (int32_t k = 0; k < TOP; k++) {
+            bool found = false;
+            for (int32_t j = 0; j < n; j++) found |= list[j] == r->top[i][k].token;
+            all = all && found;
+        }
+    return all;
+}
+
+/* of the one sentence it was given for, until that is forgotten */
+static void a_list_is_of_one_network(void **state) {
+    static const int32_t list[N_MODELS][5] = { { 2, 3, 9, 25, 31 }, { 4, 10, 11, 33, 44 } };
+    const pk_config      c = drafter_config();
+    (void)state;
+    for (int k = 0; k < N_HOST_KINDS; k++)
+        for (unsigned which = 1; which < 4; which++) { /* networks that have room for lists */
+            pair    p;
+            int32_t id[2];
+            record  plain[N_MODELS][2], listed[N_MODELS][2];
+            int32_t room[N_MODELS];
+            if (!strcmp(kinds[k].backend, "far")) continue;
+            for (unsigned i = 0; i < N_MODELS; i++) room[i] = which & 1u << i ? 5 : 0;
+            open_networks(&p, &kinds[k], &c);
+            ASSERT_OK(open_with_lists(&p, &p.w.on, false, room, &p.w.s));
+            ASSERT_OK(pk_session_encode(p.w.s, sources, 2, id));
+            ask_both(&p.w, id, plain);
+            for (int32_t i = 0; i < N_MODELS; i++)
+                if (room[i]) pk_session_shorten(p.w.s, i, id[0], list[i], 5);
+            ask_both(&p.w, id, listed);
+            for (int32_t i = 0; i < N_MODELS; i++) {
+                assert_same(&listed[i][1], &plain[i][1]);
+                assert_false(is_listed(list[i], 5, &plain[i][0]));
+                if (room[i])
+                    assert_true(is_listed(list[i], 5, &listed[i][0]));
+                else
+                    assert_same(&listed[i][0], &plain[i][0]);
+            }
+            pk_session_forget(p.w.s, id[0]);
+            pk_session_forget(p.w.s, id[1]);
+            ASSERT_OK(pk_session_encode(p.w.s, sources, 2, id));
+            ask_both(&p.w, id, listed);
+            for (int32_t i = 0; i < 2 * N_MODELS; i++)
+                assert_same(&listed[i / 2][i % 2], &plain[i / 2][i % 2]);
+            pk_session_forget(p.w.s, id[0]);
+            pk_session_forget(p.w.s, id[1]);
+            close_session(p.w.s);
+            close_networks(&p);
+        }
 }
 
 /* the drafter's encoder is replaced by the model's: weights, or states */
@@ -353,7 +419,9 @@ static pk_status open_and_close(void *user) {
     pk_session *s = NULL;
     pk_backend  on;
     PK_TRY(open_backend(p->w.kind, &on));
-    const pk_status status = open_both(p, &on, false, &s);
+    const bool      lists = strcmp(p->w.kind->backend, "far") != 0;
+    const pk_status status =
+        open_with_lists(p, &on, false, lists ? (int32_t[]){ 20, 5 } : (int32_t[]){ 0, 0 }, &s);
     pk_session_close(s);
     pk_backend_close(&on);
     return status;
@@ -374,6 +442,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_network_answers_as_it_does_alone),
         cmocka_unit_test(histories_are_independent),
+        cmocka_unit_test(a_list_is_of_one_network),
         cmocka_unit_test(a_shared_encoder_is_an_own_encoder),
         cmocka_unit_test(recordings_are_of_one_network),
         cmocka_unit_test(both_may_follow),
