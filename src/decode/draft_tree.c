@@ -114,11 +114,13 @@ static void extend(pk_draft_tree *t, const pk_draft_growth *g, pk_draft_path fro
 
 void pk_draft_tree_grow(pk_draft_tree *t, const pk_draft_growth *g) {
     int32_t asked = 0;
+    assert(g->most_nodes <= t->most_nodes && t->n_places <= t->most_places);
     t->n = t->n_heap = 0;
     extend(t, g, (pk_draft_path){ 1, g->before, -1, 0 }, -1);
     while (t->n_heap && asked < g->most_nodes) {
         const pk_draft_path path = pop(t);
         const bool          ends = path.token == g->eos;
+        assert(t->n <= 2 * t->most_nodes); /* tokens of a list are distinct: one end behind each */
         t->node[t->n] = (pk_guess_node){ path.token, path.parent, path.depth };
         asked += !ends;
         if (!ends) extend(t, g, path, t->n);

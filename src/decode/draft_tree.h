@@ -24,7 +24,7 @@ typedef struct pk_draft_tree {
     pk_lexicon_candidate *place; /* (most_places, PK_DRAFT_WIDTH) best first; token -1: no more */
     pk_draft_path        *heap;  /* paths that may be taken next, the most probable first */
     int32_t               n_heap;
-    pk_guess_node        *node; /* (most_nodes) what was taken, parents first */
+    pk_guess_node        *node; /* (2 * most_nodes + 1) what was taken, parents first */
     int32_t               most_nodes, n;
 } pk_draft_tree;
 
@@ -36,8 +36,8 @@ typedef struct pk_draft_growth { /* when a tree is large enough */
 
 pk_status pk_draft_tree_begin(pk_draft_tree *t, const pk_lexicon *l, int32_t places, int32_t nodes);
 void      pk_draft_tree_end(pk_draft_tree *t); /* may be called at any time, and again */
-/* what may stand at a place, from 0: the best tokens of an answer with log-probabilities, of which
- * those below `vocab` count */
+/* what may stand at a place, from 0: the best tokens of an answer with log-probabilities, all of them
+ * different, of which those below `vocab` count */
 void pk_draft_tree_place(pk_draft_tree *t, int32_t place, const pk_candidate *top, int32_t n,
                          int32_t vocab);
 /* the best token of a place; -1: none */
