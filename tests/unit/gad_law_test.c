@@ -1,6 +1,7 @@
 /* gad_law_test.c - draft and verify through the worker, on random networks: greedy's tokens and
- * log-probabilities, and beam's n-best lists and scores, bit for bit, whatever the drafter; f32 and i8, alone and in batches, with any
- * number of threads, with a shared encoder or one of its own, and when memory runs short. */
+ * log-probabilities, and beam's n-best lists and scores, bit for bit, whatever the drafter; f32 and
+ * i8, alone and in batches, with any number of threads, with a shared encoder or one of its own, with
+ * a lexicon and a list for the drafter or without, and when memory runs short. */
 #include "check.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include "serve_jobs.h"
 #include "tiny_network.h"
 
-enum { N_JOBS = 33, MASK = 48 };
+enum { N_JOBS = 33, MASK = 48, TEXT = 40, EACH = 3 };
 
 static void make_jobs(pk_job *job, pk_job **order) {
     uint64_t seed = 5;
@@ -27,6 +28,39 @@ static void make_jobs(pk_job *job, pk_job **order) {
     }
 }
 
+typedef struct table { /* every token of the text becomes any EACH, and is followed by any */
+    uint32_t             first[TEXT + 2]; /* of rows, of entries and of successors: all the same */
+    int32_t              distance[TEXT + 1];
+    pk_lexicon_candidate entry[(TEXT + 1) * EACH], next[(TEXT + 1) * EACH];
+    float                share[TEXT];
+    uint32_t             row_first[TEXT + 2];
+    pk_lexicon           lexicon;
+    pk_shortlist         list;
+} table;
+
+static void open_table(table *t) {
+    uint64_t seed = 77;
+    *t = (table){ .lexicon = { .source_vocab = TEXT, .target_vocab = TEXT, .slope = 1 } };
+    for (uint32_t x = 0; x <= TEXT; x++) {
+        t->distance[x] = PK_LEXICON_ANY;
+        t->row_first[x + 1] = x + 1;
+        t->first[x + 1] = (x + 1) * EACH;
+    }
+    for (int i = 0; i < (TEXT + 1) * EACH; i++) {
+        t->entry[i] = (pk_lexicon_candidate){ (int32_t)((tiny_random(&seed) + 1) * 19), 0.2f };
+        t->next[i] = (pk_lexicon_candidate){ (int32_t)((tiny_random(&seed) + 1) * 19), 0.3f };
+    }
+    for (int y = 0; y < TEXT; y++) t->share[y] = 0.025f;
+    t->lexicon.row_first = t->row_first, t->lexicon.distance = t->distance;
+    t->lexicon.entry_first = t->first, t->lexicon.entry = t->entry;
+    t->lexicon.next_first = t->first, t->lexicon.next = t->next, t->lexicon.share = t->share;
+    const pk_shortlist_needs needs = {
+        .size = { EACH, 2, 16 }, .n_tokens = TEXT, .eos = 0, .most_given = 16
+    };
+    ASSERT_OK(pk_shortlist_open(&t->lexicon, &needs, &t->list));
+    assert_true(t->list.n_always <= 3 && t->list.longest < TEXT); /* not all is in a list */
+}
+
 typedef struct run {
     const tiny_network *model;
     const pk_network   *drafter; /* NULL: decode has none */
@@ -35,6 +69,8 @@ typedef struct run {
     const char         *decode, *backend;
     int32_t             batch, threads, usual_length, n_best;
     const pk_job       *drafts; /* their best outputs are the drafts, where there are any */
+    const table        *lists;  /* a lexicon for trees, and lists of it for the drafter; or NULL */
+    int                 turn;   /* of methods */
 } run;
 
 /* every third is given as it is, every third garbage, and every third nothing */
@@ -62,6 +98,7 @@ static pk_stats decode(const run *r, pk_job *job) {
                             .shares_encoder = r->shares_encoder };
     if (r->mask) strcpy(mask.name, r->mask);
     if (r->drafter) drafts = pk_ensemble_alone(r->drafter), o.drafter = &drafts;
+    if (r->drafter && r->lists) o.lexicon = &r->lists->lexicon, o.shortlist[1] = &r->lists->list;
     ASSERT_OK(pk_strategy_parse(r->decode, &o.plan.strategy, &options));
     ASSERT_OK(pk_strategy_parse("greedy", &o.scoring.strategy, &scoring));
     o.plan.options = options, o.scoring.options = scoring;
@@ -107,10 +144,20 @@ static void open_drafter(pk_dtype type, uint64_t seed, tiny_network *out) {
 
 static const char *const limits[] = { "", "no_repeat_ngram=2", "repetition_penalty=1.3",
                                       "min_length=9,max_length=15" };
-static const char *const methods[] = { "gad", "gad:block=3", "gad:block=25",
-                                       "gad:block=6,beta=5,tau=0" };
-static const char *const refining[] = { "gad:refine=1", "gad:block=3,refine=2",
-                                        "gad:block=25,refine=1", "gad:block=6,refine=8" };
+static const char *const methods[] = {
+    "gad",
+    "gad:block=3",
+    "gad:block=25",
+    "gad:block=6,beta=5,tau=0",
+    "gad:block=5,nodes=16",
+    "gad:nodes=7",
+    "gad:block=3,nodes=64",
+};
+static const char *const refining[] = {
+    "gad:refine=1",         "gad:block=3,refine=2",          "gad:block=25,refine=1",
+    "gad:block=6,refine=8", "gad:block=5,nodes=16,refine=1",
+};
+#define COUNT(list) (int)(sizeof list / sizeof *list)
 
 static void check(run *r, const char *backend) {
     pk_job   greedy[N_JOBS], got[N_JOBS];
@@ -124,7 +171,9 @@ static void check(run *r, const char *backend) {
         decode(r, greedy);
         r->drafter = drafter;
         const bool  reads = r->mask && strcmp(r->mask, "<mask:next>") == 0;
-        const char *method = (reads ? refining : methods)[(i + r->batch) % 4];
+        const int   turn = r->turn++;
+        const char *method =
+            reads ? refining[turn % COUNT(refining)] : methods[turn % COUNT(methods)];
         snprintf(spec, sizeof spec, "%s%s%s", method,
                  !i                    ? ""
                  : strchr(method, ':') ? ","
@@ -147,16 +196,20 @@ static void draft_and_verify_is_greedy_search(void **state) {
         tiny_network    model, drafter;
         ASSERT_OK(tiny_network_open(&c, types[type], 3, &model));
         open_drafter(types[type], 17, &drafter);
-        run r = { .model = &model, .drafter = &drafter.net };
+        run   r = { .model = &model, .drafter = &drafter.net, .turn = type };
+        table lists;
+        open_table(&lists);
         for (int shape = 0; shape < 8; shape++) {
             r.batch = shape & 1 ? 32 : 1;
             r.threads = shape & 2 ? 2 : 1;
             r.shares_encoder = shape & 4;
             r.mask = shape == 3 ? "<mask:all>" : shape % 3 == 1 ? "<mask:next>" : NULL;
             r.usual_length = shape == 5 ? 1 : 48; /* few slots: sentences are put back */
+            r.lists = shape % 4 && shape < 7 ? &lists : NULL;
             check(&r, "cpu");
             if (shape == 1 && type) check(&r, "ref");
         }
+        pk_shortlist_close(&lists.list);
         tiny_network_close(&drafter);
         tiny_network_close(&model);
     }
