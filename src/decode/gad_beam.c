@@ -97,6 +97,7 @@ static pk_strategy_limits draft_limits(const pk_strategy *self, const void *p,
 
 static void end(void *p) {
     state *s = p;
+    pk_guess_end(&s->guess);
     pk_draft_end(&s->draft);
     pk_beam_give(&s->beam);
     pk_forecast_end(&s->forecast);
