@@ -1,5 +1,6 @@
 /* drafts_test.c - drafts that come from a table: whatever a lexicon says, jacobi and gad with it give
- * greedy's output and log-probabilities, bit for bit, and a lexicon that is right saves passes. */
+ * greedy's output and log-probabilities, gad-beam beam's, bit for bit, and a lexicon that is right
+ * saves passes. */
 #include "scenes.h"
 
 #include "decode/ngrams.h"
@@ -60,7 +61,7 @@ static const char *const methods[] = {
     "gad:init=lexicon,beta=5,tau=0",
 };
 
-static void greedys_output(void **state) {
+static void the_output_without_drafts(void **state) {
     static table t;
     pk_ngrams   *ngrams;
     (void)state;
@@ -85,9 +86,10 @@ static void greedys_output(void **state) {
         o.conventions.lexicon = true;
         if (any(2)) src.ngrams = ngrams;
         const char *limit = ANY_OF(limits);
-        spell(spec, sizeof spec, "greedy", limit);
+        const bool  beam = any(4) == 0;
+        spell(spec, sizeof spec, beam ? "beam:size=3" : "greedy", limit);
         oracle_translate(&o, spec, &src, &want);
-        spell(spec, sizeof spec, ANY_OF(methods), limit);
+        spell(spec, sizeof spec, beam ? "gad-beam:size=3" : ANY_OF(methods), limit);
         oracle_translate(&o, spec, &src, &got);
         expect_same(&want, &got, &src, spec);
     }
@@ -210,7 +212,7 @@ static void failed_allocations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(greedys_output),
+        cmocka_unit_test(the_output_without_drafts),
         cmocka_unit_test(right_drafts_save_passes),
         cmocka_unit_test(by_hand),
         cmocka_unit_test(refused_without),
