@@ -274,7 +274,9 @@ static void check_beam(run *r, int i, const pk_network *drafter) {
 
 static void draft_and_verify_is_beam_search(void **state) {
     static const pk_dtype types[] = { PK_F32, PK_I8 };
+    table                 lists;
     (void)state;
+    open_table(&lists);
     for (int i = 0; i < 10; i++) {
         const pk_config c = tiny_config();
         tiny_network    model, drafter;
@@ -288,12 +290,14 @@ static void draft_and_verify_is_beam_search(void **state) {
                   .mask = i == 4       ? "<mask:all>"
                           : i % 3 == 1 ? "<mask:next>"
                                        : NULL,
-                  .usual_length = i == 7 ? 1 : 48 };
+                  .usual_length = i == 7 ? 1 : 48,
+                  .lists = i % 3 < 2 ? &lists : NULL };
         check_beam(&r, i, NULL);
         check_beam(&r, i + 1, &drafter.net);
         tiny_network_close(&drafter);
         tiny_network_close(&model);
     }
+    pk_shortlist_close(&lists.list);
 }
 
 int main(void) {
