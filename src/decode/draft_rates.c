@@ -6,7 +6,7 @@
 #define FADE         0.99f /* a judgement is forgotten after about a hundred others */
 #define FIRST_RATE   0.8f  /* expected of a first token before anything is judged */
 #define NEIGHBOUR    4.0f  /* judgements that the rate of the position before is worth */
-#define MARGIN       1.01f /* a block must promise this much more tokens per cost */
+#define MARGIN       1.05f /* a block must promise this much more tokens per cost */
 #define ACCOUNT_FADE 0.95f /* of what drafts cost and brought: about twenty passes count */
 #define ENOUGH       4.0f  /* spent before the account is believed */
 #define PROBE_AFTER  2048  /* passes of a sentence without a draft, then a short one is tried */

@@ -7,6 +7,7 @@
 /* Until widths have varied, an extra ask is taken to cost this part of a pass of one. */
 #define PRESUMED 0.1
 #define MEMORY   0.98 /* of the last pass's weight: about fifty passes count */
+#define VARIED   0.05 /* variance of the widths, by their mean, from which a line is believed */
 #define OUTLIER  3.0  /* times the expected: another program had the core; not counted */
 
 /* one pass, into all sums that a least-squares line needs */
@@ -18,13 +19,20 @@ static void add(pk_pass_cost *c, double asks, double seconds, double weight) {
     c->asks_seconds += weight * asks * seconds;
 }
 
-/* the line: seconds = *fixed + *each * asks; neither is negative */
+/* The line: seconds = *fixed + *each * asks; neither is negative. Where all passes are of about as many
+ * asks, what one more costs is the part of the fixed one that it last was. */
 static void line(const pk_pass_cost *c, double *fixed, double *each) {
     const double spread = c->weight * c->asks_squared - c->asks * c->asks;
-    *each = spread > 0 ? (c->weight * c->asks_seconds - c->asks * c->seconds) / spread : 0;
-    if (*each < 0) *each = 0;
-    *fixed = c->weight > 0 ? (c->seconds - *each * c->asks) / c->weight : 0;
-    if (*fixed < 0) *fixed = 0;
+    *each = *fixed = 0;
+    if (spread > VARIED * c->weight * c->asks) {
+        *each = (c->weight * c->asks_seconds - c->asks * c->seconds) / spread;
+        if (*each < 0) *each = 0;
+        *fixed = (c->seconds - *each * c->asks) / c->weight;
+        if (*fixed < 0) *fixed = 0;
+    } else if (c->weight > 0) {
+        *fixed = c->seconds / (c->weight + c->part * c->asks);
+        *each = *fixed * c->part;
+    }
 }
 
 /* recent passes weigh more; a pass far slower than expected is left out */
@@ -33,6 +41,7 @@ void pk_pass_cost_learn(pk_pass_cost *c, int32_t asks, double seconds) {
     if (c->weight == 0) { /* something to begin with, soon outweighed */
         add(c, asks + 8, seconds * (1 + 8 * PRESUMED), 1);
         add(c, asks, seconds, 1);
+        c->part = PRESUMED;
         return;
     }
     line(c, &fixed, &each);
@@ -40,6 +49,8 @@ void pk_pass_cost_learn(pk_pass_cost *c, int32_t asks, double seconds) {
     c->weight *= MEMORY, c->asks *= MEMORY, c->seconds *= MEMORY;
     c->asks_squared *= MEMORY, c->asks_seconds *= MEMORY;
     add(c, asks, seconds, 1);
+    line(c, &fixed, &each);
+    if (fixed > 0) c->part = each / fixed;
 }
 
 /* the fixed part of a pass is shared by all its sentences */

@@ -10,6 +10,7 @@
 
 typedef struct pk_pass_cost {
     double weight, asks, seconds, asks_squared, asks_seconds; /* sums over recent passes */
+    double part;    /* of a pass's fixed seconds that an ask took, when their numbers last varied */
     float  cost[3]; /* of 0, 1 and 2 asks of one sentence; see pass.h */
     double share;   /* seconds of a pass that one sentence with one ask costs; 0: not known */
 } pk_pass_cost;

@@ -42,6 +42,7 @@ static void propose(pk_worker *w) {
         l->pass.draft_cost = draft_cost;
         l->pass.draft_more = draft_cost * (w->network[1].cost.cost[2] - 1);
         pk_job_plan(l->job)->strategy->propose(l->state, &l->pass);
+        pk_worker_shorten(w, l, l->pass.model);
         l->follows = pk_session_follows(w->session, &l->pass);
         assert(l->pass.n_edges ? l->pass.n == 0 : l->pass.n >= 1 && l->pass.n <= l->pass.room);
         assert(l->pass.model >= 0 && l->pass.model < w->n_networks);

@@ -75,18 +75,19 @@ static bool has_room(const pk_worker *w) {
     return room * 4 >= w->opt.batch;
 }
 
-/* what the sentence may be translated with, and drafted; scores are of any translation */
-static void shorten(pk_worker *w, const pk_source *src, int32_t sentence) {
-    const pk_shortlist_request q = { .source = src->token,
-                                     .n_source = src->n_tokens,
-                                     .prefix = src->prefix,
-                                     .n_prefix = src->n_prefix };
-    for (int32_t i = 0; i < w->n_networks && !src->forced; i++) {
-        const pk_shortlist *by = w->opt.shortlist[i];
-        if (!by) continue;
-        const int32_t n = pk_shortlist_find(by, &q, w->listed, w->shortlist);
-        pk_session_shorten(w->session, i, sentence, w->shortlist, n);
-    }
+/* Scores are of any translation. A drafter that is never asked needs no list. */
+void pk_worker_shorten(pk_worker *w, pk_live *l, int32_t network) {
+    const pk_shortlist *by = w->opt.shortlist[network];
+    if (!by || l->listed[network]) return;
+    const pk_source src = pk_worker_source(w, l->job);
+    l->listed[network] = true;
+    if (src.forced) return;
+    const pk_shortlist_request q = { .source = src.token,
+                                     .n_source = src.n_tokens,
+                                     .prefix = src.prefix,
+                                     .n_prefix = src.n_prefix };
+    const int32_t              n = pk_shortlist_find(by, &q, w->listed, w->shortlist);
+    pk_session_shorten(w->session, network, l->sentence, w->shortlist, n);
 }
 
 /* a sentence that was encoded becomes alive */
@@ -96,7 +97,6 @@ static pk_status begin(pk_worker *w, pk_job *job, int32_t sentence) {
     assert(w->n_live < w->opt.batch);
     const pk_source src = pk_worker_source(w, job);
     memcpy(l->state, p->options, p->strategy->state_size);
-    shorten(w, &src, sentence);
     const pk_status status = p->strategy->begin(p->strategy, l->state, &src);
     if (status != PK_OK) {
         p->strategy->end(l->state);
@@ -106,6 +106,7 @@ static pk_status begin(pk_worker *w, pk_job *job, int32_t sentence) {
     l->job = job;
     l->sentence = sentence;
     l->ready = false;
+    memset(l->listed, 0, sizeof l->listed);
     w->n_live++;
     return PK_OK;
 }

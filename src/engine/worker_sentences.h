@@ -9,8 +9,9 @@ struct pk_live { /* one sentence being decoded */
     void      *state;    /* the strategy's */
     pk_pass    pass;
     pk_verdict verdict;
-    bool       ready;   /* its pass is proposed, but not yet decoded */
-    bool       follows; /* asks of that pass go on by themselves */
+    bool       ready;                  /* its pass is proposed, but not yet decoded */
+    bool       follows;                /* asks of that pass go on by themselves */
+    bool       listed[PK_MOST_MODELS]; /* what it chooses from on this network is known */
 };
 
 static inline const pk_plan *pk_job_plan(const pk_job *job) {
@@ -28,6 +29,9 @@ pk_job *pk_worker_next_job(pk_worker *w, pk_queue *q, int32_t has);
 pk_source pk_worker_source(const pk_worker *w, const pk_job *job);
 /* encodes as many jobs as fit; each becomes alive */
 pk_status pk_worker_refill(pk_worker *w, pk_queue *q);
+
+/* Before a sentence's first pass on a network: what it may choose from there, if that is limited. */
+void pk_worker_shorten(pk_worker *w, pk_live *l, int32_t network);
 
 /* live sentence i is done: its result is copied into its job */
 pk_status pk_worker_finish(pk_worker *w, pk_queue *q, int32_t i);

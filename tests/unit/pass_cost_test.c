@@ -54,12 +54,31 @@ static void an_interrupted_pass_is_left_out(void **state) {
     assert_true(slope(&c, 1) == before);
 }
 
+/* Where nothing is drafted for a while all passes are of one ask, and what a second one costs cannot
+ * be seen: it stays what it was, and is not noise. */
+static void passes_of_one_width_keep_what_an_ask_costs(void **state) {
+    pk_pass_cost c = { 0 };
+    uint32_t     random = 7;
+    (void)state;
+    feed(&c, 400, 1e-3, 1e-4);
+    const double before = slope(&c, 1);
+    for (int i = 0; i < 3000; i++) {
+        random = random * 1664525u + 1013904223u;
+        pk_pass_cost_learn(&c, 1, 1.1e-3 * (0.95 + 0.1 * (random >> 8) / (1 << 24)));
+        assert_true(fabs(slope(&c, 1) - before) < 0.03);
+    }
+    assert_true(fabs(c.share - 1.1e-3) < 5e-5);
+    feed(&c, 400, 1e-3, 4e-4); /* and when it can be seen again it is */
+    assert_true(fabs(slope(&c, 1) - 4e-4 / 1.4e-3) < 0.02);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_known_is_a_guess),
         cmocka_unit_test(it_learns_a_line_and_forgets_an_old_one),
         cmocka_unit_test(load_makes_guesses_dear),
         cmocka_unit_test(an_interrupted_pass_is_left_out),
+        cmocka_unit_test(passes_of_one_width_keep_what_an_ask_costs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
