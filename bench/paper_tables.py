@@ -30,6 +30,7 @@ DASH = '–'
 BUCKET = 10  # lengths of outputs that are made as long as their references are multiples of it
 RECIPES = {'at': ('compare-at.yml', 'at'), 'hrt': ('compare-at.yml', 'hrt:k=2,k_max=4'), 'cmlm': ('compare-at.yml', 'cmlm'),
            'pairs': ('compare-pairs.yml', 'pairs'), 'lattice': ('compare-lattice.yml', 'markov'), 'nat': ('compare-lattice.yml', 'nat')}
+PATHS = ('model', 'drafter', 'lexicon')  # of a row: what lies in the folder of models
 COUNTED = ('lattice', 'nat')  # their candidates and lengths are counted over a text
 
 
@@ -68,7 +69,7 @@ def random_row(o, r):
 
 def find(o, r):
     """The row with the paths of its models, and pieces as above; (None, 0) where they are missing."""
-    paths = {key: os.path.join(o.models, r[key]) for key in ('model', 'drafter') if key in r}
+    paths = {key: os.path.join(o.models, r[key]) for key in PATHS if key in r}
     if all(os.path.exists(path) for path in paths.values()):
         return dict(r, **paths), 0
     return random_row(o, r) if o.random else (None, 0)
@@ -106,7 +107,7 @@ def measure(o, paper, table):
     print('%s %s: %d of %d rows%s' % (paper, title, len(found), len(rows), '; missing: ' + ', '.join(missing) if missing else ''), flush=True)
     if not found:
         return
-    results = [dict(r, **{key: os.path.basename(r[key]) for key in ('model', 'drafter') if key in r}, sets={}, batches={}) for r in found]
+    results = [dict(r, **{key: os.path.basename(r[key]) for key in PATHS if key in r}, sets={}, batches={}) for r in found]
     for name in dict.fromkeys(what for kind, what in columns if kind in QUALITY):
         for result, system in zip(results, found):
             if not system.get('random'):

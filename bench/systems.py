@@ -5,7 +5,7 @@ usage: systems.py quality SYSTEMS OUT.json --sets DIR [--set NAME ...] [--device
        systems.py speed   SYSTEMS OUT.json --input FILE [--batches 1 8 32 256] [--repeat 5] [--limit N] [--device cuda] [--type f16]
        systems.py table   RESULT.json ...
 
-SYSTEMS is a text file, a system a line: NAME MODEL DECODE [DRAFTER], white space between; # begins a comment. In `speed`
+SYSTEMS is a text file, a system a line: NAME MODEL DECODE [DRAFTER [LEXICON]], white space between; # begins a comment. In `speed`
 the first is what the others are compared with, in turns line by line in one run. DIR has NAME.en and NAME.de of each set.
 `table` prints what was measured as Markdown.
 """
@@ -25,7 +25,7 @@ KEPT = ['sentences_per_second', 'source_words_per_second', 'target_tokens_per_se
 def systems_of(path):
     with open(path, encoding='utf-8') as f:
         rows = [line.split('#')[0].split() for line in f]
-    return [dict(zip(('name', 'model', 'decode', 'drafter'), row)) for row in rows if row]
+    return [dict(zip(('name', 'model', 'decode', 'drafter', 'lexicon'), row)) for row in rows if row]
 
 
 def run(command, **how):
@@ -48,8 +48,9 @@ def quality_of(a, system, name):
     source, reference = (os.path.join(a.sets, name + end) for end in ends(system))
     command = [PRONK, 'translate', '-q', '--no-split', '-m', system['model'], '-d', system['decode'], '-i', source,
                '--batch', str(a.batch)] + with_machine(a)
-    if 'drafter' in system:
-        command += ['--drafter', system['drafter']]
+    for key in ('drafter', 'lexicon'):
+        if key in system:
+            command += ['--' + key, system[key]]
     found = json.loads(run([PRONK, 'eval', '--json', '-r', reference, '-'], input=run(command)))
     return {'bleu': round(found['bleu'], 2), 'chrf2': round(found['chrf2'], 2), 'trr': round(found['trr'], 3),
             'ratio': round(found['ratio'], 3)}
@@ -72,8 +73,8 @@ def bench(a, systems, batch, *more):
     if a.threads:
         command += ['--threads', str(a.threads)]
     for system in systems:
-        # a drafter serves every -d behind it: "" ends that
-        command += ['-m', system['model'], '--drafter', system.get('drafter', ''), '-d', system['decode']]
+        # a drafter or a lexicon serves every -d behind it: "" ends that
+        command += ['-m', system['model'], '--drafter', system.get('drafter', ''), '--lexicon', system.get('lexicon', ''), '-d', system['decode']]
     rows = [json.loads(line) for line in run(command).decode().splitlines()]
     assert len(rows) == len(systems)
     return rows

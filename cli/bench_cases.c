@@ -35,7 +35,7 @@ void pk_bench_read_cases(const pk_cli *c, pk_bench_case *out) {
     for (size_t i = 0; i < pk_bench_count_cases(c); i++) {
         out[i].decode = given[i].decode;
         out[i].model = given[i].model ? given[i].model : first_model(c);
-        out[i].lexicon = given[i].lexicon;
+        out[i].lexicon = given[i].lexicon && *given[i].lexicon ? given[i].lexicon : NULL;
         out[i].shortlist = given[i].shortlist;
         out[i].drafter = given[i].drafter && *given[i].drafter ? given[i].drafter : NULL;
     }

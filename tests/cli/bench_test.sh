@@ -83,8 +83,8 @@ refused "a drafter behind all cases" 2 "no --decode follows --drafter x" -d gree
 refused "a drafter for a strategy that uses none" 2 "greedy uses no drafter" --drafter "$MODEL" -d greedy
 refused "no such model for the last case" 1 "no/such/model" -d greedy -m no/such/model -d greedy
 refused "no such drafter" 1 "no/such/model" --drafter no/such/model -d greedy
-run -d greedy --drafter "" -d jacobi
-check "\"\" is no drafter" 0 $code
+run -d greedy --drafter "" --lexicon "" -d jacobi
+check "\"\" is no drafter, and no lexicon" 0 $code
 
 # a case's peak and load time are its own: those of the same case do not depend on what came before it
 within() { awk "BEGIN { exit !($2 < $3 * $1 && $3 < $2 * $1) }"; } # FACTOR A B
