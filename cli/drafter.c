@@ -21,9 +21,9 @@
 typedef struct making {
     pk_cli     *c;
     pk_progress progress;
-    char       *text, *lexicon,
-        *recipe; /* paths: the model's translations, what they become, how to train */
-    bool made;   /* the output folder is new */
+    /* paths: the model's translations, what they become, how to train, the drafter with a lexicon */
+    char *text, *lexicon, *recipe, *with;
+    bool  made; /* the output folder is new */
 } making;
 
 static char *path_in(const char *folder, const char *name) {
@@ -85,6 +85,7 @@ static int make_folder(making *m) {
     if (!code) code = refuse_old(c, m->text);
     if (!code) code = refuse_old(c, m->lexicon);
     if (!code) code = refuse_old(c, m->recipe);
+    if (!code) code = refuse_old(c, m->with);
     return code;
 }
 
@@ -201,6 +202,28 @@ static int train(const making *m) {
     return code;
 }
 
+/* The model.pronk that a training left gets what drafts need of the lexicon. It is written beside and
+ * renamed, so one of the two is always there. */
+static int add_lexicon(const making *m, const pk_model *model) {
+    const pk_cli   *c = m->c;
+    char           *drafter = path_in(c->output, "model.pronk");
+    const pk_status status = pk_model_convert(
+        drafter, m->with, PK_OPTIONS(pk_convert_options, .lexicon = m->lexicon, .model = model));
+    int code = status == PK_OK ? 0 : pk_cli_fail_status(c, status);
+    if (!code && rename(m->with, drafter) != 0)
+        code = pk_cli_fail(c, "%s: %s", drafter, strerror(errno));
+    free(drafter);
+    return code;
+}
+
+static int finish(const making *m) {
+    pk_model *model = NULL;
+    int       code = pk_cli_open_model(m->c, m->c->model, &model);
+    if (!code) code = add_lexicon(m, model);
+    pk_model_close(model);
+    return code;
+}
+
 /* ---- what it is worth ---- */
 
 static int translate_all(const pk_cli *c, pk_translator *translator) {
@@ -228,7 +251,6 @@ static int measure(const making *m) {
     pk_stats       s;
     if (!c.test) return 0;
     c.drafter = c.output;
-    c.lexicon = m->lexicon;
     c.batch = 1;
     c.no_split = true;
     int code = pk_cli_open_models(&c, &models);
@@ -255,12 +277,15 @@ int pk_cli_drafter(pk_cli *c) {
     m.text = path_in(c->output, "drafted.txt");
     m.lexicon = path_in(c->output, "lexicon.align");
     m.recipe = path_in(c->output, "recipe.yml");
+    m.with = path_in(c->output, "new.pronk");
     code = prepare(&m);
     if (!code) code = train(&m);
+    if (!code) code = finish(&m);
     if (!code) code = measure(&m);
     if (code && m.made) rmdir(c->output); /* where nothing was written into it */
     free(m.text);
     free(m.lexicon);
     free(m.recipe);
+    free(m.with);
     return code;
 }

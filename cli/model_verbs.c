@@ -6,6 +6,9 @@
 // clang-format off
 static const pk_cli_option convert_options[] = {
     CHOICE("type", type, "f32|f16|i8", "as found", "numbers to store"),
+    TEXT("lexicon", 0, "FILE", lexicon, NULL,
+         "of a drafter: what `pronk align -m MODEL --save FILE` wrote for its model; what drafts need of it becomes part of the file"),
+    TEXT("model", 'm', "MODEL", model, NULL, "the model that the drafter is for; with --lexicon"),
     QUIET_OPTION,
     HELP_OPTION,
     END
@@ -17,7 +20,8 @@ const pk_cli_verb pk_cli_verb_convert = {
     "Writes weights, configuration and vocabulary of a Hugging Face folder, a CTranslate2 folder or "
     "an .argosmodel package as one safetensors file, which is mapped when opened and translates "
     "exactly as the folder does.",
-    "pronk convert opus-mt-en-de en-de.pronk --type i8"
+    "pronk convert opus-mt-en-de en-de.pronk --type i8\n"
+    "pronk convert en-de.drafter with-lexicon.pronk -m opus-mt-en-de --lexicon en-de.align"
 };
 
 static const pk_cli_option info_options[] = {
@@ -138,9 +142,9 @@ const pk_cli_verb pk_cli_verb_drafter = {
     "The model translates the text as greedy search does, and a drafter of one layer, which shares the model's "
     "encoder, learns to guess these translations several tokens at a time: for ten minutes, unless --set "
     "train.minutes= says otherwise. With it, -d gad gives the output of greedy search token for token, in fewer passes.\n"
-    "The folder keeps the translations (drafted.txt), a lexicon of them (lexicon.align), with which fewer passes are "
-    "needed, and the recipe (recipe.yml), by which `pronk train` can go on.",
+    "The folder keeps the translations (drafted.txt), a lexicon of them (lexicon.align), a part of which belongs to the "
+    "drafter, and the recipe (recipe.yml), by which `pronk train` can go on.",
     "pronk drafter -m opus-mt-en-de -i train.en.xz -o en-de.drafter --device cuda\n"
-    "pronk translate -m opus-mt-en-de --drafter en-de.drafter --lexicon en-de.drafter/lexicon.align -d gad -i news.en"
+    "pronk translate -m opus-mt-en-de --drafter en-de.drafter -d gad -i news.en"
 };
 // clang-format on

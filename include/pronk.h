@@ -102,6 +102,9 @@ PK_API int32_t   pk_model_reads(const pk_model *m, uint64_t device, uint64_t ino
 typedef struct pk_convert_options {
     size_t      size;
     const char *type;                           /* store as "f32", "f16" or "i8"; default: as found */
+    const char     *lexicon;                    /* of a drafter: what pk_align() saved of its model's pieces; what drafts
+                                                   need of it becomes part of the file */
+    const pk_model *model;                      /* the model that the drafter is for; with lexicon */
 } pk_convert_options;
 PK_API pk_status pk_model_convert(const char *from, const char *to, const pk_convert_options *opt);
 

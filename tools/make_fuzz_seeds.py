@@ -112,7 +112,7 @@ def main():
     for name, extra in (('one_way', []), ('both', ['--symmetrise', 'grow-diag']),
                         ('pieces', ['--vocab', 'tests/data/vocab/source.spm'])):
         seed('align', name, align(extra))
-    for version, name in ((1, 'small'), (2, 'neighbours')):
+    for version, name in ((1, 'small'), (2, 'neighbours'), (3, 'followed')):
         seed('lexicon', name, lexicon(version))
     for choice in (0, 4, 8):  # words as they are, turned, lost: see markup_fuzz.c
         seed('markup', 'html_%d' % choice, bytes([choice]) + HTML)
@@ -135,8 +135,11 @@ def lexicon(version):
         ('4I', (0, 0, 1, 3)), ('4I', (0, 1, 3, 4)), (4 * 'if', (0, 1, -1, .5, 0, .5, 1, 1)),
         ('3I', (0, 3, 4)), ('4I', (0, before | 2, after | 1, 0)), ('4f', (0, .25, .5, 0)),  # rows of 0, of 1
         ('5I', (0, 2, 3, 4, 5)), (5 * 'if', (1, .75, 2, .25, 1, .75, 2, .5, 3, 1)))]
-    neighbours = struct.pack('<II', 4, 5) if version == 2 else b''
-    data = neighbours + b''.join(part + bytes(-len(part) % 8) for part in parts[:12 if version == 2 else 7])
+    followed = [struct.pack('<' + kind, *values) for kind, values in (
+        ('6I', (0, 2, 3, 3, 3, 4)), (4 * 'if', (1, .75, 3, .25, 2, 1, 0, .5)), ('4f', (.25, .25, .25, .25)))]
+    numbers = {1: b'', 2: struct.pack('<II', 4, 5), 3: struct.pack('<II', 4, 0)}[version]
+    parts = {1: parts[:7], 2: parts, 3: parts[:7] + followed}[version]
+    data = numbers + b''.join(part + bytes(-len(part) % 8) for part in parts)
     header = struct.pack('<8sIIiiQddiIII', b'PKLEXIC', version, 5, 2, 4, 12345, 1, 0.5, 2, 3, 7, 4)
     size = (len(header) + 7) // 8 * 8 + 8 + len(data)
     return header + bytes(-len(header) % 8) + struct.pack('<Q', size) + data

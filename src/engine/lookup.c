@@ -61,6 +61,8 @@ pk_status pk_lookup_open(const pk_lookup_request *q, pk_lookup *out) {
             PK_ARGUMENT, "a shortlist needs a lexicon: give one (--lexicon), which `pronk align "
                          "-m MODEL --save FILE` makes");
     if (status == PK_OK && q->shortlist) status = open_shortlist(q, out);
+    const pk_lexicon *own = q->of_drafter;
+    if (status == PK_OK && !out->lexicon && own && own->source_vocab) out->lexicon = own;
     if (status == PK_OK && q->drafts && out->lexicon) status = open_drafts(q, out);
     if (status != PK_OK) pk_lookup_close(out);
     return status;

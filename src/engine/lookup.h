@@ -18,7 +18,9 @@ typedef struct pk_lookup_request {
     const char        *path;
     const pk_strategy *by;
     bool               shortlist, drafts; /* lists for the model, for its drafter */
-    int32_t            most_given;
+    const pk_lexicon
+           *of_drafter; /* what the drafter brings along, for drafts alone; may be empty */
+    int32_t most_given;
 } pk_lookup_request;
 pk_status pk_lookup_open(const pk_lookup_request *q, pk_lookup *out);
 void      pk_lookup_close(pk_lookup *l); /* accepts a zeroed one */

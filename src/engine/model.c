@@ -3,6 +3,9 @@
 
 #include "base/memory.h"
 #include "base/option_struct.h"
+#include "engine/saved_lexicon.h"
+#include "model/drafter.h"
+#include "model/model_data.h"
 
 /* weights are changed only for f32 and i8; the 16-bit types are a matter of the device */
 static int type_to_open(int asked) { return asked == PK_F16 || asked == PK_BF16 ? -1 : asked; }
@@ -76,6 +79,27 @@ int32_t pk_model_reads(const pk_model *m, uint64_t device, uint64_t inode) {
     return m && pk_file_ids_have(&m->data.files, (pk_file_id){ device, inode });
 }
 
+/* a drafter's file gets what it needs of a saved lexicon */
+static pk_status add_lexicon(pk_model_data *drafter, const pk_model *m, const char *path) {
+    pk_saved_lexicon saved;
+    pk_buffer        small = { 0 };
+    if (!pk_config_can(&drafter->network.config, "gad"))
+        PK_FAIL(PK_ARGUMENT, "only a drafter (task gad) gets a lexicon");
+    PK_TRY(pk_saved_lexicon_open(m, path, &saved));
+    pk_status status = pk_lexicon_write_small(&saved.lexicon, &small);
+    if (status == PK_OK) status = pk_buffer_status(&small);
+    if (status == PK_OK)
+        status = pk_model_data_copy(drafter, small.data, small.size, &drafter->lexicon_bytes);
+    if (status == PK_OK) status = pk_model_data_read_lexicon(drafter);
+    pk_buffer_free(&small);
+    pk_saved_lexicon_close(&saved);
+    if (status != PK_OK || !drafter->network.config.shares_encoder) return status;
+    pk_joined joined; /* is it this model's? */
+    PK_TRY(pk_drafter_join(&m->data, drafter, &joined));
+    pk_joined_close(&joined);
+    return PK_OK;
+}
+
 pk_status pk_model_convert(const char *from, const char *to, const pk_convert_options *opt) {
     pk_model_data      data;
     pk_convert_options o;
@@ -83,8 +107,11 @@ pk_status pk_model_convert(const char *from, const char *to, const pk_convert_op
     PK_READ_OPTIONS(pk_convert_options, opt, &o);
     if (!from || !to) PK_FAIL(PK_ARGUMENT, "convert needs a model and a file to write");
     PK_TRY(pk_dtype_parse(o.type, true, &type));
+    if (!o.lexicon != !o.model)
+        PK_FAIL(PK_ARGUMENT, "a lexicon and the model whose drafter gets it go together");
     PK_TRY(pk_model_data_open(from, type, &data));
-    pk_status status = pk_file_ids_refuse(&data.files, to);
+    pk_status status = o.lexicon ? add_lexicon(&data, o.model, o.lexicon) : PK_OK;
+    if (status == PK_OK) status = pk_file_ids_refuse(&data.files, to);
     if (status == PK_OK) status = pk_model_data_save(&data, to);
     pk_model_data_close(&data);
     return status;

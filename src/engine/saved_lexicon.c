@@ -172,7 +172,8 @@ static pk_status read_all(pk_saved_lexicon *s, const pk_model *m, const char *pa
 pk_status pk_saved_lexicon_open(const pk_model *m, const char *path, pk_saved_lexicon *out) {
     const pk_text_tokens text = pk_model_data_text(&m->data);
     *out = (pk_saved_lexicon){ .lexicon = { .source_vocab = text.source,
-                                            .target_vocab = text.target } };
+                                            .target_vocab = text.target,
+                                            .fingerprint = text.fingerprint } };
     const pk_status status = read_all(out, m, path);
     if (status != PK_OK) pk_saved_lexicon_close(out);
     return status;

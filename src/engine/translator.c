@@ -126,6 +126,7 @@ static pk_status open_lookup(pk_translator *t, const pk_translator_options *o, i
                                      .by = t->plan.strategy,
                                      .shortlist = o->shortlist != 0,
                                      .drafts = t->drafter.n && !gpu,
+                                     .of_drafter = o->drafter ? &o->drafter->data.lexicon : NULL,
                                      .most_given = max_source + t->all.config.max_target };
     PK_TRY(pk_lookup_open(&look, &t->lookup));
     if (!o->alignment || !o->lexicon) return PK_OK;

@@ -78,8 +78,11 @@ pk_status pk_lexicon_read(const void *data, size_t size, pk_lexicon *out);
 /* PK_FORMAT where it was counted with another vocabulary */
 pk_status pk_lexicon_check(const pk_lexicon *l, int32_t source_vocab, int32_t target_vocab,
                            uint64_t fingerprint);
-/* appends the bytes of a lexicon */
+/* appends the bytes of a lexicon; of one with neighbours not what follows what */
 void pk_lexicon_write(const pk_lexicon *l, pk_buffer *out);
+/* The same of a part of it that is small enough for a drafter's file: of each token's rows that of all
+ * distances, and of each row what is most probable; its links and lengths are left out. */
+pk_status pk_lexicon_write_small(const pk_lexicon *l, pk_buffer *out);
 
 /* target tokens to expect for so many source tokens, end symbols not counted; at least 1 */
 int32_t pk_lexicon_length(const pk_lexicon *l, int32_t n_source);

@@ -1,6 +1,7 @@
 /* lexicon_file.c - a lexicon as bytes (docs/format.md): a header and plain arrays, used where they
  * lie. The list of arrays exists once, in list_parts(), for writing and for reading. Version 1 has
- * no neighbours: its header ends before their numbers, and their arrays are not there. */
+ * no neighbours: its header ends before their numbers, and their arrays are not there. Version 3 has
+ * what follows each token instead. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -9,9 +10,11 @@
 
 enum {
     PLAIN = 1,
-    VERSION = 2,
+    BESIDE = 2,
+    FOLLOWED = 3,
     N_PLAIN = 7, /* parts of version 1 */
-    N_PARTS = 12,
+    N_BESIDE = 12,
+    N_FOLLOWED = 10,
     ALIGNMENT = 8,
     MOST_VOCAB = 1 << 20,
     MOST_LENGTH = 1 << 14
@@ -28,8 +31,9 @@ typedef struct header {
     int32_t  longest;
     uint32_t n_positions;
     uint32_t n_entries, n_links;
-    uint64_t size;                            /* of all of it */
-    uint32_t n_beside_rows, n_beside_entries; /* not in version 1 */
+    uint64_t size; /* of all of it */
+    uint32_t n_beside_rows,
+        n_beside_entries; /* of version 2; of 3: successors, nothing; not in 1 */
 } header;
 
 typedef struct part { /* an array: its address in the lexicon, its bytes */
@@ -41,7 +45,9 @@ typedef struct part { /* an array: its address in the lexicon, its bytes */
     (part) { (const void **)(void *)&(pointer), (size_t)(count) * sizeof *(pointer) }
 
 static void list_parts(const header *h, pk_lexicon *l, part *list) {
-    const part all[N_PARTS] = {
+    const part followed[] = { PART(l->next_first, (size_t)h->target_vocab + 2),
+                              PART(l->next, h->n_beside_rows), PART(l->share, h->target_vocab) };
+    const part all[N_BESIDE] = {
         PART(l->row_first, (size_t)h->source_vocab + 2),
         PART(l->distance, h->n_rows),
         PART(l->entry_first, (size_t)h->n_rows + 1),
@@ -56,6 +62,7 @@ static void list_parts(const header *h, pk_lexicon *l, part *list) {
         PART(l->beside_entry, h->n_beside_entries),
     };
     memcpy(list, all, sizeof all);
+    if (h->version == FOLLOWED) memcpy(list + N_PLAIN, followed, sizeof followed);
 }
 
 static size_t filled_up(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
@@ -64,7 +71,9 @@ static size_t header_size(const header *h) {
     return h->version == PLAIN ? offsetof(header, n_beside_rows) : sizeof *h;
 }
 
-static size_t n_parts(const header *h) { return h->version == PLAIN ? N_PLAIN : N_PARTS; }
+static size_t n_parts(const header *h) {
+    return h->version == PLAIN ? N_PLAIN : h->version == BESIDE ? N_BESIDE : N_FOLLOWED;
+}
 
 static size_t size_of(const header *h, const part *list) {
     size_t size = header_size(h);
@@ -118,9 +127,9 @@ static pk_status read_header(const void *data, size_t size, header *h) {
     if (size < least || (uintptr_t)data % ALIGNMENT) return damaged("its size");
     memcpy(h, data, least);
     if (memcmp(h->magic, magic, sizeof magic) != 0) return damaged("its beginning");
-    if (h->version < PLAIN || h->version > VERSION)
+    if (h->version < PLAIN || h->version > FOLLOWED)
         PK_FAIL(PK_UNSUPPORTED, "the model's candidates are of version %u, this reads %d to %d",
-                h->version, PLAIN, VERSION);
+                h->version, PLAIN, FOLLOWED);
     if (size < header_size(h)) return damaged("its size");
     memcpy(h, data, header_size(h));
     return is_sane(h) ? PK_OK : damaged("its header");
@@ -134,6 +143,8 @@ static pk_status check_parts(const header *h, const pk_lexicon *l) {
     if (!rises(l->length_first, (size_t)h->longest + 1, h->n_positions) ||
         !rises(l->link_first, h->n_positions, h->n_links))
         return damaged("links of its positions");
+    if (l->next_first && !rises(l->next_first, (size_t)h->target_vocab + 1, h->n_beside_rows))
+        return damaged("what follows its tokens");
     if (!l->beside_first) return PK_OK;
     if (!rises(l->beside_first, (size_t)h->source_vocab, h->n_beside_rows) || !neighbours_rise(l) ||
         !rises(l->beside_entry_first, h->n_beside_rows, h->n_beside_entries))
@@ -143,7 +154,7 @@ static pk_status check_parts(const header *h, const pk_lexicon *l) {
 
 pk_status pk_lexicon_read(const void *data, size_t size, pk_lexicon *out) {
     header h;
-    part   list[N_PARTS];
+    part   list[N_BESIDE];
     *out = (pk_lexicon){ 0 };
     PK_TRY(read_header(data, size, &h));
     pk_lexicon l = { .source_vocab = h.source_vocab,
@@ -179,8 +190,10 @@ pk_status pk_lexicon_check(const pk_lexicon *l, int32_t source_vocab, int32_t ta
 void pk_lexicon_write(const pk_lexicon *l, pk_buffer *out) {
     static const char zeros[ALIGNMENT];
     pk_lexicon        view = *l; /* the list takes addresses that it may change */
-    part              list[N_PARTS];
-    header            h = { .version = l->beside_first ? VERSION : PLAIN,
+    part              list[N_BESIDE];
+    header            h = { .version = l->beside_first ? BESIDE
+                                       : l->next_first ? FOLLOWED
+                                                       : PLAIN,
                             .n_rows = l->row_first[l->source_vocab + 1],
                             .source_vocab = l->source_vocab,
                             .target_vocab = l->target_vocab,
@@ -192,6 +205,7 @@ void pk_lexicon_write(const pk_lexicon *l, pk_buffer *out) {
     memcpy(h.magic, magic, sizeof magic);
     h.n_entries = l->entry_first[h.n_rows];
     h.n_links = l->link_first[h.n_positions];
+    if (h.version == FOLLOWED) h.n_beside_rows = l->next_first[l->target_vocab + 1];
     if (l->beside_first) h.n_beside_rows = l->beside_first[l->source_vocab];
     if (l->beside_first) h.n_beside_entries = l->beside_entry_first[h.n_beside_rows];
     list_parts(&h, &view, list);

@@ -87,7 +87,9 @@ static pk_status check_fit(const pk_model_data *model, const pk_model_data *draf
     if (d->dim != v->dim || d->first_own != v->target_vocab || d->embed_norm != v->embed_norm ||
         pk_config_text(d) != pk_config_text(v))
         PK_FAIL(PK_FORMAT, "the drafter's configuration does not fit its model: train it anew");
-    return PK_OK;
+    if (!drafter->lexicon.source_vocab) return PK_OK;
+    const pk_text_tokens text = pk_model_data_text(model);
+    return pk_lexicon_check(&drafter->lexicon, text.source, text.target, text.fingerprint);
 }
 
 /* The configuration of a whole network: sources and conventions are the model's, the decoder is the

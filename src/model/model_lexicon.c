@@ -30,5 +30,6 @@ pk_status pk_model_data_read_lexicon(pk_model_data *m) {
     if (!m->lexicon_bytes.size) return PK_OK;
     const pk_text_tokens text = pk_model_data_text(m);
     PK_TRY(pk_lexicon_read(m->lexicon_bytes.data, m->lexicon_bytes.size, &m->lexicon));
+    if (m->network.config.shares_encoder) return PK_OK; /* pk_drafter_join() knows the vocabulary */
     return pk_lexicon_check(&m->lexicon, text.source, text.target, text.fingerprint);
 }

@@ -88,13 +88,20 @@ grep -q "^[1-9][0-9.]* tokens in a pass of the model, .* 150 sentences$" "$dir/o
 "$PRONK" translate -m "$dir/model" -i "$DATA/tiny.valid.en" --scores >"$dir/greedy"
 same "drafter: greedy's output" -m "$dir/model" --drafter "$dir/made" -d gad:block=4 --scores
 for batch in 1 32; do
-    same "drafter: with its lexicon, batch $batch" -m "$dir/model" --drafter "$dir/made" --lexicon "$dir/made/lexicon.align" \
+    same "drafter: with its lexicon, batch $batch" -m "$dir/model" --drafter "$dir/made" -d gad:block=6,nodes=20 --scores --batch $batch
+    same "drafter: with the whole lexicon, batch $batch" -m "$dir/model" --drafter "$dir/made" --lexicon "$dir/made/lexicon.align" \
         -d gad:block=6,nodes=20 --scores --batch $batch
 done
 same "drafter: its draft read again" -m "$dir/model" --drafter "$dir/made" -d gad:block=6,refine=2 --scores --batch 1
 same "drafter: by cost" -m "$dir/model" --drafter "$dir/made" -d gad:refine=1 --scores
 refused "a drafter that cannot read its draft" "next=yes" \
     translate -m "$dir/model" --drafter "$dir/drafter" -d gad:refine=1 -i "$DATA/tiny.valid.en"
+"$PRONK" info "$dir/made" | grep -q "^candidates" && [ ! -e "$dir/made/new.pronk" ] && ok "drafter: brings its lexicon" ||
+    bad "drafter: brings its lexicon" "$(ls "$dir/made")"
+refused "a lexicon without its model" "go together" convert "$dir/drafter" "$dir/with" --lexicon "$dir/made/lexicon.align"
+refused "a lexicon for a model" "drafter" convert "$dir/model" "$dir/with" -m "$dir/model" --lexicon "$dir/made/lexicon.align"
+refused "a lexicon of another model" "not of the pieces" convert "$dir/drafter" "$dir/with" -m tests/data/models/marian-relu \
+    --lexicon "$dir/made/lexicon.align"
 refused "drafter: twice" "is there already" "${make[@]}"
 run "${make[@]}" --resume -q --set train.updates=30
 worked "drafter --resume"

@@ -449,6 +449,7 @@ resumed, a test called as the plot|mv text full/plot.svg|input|-m t.pronk -i tra
 a recipe of somebody|echo mine >full/recipe.yml|there already|-m t.pronk -i text -o full
 translations of somebody|echo mine >full/drafted.txt|there already|-m t.pronk -i text -o full
 a lexicon of somebody|echo mine >full/lexicon.align|there already|-m t.pronk -i text -o full
+somebody's file beside the drafter|echo mine >full/new.pronk|there already|-m t.pronk -i text -o full
 text called as the lexicon|mv text full/lexicon.align|input|-m t.pronk -i full/lexicon.align -o full
 a pipe called as the translations|mkfifo full/drafted.txt|not a regular file|-m t.pronk -i text -o full --resume
 a pipe called as the recipe|mkfifo full/recipe.yml|not a regular file|-m t.pronk -i text -o full --resume

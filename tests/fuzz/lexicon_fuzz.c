@@ -2,6 +2,7 @@
  * that stay inside it. */
 #include "fuzz_help.h"
 #include "lexicon/lexicon.h"
+#include "lexicon/lexicon_draft.h"
 
 static void look_up(const pk_lexicon *l, pk_lexicon_by by) {
     const int32_t        source[] = { 0, 1, l->source_vocab - 1, l->source_vocab, -1 };
@@ -22,6 +23,18 @@ static void look_up(const pk_lexicon *l, pk_lexicon_by by) {
     }
 }
 
+static void draft(const pk_lexicon *l) {
+    const int32_t    source[] = { 0, 1, l->source_vocab - 1 }, output[] = { 0, 1, 2, 3 };
+    pk_lexicon_draft d;
+    float            share;
+    LAW(pk_lexicon_draft_open(l, source, 3, l->target_vocab, 0, &d) == PK_OK);
+    for (int32_t n = 0; n < 4; n++) {
+        const int32_t token = pk_lexicon_draft_next(&d, output, n, 0, &share);
+        LAW(token >= -1 && token < l->target_vocab && share >= 0 && share <= 1);
+    }
+    pk_lexicon_draft_close(&d);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pk_lexicon l;
     void      *copy = NULL;
@@ -30,6 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const pk_status status = pk_lexicon_read(copy, size, &l);
     if (status == PK_OK) look_up(&l, PK_LEXICON_BY_NEIGHBOURS);
     if (status == PK_OK) look_up(&l, PK_LEXICON_BY_DISTANCES);
+    if (status == PK_OK) draft(&l);
     pk_memory_give(copy);
     fuzz_check_end(status);
     return 0;

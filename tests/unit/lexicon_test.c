@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lexicon/lexicon_count.h"
+#include "lexicon/lexicon_draft.h"
 
 enum { SOURCE = 4, TARGET = 5, PRINT = 77 };
 
@@ -428,10 +429,80 @@ static void a_table_without_neighbours(void **state) {
     expect(&l, PK_LEXICON_BY_NEIGHBOURS, s, 0, 9, 2, (int32_t[]){ 0, 1 }, (double[]){ 0.5, 0.5 });
     look_up(&l);
     check_bytes(&old);
-    old.data[8] = 3;
+    old.data[8] = 4;
     ASSERT_STATUS(PK_UNSUPPORTED, pk_lexicon_read(old.data, old.size, &l));
     pk_buffer_free(&bytes);
     pk_buffer_free(&old);
+}
+
+/* what follows each of the five target tokens, and what a text begins with */
+static const uint32_t             next_first[] = { 0, 2, 3, 3, 3, 3, 4 };
+static const pk_lexicon_candidate next[] = { { 1, 0.75f }, { 4, 0.004f }, { 2, 1 }, { 0, 0.5f } };
+static const float                share[] = { 0.25f, 0.25f, 0.25f, 0.125f, 0.125f };
+
+static pk_status make_followed(pk_buffer *out) {
+    pk_buffer  bytes = { 0 };
+    pk_lexicon l;
+    pk_status  status = make_beside(&bytes);
+    if (status == PK_OK) status = pk_lexicon_read(bytes.data, bytes.size, &l);
+    l.next_first = next_first, l.next = next, l.share = share;
+    if (status == PK_OK) status = pk_lexicon_write_small(&l, out);
+    pk_buffer_free(&bytes);
+    return status;
+}
+
+static void draft(const pk_lexicon *l) {
+    const int32_t    source[] = { 0, 1 }, output[] = { 0, 1, 2 };
+    pk_lexicon_draft d;
+    float            of_all;
+    ASSERT_OK(pk_lexicon_draft_open(l, source, 2, TARGET, 4, &d));
+    for (int32_t n = 0; n < 3; n++)
+        assert_in_range(pk_lexicon_draft_next(&d, output, n, 0, &of_all) + 1, 0, TARGET);
+    pk_lexicon_draft_close(&d);
+}
+
+/* Of all rows that of any distance stays, and of rows what is not rare; neighbours, links and lengths
+ * do not. What follows what comes along. */
+static void a_small_part_for_drafts(void **state) {
+    pk_buffer                   whole = { 0 }, bytes = { 0 };
+    pk_lexicon                  l, small;
+    const pk_lexicon_candidate *row, *kept;
+    (void)state;
+    ASSERT_OK(make_beside(&whole));
+    ASSERT_OK(pk_lexicon_read(whole.data, whole.size, &l));
+    ASSERT_OK(make_followed(&bytes));
+    assert_int_equal(bytes.data[8], 3);
+    ASSERT_OK(pk_lexicon_read(bytes.data, bytes.size, &small));
+    ASSERT_OK(pk_lexicon_check(&small, l.source_vocab, l.target_vocab, l.fingerprint));
+    assert_null(small.beside_first);
+    assert_int_equal(small.longest, 0);
+    for (int32_t x = 0; x <= l.source_vocab; x++) {
+        const int32_t n = pk_lexicon_row(&l, x, &row);
+        assert_int_equal(pk_lexicon_row(&small, x, &kept), n);
+        if (n) assert_memory_equal(row, kept, (size_t)n * sizeof *row);
+    }
+    assert_int_equal(small.next_first[1], 1); /* the second of four in a thousand is rare */
+    assert_int_equal(small.next_first[TARGET + 1], 3);
+    assert_true(small.next[0].token == 1 && small.next[1].token == 2 && small.next[2].token == 0);
+    assert_memory_equal(small.share, share, sizeof share);
+    draft(&small);
+    look_up(&small);
+    check_bytes(&bytes);
+    pk_buffer_clear(&bytes);
+    ASSERT_OK(pk_lexicon_write_small(&l, &bytes)); /* nothing is known of what follows */
+    assert_int_equal(bytes.data[8], 1);
+    ASSERT_OK(pk_lexicon_read(bytes.data, bytes.size, &small));
+    assert_null(small.next_first);
+    pk_buffer_free(&whole);
+    pk_buffer_free(&bytes);
+}
+
+static pk_status make_and_free(void *user) {
+    pk_buffer       bytes = { 0 };
+    const pk_status made = make_followed(&bytes), all = pk_buffer_status(&bytes);
+    (void)user;
+    pk_buffer_free(&bytes);
+    return made == PK_OK ? all : made;
 }
 
 static void nothing_to_count(void **state) {
@@ -466,6 +537,7 @@ static void every_allocation(void **state) {
     (void)state;
     for (pk_lexicon_by by = PK_LEXICON_BY_NEIGHBOURS; by <= PK_LEXICON_BY_DISTANCES; by++)
         assert_true(check_every_allocation(make_and_find, &by) > 10);
+    assert_true(check_every_allocation(make_and_free, NULL) > 10);
 }
 
 /* ---- the best of many ---- */
@@ -537,6 +609,7 @@ int main(void) {
         cmocka_unit_test(few_are_the_first_of_all),
         cmocka_unit_test(only_the_most_frequent),
         cmocka_unit_test(bytes_are_checked),
+        cmocka_unit_test(a_small_part_for_drafts),
         cmocka_unit_test(nothing_to_count),
         cmocka_unit_test(every_allocation),
     };

@@ -268,6 +268,53 @@ static void a_drafter_chooses_from_a_list(void **state) {
     pk_model_close(drafter);
 }
 
+/* A drafter's file may hold what drafts need of a lexicon: then none has to be given. It is for drafts
+ * alone. */
+static void a_drafter_brings_its_lexicon(void **state) {
+    const pk_convert_options how = { sizeof how, NULL, LEXICON, model };
+    char                     plain[256], path[256];
+    pk_model                *drafter;
+    pk_translator           *t;
+    said                     s = { 0 };
+    const pk_lookup_request  q = {
+         .model = model, .path = LEXICON, .by = &pk_strategy_gad, .drafts = true, .most_given = 600
+    };
+    (void)state;
+    save_drafter(PK_F32, plain);
+    temporary(path, "with_lexicon.pronk");
+    ASSERT_OK(pk_model_convert(plain, path, &how));
+    ASSERT_OK(pk_model_open(path, NULL, &drafter));
+    ASSERT_OK(pk_lookup_open(&q, &s.look));
+    draft(drafter, NULL, &s);
+    assert_true(s.within > 20 && s.beyond == 0);
+    pk_lookup_close(&s.look);
+    ASSERT_STATUS(PK_ARGUMENT,
+                  pk_translator_open(model,
+                                     PK_OPTIONS(pk_translator_options, .decode = "gad:block=4",
+                                                .drafter = drafter, .shortlist = 1),
+                                     &t));
+    assert_non_null(strstr(pk_last_error(), "needs a lexicon"));
+    pk_model_close(drafter);
+    ASSERT_STATUS(
+        PK_ARGUMENT,
+        pk_model_convert(plain, path, PK_OPTIONS(pk_convert_options, .lexicon = LEXICON)));
+    ASSERT_STATUS(PK_ARGUMENT, pk_model_convert(MODEL, path, &how)); /* it is no drafter */
+    assert_non_null(strstr(pk_last_error(), "drafter"));
+    unlink(plain);
+    unlink(path);
+}
+
+/* one of another vocabulary is refused where the two are joined */
+static void a_lexicon_of_another_vocabulary(void **state) {
+    pk_model *drafter = open_drafter();
+    pk_joined joined;
+    (void)state;
+    drafter->data.lexicon = (pk_lexicon){ .source_vocab = 3, .target_vocab = 4 };
+    ASSERT_STATUS(PK_FORMAT, pk_drafter_join(&model->data, &drafter->data, &joined));
+    assert_non_null(strstr(pk_last_error(), "another vocabulary"));
+    pk_model_close(drafter);
+}
+
 /* links are those that the alignment itself finds between the pieces, as words */
 static void links_of_the_alignment(void **state) {
     const char *const paths[] = { LEXICON, BOTH };
@@ -354,6 +401,8 @@ int main(void) {
         cmocka_unit_test(drafts_change_nothing),
         cmocka_unit_test(lists_of_a_drafter_change_nothing),
         cmocka_unit_test(a_drafter_chooses_from_a_list),
+        cmocka_unit_test(a_drafter_brings_its_lexicon),
+        cmocka_unit_test(a_lexicon_of_another_vocabulary),
         cmocka_unit_test(links_of_the_alignment),
         cmocka_unit_test(refusals),
         cmocka_unit_test(failed_allocations),
