@@ -303,16 +303,19 @@ static void propose_verified(state *s, pk_pass *pass) {
     pk_window_propose_tree(w, pass, s->tree.node, s->tree.n);
 }
 
-static int32_t deepest(const pk_draft_tree *t) {
+/* of the guesses that were asked about */
+static int32_t deepest(const state *s) {
     int32_t depth = 0;
-    for (int32_t i = 0; i < t->n; i++)
-        if (t->node[i].depth > depth) depth = t->node[i].depth;
+    for (int32_t i = 0; i < s->tree.n; i++) {
+        const pk_guess_node *node = &s->tree.node[i];
+        if (node->token != s->window.src.model->eos && node->depth > depth) depth = node->depth;
+    }
     return depth;
 }
 
 static void absorb_verified(state *s, const pk_pass *pass, pk_verdict *verdict) {
     const int32_t certain = pk_window_absorb(&s->window, pass, verdict);
-    if (certain) pk_draft_rates_judge(s->rates, deepest(&s->tree), certain - 1);
+    if (certain) pk_draft_rates_judge(s->rates, deepest(s), certain - 1);
     s->drafted = false;
     s->to_refine = s->tree.n_places = 0;
 }
