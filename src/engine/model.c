@@ -110,8 +110,10 @@ pk_status pk_model_convert(const char *from, const char *to, const pk_convert_op
     if (!o.lexicon != !o.model)
         PK_FAIL(PK_ARGUMENT, "a lexicon and the model whose drafter gets it go together");
     PK_TRY(pk_model_data_open(from, type, &data));
-    pk_status status = o.lexicon ? add_lexicon(&data, o.model, o.lexicon) : PK_OK;
+    pk_status status = o.lexicon ? pk_file_ids_add(&data.files, o.lexicon) : PK_OK;
     if (status == PK_OK) status = pk_file_ids_refuse(&data.files, to);
+    if (status == PK_OK && o.lexicon) status = pk_file_ids_refuse(&o.model->data.files, to);
+    if (status == PK_OK && o.lexicon) status = add_lexicon(&data, o.model, o.lexicon);
     if (status == PK_OK) status = pk_model_data_save(&data, to);
     pk_model_data_close(&data);
     return status;

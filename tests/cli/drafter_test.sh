@@ -100,6 +100,11 @@ refused "a drafter that cannot read its draft" "next=yes" \
     bad "drafter: brings its lexicon" "$(ls "$dir/made")"
 refused "a lexicon without its model" "go together" convert "$dir/drafter" "$dir/with" --lexicon "$dir/made/lexicon.align"
 refused "a lexicon for a model" "drafter" convert "$dir/model" "$dir/with" -m "$dir/model" --lexicon "$dir/made/lexicon.align"
+cp "$dir/made/lexicon.align" "$dir/kept.align" && cp "$dir/model/model.pronk" "$dir/kept.pronk"
+refused "over its lexicon" "input" convert "$dir/made" "$dir/kept.align" -m "$dir/kept.pronk" --lexicon "$dir/kept.align"
+refused "over its model" "input" convert "$dir/made" "$dir/kept.pronk" -m "$dir/kept.pronk" --lexicon "$dir/kept.align"
+cmp -s "$dir/kept.align" "$dir/made/lexicon.align" && cmp -s "$dir/kept.pronk" "$dir/model/model.pronk" && ok "both are as they were" ||
+    bad "both are as they were" "one changed"
 refused "a lexicon of another model" "not of the pieces" convert "$dir/drafter" "$dir/with" -m tests/data/models/marian-relu \
     --lexicon "$dir/made/lexicon.align"
 refused "drafter: twice" "is there already" "${make[@]}"
