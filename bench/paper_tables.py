@@ -273,25 +273,71 @@ def trainings(o):
         return 'None yet.\n'
     out = ['| model | begins as | task | target text | updates | seed | minutes | tokens right in training |', '|---|---|---|---|--:|--:|--:|--:|']
     for r in json.load(open(path, encoding='utf-8')):
-        out.append('| `%s` | %s | `%s` | %s | %d | %d | %.1f | %.1f %% |' % (r['name'], '`%s`' % r['init'] if r['init'] else 'nothing', r['task'], r['target'],
-                                                                           r['updates'], r['seed'], r['train_seconds'] / 60, 100 * r['accuracy']))
+        out.append('| `%s` | %s | `%s` | %s | %d | %d | %.1f | %s |' % (r['name'], '`%s`' % r['init'] if r['init'] else 'nothing', r['task'], r['target'],
+                                                                         r['updates'], r['seed'], r['train_seconds'] / 60, '%.1f %%' % (100 * r['accuracy']) if 'accuracy' in r else DASH))
     return '\n'.join(out) + '\n'
 
 
+METHODS = ['single L2R', 'single R2L', 'double bidirectional', 'double L2R', 'double R2L', 'Mask-Predict 4', 'Mask-Predict 10']  # Table 2
+
+
+def markdown(title, head, rows, command):
+    """A table, or what measures it where nothing was."""
+    if not rows:
+        return '**%s** (not measured yet: `bench/pairs.py %s`)\n' % (title, command)
+    cells = [head, [':--' if i == 0 or head[i] == 'decoding' else '--:' for i in range(len(head))]] + rows
+    return '**%s**\n\n%s\n' % (title, '\n'.join('| %s |' % ' | '.join(row) for row in cells))
+
+
+def quality_rows(found):
+    """Table 2: the rows that the paper has, measured or not, and what else was measured."""
+    if not found:
+        return []
+    by_name, first = {f['name']: f for f in found}, found[0]
+    rows = []
+    for name in dict.fromkeys(METHODS + list(by_name)):
+        f = by_name.get(name)
+        p = f and f['eval']['p_value'] and '%.4f' % f['eval']['p_value']['bleu']
+        rows.append([name] + (['`%s`' % f['decode'], '%.2f' % f['eval']['bleu'], '%.2f' % f['eval']['chrf2'], p or '', '%.0f' % f['tokens_per_second'],
+                               '%.0f %%' % (100 * f['tokens_per_second'] / first['tokens_per_second'])] if f else [DASH] * 6))
+    return rows
+
+
+def ends_rows(found):
+    """Table 3: precisions of each system, 1-grams and then 4-grams."""
+    return [[str(f['left']), str(f['right'])] + ['%.1f' % p[n] for n in (0, 3) for p in f['precisions']] for f in found]
+
+
+def two_rows(found, name):
+    """Tokens a second of one token a step and of two."""
+    return [[name(f), '%.0f' % f['one'], '%.0f' % f['two'], '%.0f %%' % (100 * f['two'] / f['one'])] for f in found]
+
+
 def pairs_tables(o):
-    """Table 2 of two tokens a step, from the lines of bench/pairs.py."""
-    methods = ['single L2R', 'single R2L', 'double bidirectional', 'double L2R', 'double R2L', 'Mask-Predict 4', 'Mask-Predict 10']
-    path, found = os.path.join(o.results, 'pairs.jsonl'), {}
+    """Tables 2, 3 and 4 and Figure 3 of two tokens a step, from the lines of bench/pairs.py."""
+    path, lines = os.path.join(o.results, 'pairs.jsonl'), []
     if os.path.exists(path):
         lines = [json.loads(line) for line in open(path, encoding='utf-8')]
-        found = {line['name']: line for line in lines if line['what'] == 'quality'}
-    first = next(iter(found.values()), None)
-    out = ['**Table 2: quality and speed** (%s)' % ('measured' if found else 'not measured yet'), '', '| method | BLEU | tokens/s | ratio |', '|---|--:|--:|--:|']
-    for name in list(dict.fromkeys(methods + list(found))):
-        f = found.get(name)
-        out.append('| %s | %s |' % (name, '%.2f | %.0f | %.0f %%' % (f['eval']['bleu'], f['tokens_per_second'], 100 * f['tokens_per_second'] / first['tokens_per_second'])
-                                    if f else ' | '.join([DASH] * 3)))
-    return '\n'.join(out) + '\n\nTables 3 and 4 and Figure 3: `bench/pairs.py ends`, `vocabularies`, `widths`; not measured yet.\n'
+    of = lambda what: [line for line in lines if line['what'] == what]
+    sets = ' + '.join(of('quality')[0]['sets']) if of('quality') else ''
+    names = of('ends')[0]['names'] if of('ends') else []
+    beam = lambda found: ', beam %d' % found[0]['beam'] if found else ''
+    out = [markdown('Table 2: quality and speed' + (', %s, batch 32' % sets if sets else ''),
+                    ['method', 'decoding', 'BLEU', 'chrF2', 'p against the first', 'tokens/s', 'ratio'], quality_rows(of('quality')), 'quality'),
+           markdown('Table 2, big models: speed alone%s, random weights, outputs as long as the references' % beam(of('shape')),
+                    ['size', 'one token a step, tokens/s', 'two', 'ratio'], two_rows(of('shape'), lambda f: f['name']), 'big'),
+           markdown('Table 3: precision of the first and last tokens, %, sentences of more than 30 words',
+                    ['left', 'right'] + ['%d-gram, %s' % (n, name) for n in (1, 4) for name in names], ends_rows(of('ends')), 'ends'),
+           markdown('Table 4: size of the vocabulary%s, random weights, outputs as long as the references' % beam(of('vocabulary')),
+                    ['pieces in all, in a sentence', 'one token a step, tokens/s', 'two', 'ratio'],
+                    two_rows(of('vocabulary'), lambda f: '{:,}, {:.1f}'.format(f['size'], f['mean_length'])), 'vocabularies'),
+           markdown('Figure 3: beam width', ['beam width', 'one token a step, tokens/s', 'two', 'ratio'], two_rows(of('width'), lambda f: str(f['width'])), 'widths')]
+    if of('width'):
+        os.makedirs(o.plots, exist_ok=True)
+        plots.lines({'two tokens a step': [(f['width'], f['two'] / f['one']) for f in of('width')]}, 'Figure 3: speed, one token a step = 1', 'beam width',
+                    os.path.join(o.plots, 'pairs-widths.svg'))
+        out.append('![Figure 3](%s)\n' % os.path.join(os.path.relpath(o.plots, os.path.dirname(o.out)), 'pairs-widths.svg'))
+    return out
 
 
 def page(o):
@@ -308,7 +354,7 @@ def page(o):
         out += [figure_text(o), scripted_text(o)] if paper == 'gad' else lattice_figures(o) if paper == 'lattice' else []
         out += [NOTES[paper] + '\n'] if paper in NOTES else []
     out += ['## Two tokens a step (Imamura and Sumita 2020)\n', 'Models: `recipes/compare-pairs.yml`, `compare-at.yml`; measured by `bench/pairs.py`, whose `--output` is '
-            'results/pairs.jsonl; speed by `bench/paper_tables.py run pairs`. ASPEC cannot be had.\n', pairs_tables(o)]
+            'results/pairs.jsonl; speed by `bench/paper_tables.py run pairs`. ASPEC cannot be had.\n'] + pairs_tables(o)
     out += [table_text(o, 'pairs', table) for table in TABLES['pairs']]
     out += ['## Parallel decoding of existing models (Santilli et al. 2023)\n', 'Nothing is trained for it; counterparts of its Tables 1 to 6 are in '
             '[performance.md](performance.md#parallel-decoding), its DDGviz is `pronk viz`.\n']

@@ -44,6 +44,13 @@ python3 bench/paper_tables.py run pairs --random --set model.dim=16 --set model.
     page "$dir/measured" && grep -qE '^\| AT 6-6, greedy \| `greedy` \| [0-9]+ \| 1.00x \| 1.00x \| [12]0.0 \|$' "$dir/results.md" &&
     grep -qE '^\| two tokens a step, 6-6 \| `pairs` \| [0-9]+ \| [0-9.]+x \| [0-9.]+x \| ([56]|1[01]).[0-9] \|$' "$dir/results.md" &&
     ok "random weights are made and measured" || bad "random weights are made and measured" "$(tail -1 "$dir/out") $(grep -F 'a step, 6-6' "$dir/results.md")"
+# the other tables of two tokens a step, by the models that were just made
+two() { python3 bench/pairs.py "$@" --device cpu --sets "$dir/newstest2014" --repeats 1 --output "$dir/measured/pairs.jsonl" >"$dir/out" 2>&1; }
+two quality "single L2R=$dir/work/at-6-6=beam:size=2,max_length=4" "double bidirectional=$dir/work/pairs-6-6=pairs:size=2,max_length=4" &&
+    two widths "$dir/work/at-6-6" "$dir/work/pairs-6-6" --widths 1 2 && page "$dir/measured" &&
+    grep -qE '^\| double bidirectional \| `pairs:size=2,max_length=4` \| [0-9.]+ \| [0-9.]+ \| [01].[0-9]+ \| [0-9]+ \| [0-9]+ % \|$' "$dir/results.md" &&
+    grep -qE '^\| single R2L \| – ' "$dir/results.md" && grep -qE '^\| 2 \| [0-9]+ \| [0-9]+ \| [0-9]+ % \|$' "$dir/results.md" &&
+    grep -q '<polyline' "$dir/results/pairs-widths.svg" && ok "tables of two tokens a step" || bad "tables of two tokens a step" "$(tail -1 "$dir/out" "$dir/err")"
 # lattices with random weights: their candidates are counted over a text
 python3 bench/paper_tables.py run lattice --random --set model.dim=16 --set model.heads=2 --set model.ffn=16 --models "$dir" --sets "$dir" \
     --text recipes/data/tiny.train.en recipes/data/tiny.train.de --work "$dir/work" --results "$dir/measured" --repeat 1 --table cpu >"$dir/out" 2>&1 &&
