@@ -1,4 +1,5 @@
-/* gpu_latency.c - how long a sentence of 28 tokens takes, on networks with random weights.
+/* gpu_latency.c - how long a sentence of 28 tokens takes, on networks with random weights. Lattices
+ * (6-1) look their candidates up in a table of made-up pairs, and are about as long.
  *
  *   gpu_latency BACKEND TYPE [--quick] [--shape 12-1] [--strategy greedy] [--batch 256]
  *               [--workers 2]
@@ -13,6 +14,7 @@
 
 #include "base/clock.h"
 #include "engine/worker.h"
+#include "lexicon/lexicon_count.h"
 #include "random_network.h"
 
 enum {
@@ -23,6 +25,8 @@ enum {
     HEADS = 8,
     EOS = 0,
     MOST_REPETITIONS = 64,
+    PAIRS = 40000,     /* of the table that lattices are looked up in */
+    TRANSLATIONS = 64, /* of each token there */
     MOST_WORKERS = 8
 };
 
@@ -54,6 +58,13 @@ static pk_config config_of(int32_t encoder_layers, int32_t decoder_layers) {
     return c;
 }
 
+static pk_status open_markov(random_network *t, pk_dtype stored) {
+    *t = (random_network){ .net.config = config_of(6, 1) };
+    t->net.config.n_suppressed = 0; /* the end of a lattice is known */
+    snprintf(t->net.config.tasks, sizeof t->net.config.tasks, "markov");
+    return open_random_network(t, stored);
+}
+
 static pk_status open_network(random_network *t, int32_t encoder_layers, int32_t decoder_layers,
                               pk_dtype stored) {
     *t = (random_network){ .net.config = config_of(encoder_layers, decoder_layers) };
@@ -75,6 +86,36 @@ static double median(double *x, int n) {
 /* any token but the end symbol */
 static int32_t random_token(uint64_t *seed) {
     return 1 + (int32_t)(next_random(seed) >> 33) % (VOCAB - 1);
+}
+
+/* each source token becomes one of so many others, near its place */
+static pk_status count_pairs(pk_lexicon_counter *c) {
+    int32_t  source[LENGTH - 1], target[LENGTH - 1];
+    uint32_t link[LENGTH - 1];
+    uint64_t seed = 5;
+    for (int pair = 0; pair < PAIRS; pair++) {
+        for (int i = 0; i < LENGTH - 1; i++) source[i] = random_token(&seed);
+        for (int i = 0; i < LENGTH - 1; i++) {
+            const uint64_t bits = next_random(&seed);
+            const int32_t  at = i + (int32_t)(bits >> 40) % 5 - 2;
+            const int32_t  from = at < 0 ? 0 : at > LENGTH - 2 ? LENGTH - 2 : at;
+            target[i] =
+                1 + (source[from] * 31 + (int32_t)(bits >> 50) % TRANSLATIONS * 97) % (VOCAB - 1);
+            link[i] = (uint32_t)from + 1;
+        }
+        PK_TRY(pk_lexicon_count(c, source, LENGTH - 1, target, LENGTH - 1, link));
+    }
+    return PK_OK;
+}
+
+/* a table of candidates, whose bytes the caller frees */
+static pk_status make_lexicon(pk_buffer *bytes, pk_lexicon *out) {
+    pk_lexicon_counter c;
+    PK_TRY(pk_lexicon_counter_open(VOCAB, VOCAB, &c));
+    pk_status status = count_pairs(&c);
+    if (status == PK_OK) status = pk_lexicon_make(&c, 0, bytes);
+    pk_lexicon_counter_close(&c);
+    return status == PK_OK ? pk_lexicon_read(bytes->data, bytes->size, out) : status;
 }
 
 static pk_status make_job(pk_job *job, uint64_t *seed) {
@@ -128,7 +169,7 @@ static double decode_once(pk_worker *w, int32_t workers, uint64_t *seed) {
     serve_all(w, workers, &call);
     const double seconds = pk_clock_now() - since;
     for (size_t i = 0; i < n; i++) {
-        if (!job[i].n_hypotheses || job[i].hypothesis[0].n != LENGTH)
+        if (!job[i].n_hypotheses || (!w->opt.lexicon && job[i].hypothesis[0].n != LENGTH))
             or_stop(PK_ARGUMENT, "an output has not the length it should have");
         pk_job_free(&job[i]);
     }
@@ -138,7 +179,8 @@ static double decode_once(pk_worker *w, int32_t workers, uint64_t *seed) {
 }
 
 static void open_worker(pk_worker *w, const settings *s, const pk_network *net,
-                        const char *strategy, int32_t batch, void **state) {
+                        const pk_lexicon *lexicon, const char *strategy, int32_t batch,
+                        void **state) {
     char              spec[64];
     pk_worker_options o = { .backend = s->backend,
                             .arithmetic = s->arithmetic,
@@ -147,9 +189,13 @@ static void open_worker(pk_worker *w, const settings *s, const pk_network *net,
                             .batch_tokens = batch * LENGTH,
                             .max_source = LENGTH,
                             .usual_length = 2 * LENGTH,
+                            .lexicon = lexicon,
                             .plan.n_best = 1 };
-    snprintf(spec, sizeof spec, "%s%cmax_length=%d", strategy, strchr(strategy, ':') ? ',' : ':',
-             LENGTH);
+    if (lexicon)
+        snprintf(spec, sizeof spec, "%s", strategy);
+    else
+        snprintf(spec, sizeof spec, "%s%cmax_length=%d", strategy,
+                 strchr(strategy, ':') ? ',' : ':', LENGTH);
     OR_STOP(pk_strategy_parse(spec, &o.plan.strategy, state));
     o.plan.options = *state;
     o.scoring = o.plan;
@@ -161,7 +207,7 @@ static void open_worker(pk_worker *w, const settings *s, const pk_network *net,
 
 /* one strategy at one batch size: opens, warms up, measures, prints */
 static void decoding(const settings *s, const char *shape, const pk_network *net,
-                     const char *strategy, int32_t batch) {
+                     const pk_lexicon *lexicon, const char *strategy, int32_t batch) {
     const int repetitions = s->quick     ? 2
                             : batch == 1 ? 30
                                          : 8,
@@ -175,7 +221,7 @@ static void decoding(const settings *s, const char *shape, const pk_network *net
     void         *state[MOST_WORKERS];
     const double  since = pk_clock_now();
     for (int32_t i = 0; i < workers; i++)
-        open_worker(&w[i], s, net, strategy, batch / workers, &state[i]);
+        open_worker(&w[i], s, net, lexicon, strategy, batch / workers, &state[i]);
     const double opened = pk_clock_now();
     const double first = decode_once(w, workers, &seed);
     for (int i = 1; i < warm; i++) decode_once(w, workers, &seed);
@@ -239,7 +285,7 @@ static void singles(const settings *s, const char *shape, const pk_network *net)
     pk_job     job;
     void      *state;
     tip[0] = 0; /* the history stays empty */
-    open_worker(&w, s, net, "greedy", 1, &state);
+    open_worker(&w, s, net, NULL, "greedy", 1, &state);
     for (int i = -warm; i < repetitions; i++) {
         const int at = i < 0 ? 0 : i;
         OR_STOP(make_job(&job, &seed));
@@ -272,9 +318,26 @@ static void measure(const settings *s, int32_t encoder_layers, int32_t decoder_l
         for (int b = 0; b < (s->quick ? 2 : 3); b++)
             if ((!s->strategy || strcmp(s->strategy, strategies[k]) == 0) &&
                 (!s->batch || s->batch == batches[b]))
-                decoding(s, shape, &t.net, strategies[k], batches[b]);
+                decoding(s, shape, &t.net, NULL, strategies[k], batches[b]);
     if (!s->strategy && !s->batch) singles(s, shape, &t.net);
     close_random_network(&t);
+}
+
+/* one pass for each sentence: candidates are looked up while the GPU encodes */
+static void measure_lattices(const settings *s) {
+    static const char *const strategies[] = { "lattice:k=64,delta=3",
+                                              "lattice:k=64,delta=3,normalise=candidates" };
+    random_network           t;
+    pk_buffer                bytes = { 0 };
+    pk_lexicon               lexicon;
+    if ((s->shape && strcmp(s->shape, "6-1") != 0) || (s->batch && s->batch != 1)) return;
+    OR_STOP(make_lexicon(&bytes, &lexicon));
+    OR_STOP(open_markov(&t, s->stored));
+    for (int k = 0; k < 2; k++)
+        if (!s->strategy || strcmp(s->strategy, strategies[k]) == 0)
+            decoding(s, "6-1", &t.net, &lexicon, strategies[k], 1);
+    close_random_network(&t);
+    pk_buffer_free(&bytes);
 }
 
 static bool read_type(settings *s, const char *name) {
@@ -309,12 +372,13 @@ int main(int n, char **argument) {
             good = false;
     }
     if (!good) {
-        fprintf(stderr, "gpu_latency BACKEND f16|bf16|i8|f32 [--quick] [--shape 6-6|12-1|20-1] "
+        fprintf(stderr, "gpu_latency BACKEND f16|bf16|i8|f32 [--quick] [--shape 6-6|12-1|20-1|6-1] "
                         "[--strategy S] [--batch N] [--workers N]\n");
         return 2;
     }
     measure(&s, 6, 6);
     measure(&s, 12, 1);
     measure(&s, 20, 1);
+    measure_lattices(&s);
     return 0;
 }
