@@ -105,24 +105,27 @@ static void find_rows(pk_lexicon_finder *f, int32_t at) {
 
 /* ---- sums ---- */
 
-/* Whether a token has a sum yet is as good as random: no branch asks it. `touched` has room for one
- * more, and no rows have more tokens than there is room for. */
+/* Where the sum of a token is: tokens of a sentence lie side by side, so sums stay in the nearest
+ * cache. One that is not of the target's vocabulary has none: -1. Whether a token has a column yet
+ * is as good as random: no branch asks it, and `token` has room for one more. */
+static inline int32_t column_of(pk_lexicon_finder *f, int32_t token) {
+    if ((uint32_t)token >= (uint32_t)f->query.lexicon->target_vocab) return -1;
+    const int32_t before = f->column[token];
+    f->token[f->n_columns] = token;
+    f->n_columns += before == 0;
+    f->column[token] = before ? before : f->n_columns;
+    assert(f->n_columns <= f->room);
+    return f->column[token] - 1;
+}
+
 static void add_entries(pk_lexicon_finder *f, const pk_lexicon_candidate *entry, uint32_t n,
                         float weight) {
-    const uint32_t vocab = (uint32_t)f->query.lexicon->target_vocab;
-    float *const   sum = f->sum;
-    int32_t *const touched = f->touched;
-    int32_t        n_touched = f->n_touched;
     for (uint32_t i = 0; i < n; i++) {
-        const int32_t token = entry[i].token;
-        const float   more = weight * entry[i].prob;
-        if ((uint32_t)token >= vocab || !(more > 0)) continue;
-        touched[n_touched] = token;
-        n_touched += sum[token] == 0;
-        sum[token] += more;
+        const float more = weight * entry[i].prob;
+        if (!(more > 0)) continue;
+        const int32_t column = column_of(f, entry[i].token);
+        if (column >= 0) f->sum[column] += more;
     }
-    assert(n_touched <= f->room);
-    f->n_touched = n_touched;
 }
 
 /* at any distance */
@@ -201,20 +204,27 @@ static beside rows_beside(const pk_lexicon_query *q, int32_t at) {
     return b;
 }
 
-/* what one source token becomes, for all positions: entries that add up to 1 */
+/* what one source token becomes, for all positions: columns and shares that add up to 1 */
 static void find_beside(pk_lexicon_finder *f, int32_t at) {
     const beside                b = rows_beside(&f->query, at);
     pk_lexicon_candidate *const out = f->each + (size_t)at * MOST_BESIDE;
     float                       all = 0;
-    for (int i = 0; i < 3; i++) add_entries(f, b.entry[i], b.n[i], b.weight[i]);
-    for (int32_t i = 0; i < f->n_touched; i++) all += f->sum[f->touched[i]];
-    for (int32_t i = 0; i < f->n_touched; i++) {
-        const int32_t token = f->touched[i];
-        out[i] = (pk_lexicon_candidate){ token, f->sum[token] / all };
-        f->sum[token] = 0;
+    int32_t                     n = 0;
+    for (int i = 0; i < 3; i++)
+        for (uint32_t j = 0; j < b.n[i]; j++) {
+            const float   more = b.weight[i] * b.entry[i][j].prob;
+            const int32_t column = more > 0 ? column_of(f, b.entry[i][j].token) : -1;
+            if (column < 0) continue;
+            out[n].token = column;
+            n += f->sum[column] == 0;
+            f->sum[column] += more;
+        }
+    for (int32_t i = 0; i < n; i++) all += f->sum[out[i].token];
+    for (int32_t i = 0; i < n; i++) {
+        out[i].prob = f->sum[out[i].token] / all;
+        f->sum[out[i].token] = 0;
     }
-    f->n_each[at] = f->n_touched;
-    f->n_touched = 0;
+    f->n_each[at] = n;
 }
 
 /* Links flattened, as sentences do not keep to the mean. Roots, unlike powers, have the same bits on
@@ -233,8 +243,11 @@ static void add_beside(pk_lexicon_finder *f, int32_t t) {
     for (int32_t i = 0; i < k.n; i++) {
         const pk_lexicon_link link = link_at(&k, i);
         if (link.at < 0 || link.at >= f->query.n) continue;
-        add_entries(f, f->each + (size_t)link.at * MOST_BESIDE, (uint32_t)f->n_each[link.at],
-                    flat(link.prob) / all);
+        const pk_lexicon_candidate *each = f->each + (size_t)link.at * MOST_BESIDE;
+        const float                 weight = flat(link.prob) / all;
+        if (!(weight > 0)) continue;
+        for (int32_t j = 0; j < f->n_each[link.at]; j++)
+            f->sum[each[j].token] += weight * each[j].prob;
     }
 }
 
@@ -296,43 +309,59 @@ static void sort_best(uint64_t *key, int32_t n, int32_t k) {
     if (k > 0) sort_few(key, n);
 }
 
-/* A sum that probably more than k of the touched tokens have, but not many more: every so many
- * tokens are asked. 0 where nearly all are wanted. */
+/* A sum that probably more than k of the columns have, but not many more: every so many are asked.
+ * 0 where nearly all are wanted. */
 static float guess_least(const pk_lexicon_finder *f, int32_t k) {
     uint64_t      key[SAMPLE];
-    const int32_t n = f->n_touched;
+    const int32_t n = f->n_columns;
     const int64_t place = n < 2 * SAMPLE ? SAMPLE : (int64_t)SAMPLE * k * 3 / (2 * n) + 2;
     if (place >= SAMPLE) return 0;
     for (int32_t i = 0; i < SAMPLE; i++) {
-        const int32_t token = f->touched[(int64_t)i * n / SAMPLE];
-        key[i] = key_of(token, f->sum[token]);
+        const int32_t column = (int32_t)((int64_t)i * n / SAMPLE);
+        key[i] = key_of(f->token[column], f->sum[column]);
     }
     sort_best(key, SAMPLE, (int32_t)place + 1);
     return candidate_of(key[place]).prob;
 }
 
-/* the touched tokens with such a sum or a larger one, as keys; returns how many */
+/* The tokens with a sum, and such a one or a larger one, as keys; returns how many. Which have it is
+ * as good as random: no branch asks. */
 static int32_t list_keys(pk_lexicon_finder *f, float least) {
-    int32_t n = 0;
-    for (int32_t i = 0; i < f->n_touched; i++) {
-        const int32_t token = f->touched[i];
-        const float   sum = f->sum[token];
-        f->key[n] = key_of(token, sum);
-        n += sum >= least;
+    const float *const sum = f->sum;
+    int32_t *const     place = f->place;
+    const int32_t      columns = f->n_columns;
+    int32_t            n = 0;
+    for (int32_t i = 0; i < columns; i++) {
+        place[n] = i;
+        n += (sum[i] >= least) & (sum[i] > 0);
     }
+    for (int32_t i = 0; i < n; i++) f->key[i] = key_of(f->token[place[i]], sum[place[i]]);
     return n;
 }
 
-/* moves the k best of the touched tokens to out, best first, and clears all sums */
+/* By distances every position has tokens of its own. */
+static void clear_sums(pk_lexicon_finder *f) {
+    memset(f->sum, 0, (size_t)f->n_columns * sizeof *f->sum);
+    if (f->each) return;
+    for (int32_t i = 0; i < f->n_columns; i++) f->column[f->token[i]] = 0;
+    f->n_columns = 0;
+}
+
+/* moves the k best of the tokens with a sum to out, best first, and clears all sums */
 static int32_t take_best(pk_lexicon_finder *f, int32_t k, pk_lexicon_candidate *out) {
-    const int32_t n = f->n_touched < k ? f->n_touched : k;
-    int32_t       n_keys = list_keys(f, guess_least(f, k));
-    if (n_keys < n) n_keys = list_keys(f, 0);
+    int32_t n_keys = list_keys(f, guess_least(f, k));
+    if (n_keys < k) n_keys = list_keys(f, 0);
+    const int32_t n = n_keys < k ? n_keys : k;
     sort_best(f->key, n_keys, k);
     for (int32_t i = 0; i < n; i++) out[i] = candidate_of(f->key[i]);
-    for (int32_t i = 0; i < f->n_touched; i++) f->sum[f->touched[i]] = 0;
-    f->n_touched = 0;
+    clear_sums(f);
     return n;
+}
+
+static bool any_sum(const pk_lexicon_finder *f) {
+    for (int32_t i = 0; i < f->n_columns; i++)
+        if (f->sum[i] > 0) return true;
+    return false;
 }
 
 int32_t pk_lexicon_find(pk_lexicon_finder *f, int32_t t, int32_t k, pk_lexicon_candidate *out) {
@@ -341,8 +370,8 @@ int32_t pk_lexicon_find(pk_lexicon_finder *f, int32_t t, int32_t k, pk_lexicon_c
         add_beside(f, t);
     else
         add_links(f, t, false);
-    if (!f->n_touched) add_links(f, t, true);
-    if (!f->n_touched) add_any(f, f->query.lexicon->source_vocab, 1);
+    if (!any_sum(f)) add_links(f, t, true);
+    if (!any_sum(f)) add_any(f, f->query.lexicon->source_vocab, 1);
     return take_best(f, k, out);
 }
 
@@ -393,18 +422,21 @@ void pk_lexicon_align(const pk_lexicon_query *q, int32_t t, int32_t token, float
 
 /* ---- memory ---- */
 
-static pk_status take_sums(pk_lexicon_finder *f, int32_t each) {
+/* columns: different tokens that a source token, or null, has at once */
+static pk_status take_sums(pk_lexicon_finder *f, int64_t columns) {
     const int32_t vocab = f->query.lexicon->target_vocab;
-    const int64_t most = ((int64_t)f->query.n + 1) * each; /* of each source token, and of null */
+    const int64_t most = ((int64_t)f->query.n + 1) * columns;
     f->room = (int32_t)(most < vocab ? most : vocab);
-    PK_TRY(PK_TAKE(&f->sum, (size_t)vocab));
-    PK_TRY(PK_TAKE(&f->touched, (size_t)f->room + 1));
-    return PK_TAKE(&f->key, (size_t)f->room + 1);
+    PK_TRY(PK_TAKE(&f->column, (size_t)vocab));
+    PK_TRY(PK_TAKE(&f->token, (size_t)f->room + 1));
+    PK_TRY(PK_TAKE(&f->place, (size_t)f->room + 1));
+    PK_TRY(PK_TAKE(&f->sum, (size_t)f->room));
+    return PK_TAKE(&f->key, (size_t)f->room);
 }
 
 static pk_status open_beside(pk_lexicon_finder *f) {
     const size_t n = (size_t)f->query.n;
-    PK_TRY(take_sums(f, MOST_BESIDE));
+    PK_TRY(take_sums(f, MOST_BESIDE + PK_LEXICON_TOP));
     PK_TRY(PK_TAKE(&f->each, n * MOST_BESIDE));
     PK_TRY(PK_TAKE(&f->n_each, n));
     for (int32_t at = 0; at < f->query.n; at++) find_beside(f, at);
@@ -413,7 +445,7 @@ static pk_status open_beside(pk_lexicon_finder *f) {
 
 static pk_status open_distances(pk_lexicon_finder *f) {
     const size_t cells = (size_t)f->query.n * (size_t)f->positions;
-    PK_TRY(take_sums(f, PK_LEXICON_TOP));
+    PK_TRY(take_sums(f, 2 * PK_LEXICON_TOP));
     PK_TRY(PK_TAKE(&f->first, cells));
     PK_TRY(PK_TAKE(&f->count, cells));
     for (int32_t at = 0; at < f->query.n; at++) find_rows(f, at);
@@ -429,7 +461,8 @@ pk_status pk_lexicon_finder_open(const pk_lexicon_query *q, int32_t positions,
 }
 
 void pk_lexicon_finder_close(pk_lexicon_finder *f) {
-    void *const blocks[] = { f->first, f->count, f->each, f->n_each, f->sum, f->touched, f->key };
+    void *const blocks[] = { f->first, f->count, f->each,  f->n_each, f->column,
+                             f->token, f->sum,   f->place, f->key };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) pk_memory_give(blocks[i]);
     *f = (pk_lexicon_finder){ 0 };
 }

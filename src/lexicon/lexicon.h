@@ -105,12 +105,14 @@ typedef struct pk_lexicon_finder {
     pk_lexicon_query      query;
     int32_t               positions;
     uint32_t             *first, *count; /* (positions, n) entries of each source token there, or */
-    pk_lexicon_candidate *each;          /* (n, most beside) entries of each source token, and */
+    pk_lexicon_candidate *each;          /* (n, most beside) columns of each source token, and */
     int32_t              *n_each;        /* (n) how many */
-    float                *sum;           /* (target_vocab) zeros between look-ups */
-    int32_t              *touched;       /* (room) tokens with a sum */
-    uint64_t             *key;           /* (room) the same, as numbers that sort */
-    int32_t               n_touched, room;
+    int32_t              *column;        /* (target_vocab) of each token, from 1; 0: none yet */
+    int32_t              *token;         /* (room + 1) of each column */
+    float                *sum;           /* (room) of each column; zeros between look-ups */
+    int32_t              *place;         /* (room + 1) columns with a sum, and */
+    uint64_t             *key;           /* (room) their tokens and sums, as numbers that sort */
+    int32_t               n_columns, room;
 } pk_lexicon_finder;
 /* target positions 0 .. positions - 1 can be looked up */
 pk_status pk_lexicon_finder_open(const pk_lexicon_query *q, int32_t positions,
