@@ -121,10 +121,11 @@ full_list() {
     # draft and verify
     drafter gad-6-6-1 at-6-6
     drafter gad-6-6-2 at-6-6 model.decoder_layers=2
+    drafter gad-6-6-3 at-6-6 model.decoder_layers=3
     model gad-hf recipes/corpus/train.hf.de compare-gad.yml "verifier=$HF" data.target=recipes/corpus/train.hf.de model.decoder_layers=2
-    from_model gad-self at-6-6 task=gad-self:block=25 train.rate=2e-4 valid.metric=bleu
-    from_model gad-paper at-6-6 task=gad:block=25,prefix=all
-    drafter gad-6-6-1-plain at-6-6 task=gad:block=25,cuts=2,glancing=no
+    from_model gad-self at-6-6 task=gad-self:block=10 train.updates=15000 train.rate=2e-4 valid.metric=bleu
+    from_model gad-paper at-6-6 task=gad:block=30,prefix=all train.updates=15000
+    drafter gad-6-6-1-plain at-6-6 task=gad:block=10,cuts=2,glancing=no
     drafter gad-12-1-1 at-12-1
 
     # two tokens a step
