@@ -109,6 +109,8 @@ def quality(o):
 def ends(o):
     cases = parse(o.operand)
     kept = [pair for pair in zip(*read_sets(o)) if len(pair[1].split()) > LONG]
+    if not kept:
+        sys.exit(f"no reference has more than {LONG} words")
     source = write(work(o, "long.en"), [pair[0] for pair in kept])
     reference = write(work(o, "long.de"), [pair[1] for pair in kept])
     files = translate(o, cases, source)
