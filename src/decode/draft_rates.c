@@ -26,7 +26,7 @@ void pk_draft_rates_account(pk_draft_rates *r, float cost, float tokens) {
 }
 
 float pk_draft_more(const pk_pass *pass) {
-    return pass->cost && pass->n_cost > 2 ? pass->cost[2] - pass->cost[1] : -1;
+    return pass->cost && pass->n_cost > 2 ? pass->more : -1;
 }
 
 /* after a long time without drafts the machine may be idle again, or the text easier */

@@ -20,12 +20,14 @@ pk_status pk_draft_tree_begin(pk_draft_tree *t, const pk_lexicon *l, int32_t pla
                           .most_nodes = nodes };
     PK_TRY(PK_TAKE(&t->place, (size_t)places * width));
     PK_TRY(PK_TAKE(&t->node, 2 * (size_t)nodes + 1)); /* an end symbol behind each */
+    PK_TRY(PK_TAKE(&t->prob, 2 * (size_t)nodes + 1));
     return PK_TAKE(&t->heap, ((size_t)nodes + 2) * width);
 }
 
 void pk_draft_tree_end(pk_draft_tree *t) {
     pk_memory_give(t->place);
     pk_memory_give(t->node);
+    pk_memory_give(t->prob);
     pk_memory_give(t->heap);
     *t = (pk_draft_tree){ 0 };
 }
@@ -112,6 +114,26 @@ static void extend(pk_draft_tree *t, const pk_draft_growth *g, pk_draft_path fro
     }
 }
 
+/* what a pass of so many asks costs */
+static float cost_of(const pk_draft_growth *g, int32_t asks) {
+    if (asks < g->n_cost) return g->cost[asks];
+    return g->cost[g->n_cost - 1] + g->more * (float)(asks - g->n_cost + 1);
+}
+
+/* The first so many nodes that bring most beyond their cost. One that does not pay by itself may with
+ * those behind it: costs have steps. */
+static void keep_what_pays(pk_draft_tree *t, const pk_draft_growth *g) {
+    float   brought = 0, most = -g->worth * cost_of(g, 1);
+    int32_t asks = 1, best = 0;
+    for (int32_t i = 0; i < t->n; i++) {
+        brought += t->prob[i];
+        asks += t->node[i].token != g->eos;
+        const float left = brought - g->worth * cost_of(g, asks);
+        if (left >= most) most = left, best = i + 1;
+    }
+    t->n = best;
+}
+
 void pk_draft_tree_grow(pk_draft_tree *t, const pk_draft_growth *g) {
     int32_t asked = 0;
     assert(g->most_nodes <= t->most_nodes && t->n_places <= t->most_places);
@@ -122,8 +144,10 @@ void pk_draft_tree_grow(pk_draft_tree *t, const pk_draft_growth *g) {
         const bool          ends = path.token == g->eos;
         assert(t->n <= 2 * t->most_nodes); /* tokens of a list are distinct: one end behind each */
         t->node[t->n] = (pk_guess_node){ path.token, path.parent, path.depth };
+        t->prob[t->n] = path.prob;
         asked += !ends;
         if (!ends) extend(t, g, path, t->n);
         t->n++;
     }
+    if (g->worth > 0) keep_what_pays(t, g);
 }

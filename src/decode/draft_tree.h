@@ -25,6 +25,7 @@ typedef struct pk_draft_tree {
     pk_draft_path        *heap;  /* paths that may be taken next, the most probable first */
     int32_t               n_heap;
     pk_guess_node        *node; /* (2 * most_nodes + 1) what was taken, parents first */
+    float                *prob; /* (2 * most_nodes + 1) of the path to each */
     int32_t               most_nodes, n;
 } pk_draft_tree;
 
@@ -32,6 +33,10 @@ typedef struct pk_draft_growth { /* when a tree is large enough */
     int32_t before, eos;         /* the last certain token; what ends a path */
     int32_t most_nodes, most_depth;
     float   least; /* probability of a path that is worth its ask */
+    float   worth; /* tokens that a cost of 1 should bring; 0: all nodes are kept. Else, as in a pass: */
+    int32_t n_cost;
+    const float *cost;
+    float        more;
 } pk_draft_growth;
 
 pk_status pk_draft_tree_begin(pk_draft_tree *t, const pk_lexicon *l, int32_t places, int32_t nodes);

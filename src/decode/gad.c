@@ -20,6 +20,7 @@
 #include "lexicon/lexicon_draft.h"
 
 #define LEAST 1e-3f /* a guess of less probability is not worth an ask anywhere */
+#define STEPS 0.4f  /* of the mean cost of an ask: what one on no step costs */
 enum { LONGEST_AUTO = 25, NODES_AUTO = 40, FIRST = 4 /* drafted to see what the drafter costs */ };
 enum { FROM_DRAFTER, FROM_LEXICON };
 static const char *const inits[] = { "drafter", "lexicon", NULL };
@@ -281,13 +282,15 @@ static void look_up_draft(state *s, int32_t block) {
 
 /* ---- verifying ---- */
 
+/* how many guesses: as many as there are, or as pay */
+static bool is_given(const state *s) { return s->nodes || s->block || drafts(s); }
+
 /* A guess pays when what it brings, so much of the cost of a token as it is probable, is more than
- * its ask. */
+ * its ask; where costs have steps, those on them may not by themselves. */
 static float least_of(const state *s, const pk_pass *pass) {
-    const float more = pk_draft_more(pass), pays = more * s->rates->worth;
-    const bool  given = s->nodes || s->block || drafts(s);
-    if (given && s->width == 1) return 0; /* a chain is taken whole */
-    return given || !(pays > LEAST) ? LEAST : pays;
+    const float pays = STEPS * pk_draft_more(pass) * s->rates->worth;
+    if (is_given(s) && s->width == 1) return 0; /* a chain is taken whole */
+    return is_given(s) || !(pays > LEAST) ? LEAST : pays;
 }
 
 static void propose_verified(state *s, pk_pass *pass) {
@@ -297,7 +300,11 @@ static void propose_verified(state *s, pk_pass *pass) {
                                 .eos = w->src.model->eos,
                                 .most_nodes = at_most(asks, most_nodes(s)),
                                 .most_depth = pk_window_places(w),
-                                .least = least_of(s, pass) };
+                                .least = least_of(s, pass),
+                                .worth = is_given(s) || pass->n_cost < 3 ? 0 : s->rates->worth,
+                                .n_cost = pass->n_cost,
+                                .cost = pass->cost,
+                                .more = pass->more };
     s->tree.n = 0;
     if (s->drafted) pk_draft_tree_grow(&s->tree, &g);
     pk_window_propose_tree(w, pass, s->tree.node, s->tree.n);

@@ -46,8 +46,8 @@ float pk_rates_of(const pk_rates *r, int32_t kind) {
 static float cost_of(int32_t width, const float *cost, int32_t n_cost) {
     if (!cost || n_cost < 2) return 1 + ASSUMED_COST * (float)(width - 1);
     if (width < n_cost) return cost[width];
-    /* beyond what was measured: as steep as the last of it, and never flatter than assumed */
-    float slope = n_cost > 2 ? cost[n_cost - 1] - cost[n_cost - 2] : ASSUMED_COST;
+    /* beyond what was measured: as steep as that, and never flatter than assumed */
+    float slope = n_cost > 2 ? (cost[n_cost - 1] - cost[1]) / (float)(n_cost - 2) : ASSUMED_COST;
     if (!(slope > ASSUMED_COST)) slope = ASSUMED_COST;
     return cost[n_cost - 1] + slope * (float)(width - n_cost + 1);
 }

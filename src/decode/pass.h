@@ -74,6 +74,7 @@ typedef struct pk_pass {
     float      draft_more; /* and each further one of the same pass */
     int32_t    n_cost;     /* cost[w]: what w asks of this sentence cost, one ask costing 1, at the */
     const float *cost;     /*   present load; w = 0 .. n_cost - 1; NULL: nothing is known */
+    float      more;       /* what each ask beyond these costs; with n_cost > 2 */
     int32_t    follow;     /* most steps an ask may follow; 0: none */
     int32_t             n_edges;        /* > 0: the scores of these steps are all that is asked; n is 0 then */
     pk_edge_step       *edges;

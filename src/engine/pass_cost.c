@@ -5,10 +5,12 @@
 #include "engine/pass_cost.h"
 
 /* Until widths have varied, an extra ask is taken to cost this part of a pass of one. */
-#define PRESUMED 0.1
-#define MEMORY   0.98 /* of the last pass's weight: about fifty passes count */
-#define VARIED   0.05 /* variance of the widths, by their mean, from which a line is believed */
-#define OUTLIER  3.0  /* times the expected: another program had the core; not counted */
+#define PRESUMED   0.1
+#define MEMORY     0.98 /* of the last pass's weight: about fifty passes count */
+#define VARIED     0.05 /* variance of the widths, by their mean, from which a line is believed */
+#define OFF_MEMORY 0.95 /* the same of the passes of so many asks, ... */
+#define OFF_WEIGHT 4.0  /* ... and passes that the line is worth beside them */
+#define OUTLIER    3.0  /* times the expected: another program had the core; not counted */
 
 /* one pass, into all sums that a least-squares line needs */
 static void add(pk_pass_cost *c, double asks, double seconds, double weight) {
@@ -35,6 +37,13 @@ static void line(const pk_pass_cost *c, double *fixed, double *each) {
     }
 }
 
+/* passes of so many asks were so far from the line */
+static void learn_off(pk_pass_cost *c, int32_t asks, double by_line, double seconds) {
+    if (asks > PK_COST_MOST || !(by_line > 0)) return;
+    c->off[asks] = c->off[asks] * OFF_MEMORY + seconds / by_line;
+    c->seen[asks] = c->seen[asks] * OFF_MEMORY + 1;
+}
+
 /* recent passes weigh more; a pass far slower than expected is left out */
 void pk_pass_cost_learn(pk_pass_cost *c, int32_t asks, double seconds) {
     double fixed, each;
@@ -46,6 +55,7 @@ void pk_pass_cost_learn(pk_pass_cost *c, int32_t asks, double seconds) {
     }
     line(c, &fixed, &each);
     if (seconds > OUTLIER * (fixed + each * asks)) return;
+    learn_off(c, asks, fixed + each * asks, seconds);
     c->weight *= MEMORY, c->asks *= MEMORY, c->seconds *= MEMORY;
     c->asks_squared *= MEMORY, c->asks_seconds *= MEMORY;
     add(c, asks, seconds, 1);
@@ -53,12 +63,21 @@ void pk_pass_cost_learn(pk_pass_cost *c, int32_t asks, double seconds) {
     if (fixed > 0) c->part = each / fixed;
 }
 
-/* the fixed part of a pass is shared by all its sentences */
+/* seconds of a pass of so many asks of one sentence alone */
+static double alone(const pk_pass_cost *c, double fixed, double each, int32_t asks) {
+    return (fixed + each * asks) * (c->off[asks] + OFF_WEIGHT) / (c->seen[asks] + OFF_WEIGHT);
+}
+
+/* The fixed part of a pass is shared by all its sentences; among many an ask's cost is the line's. */
 void pk_pass_cost_update(pk_pass_cost *c, int32_t sentences) {
     double fixed, each;
     line(c, &fixed, &each);
-    c->share = fixed / sentences + each;
+    c->share = sentences == 1 ? alone(c, fixed, each, 1) : fixed / sentences + each;
+    c->more = (float)(c->share > 0 ? each / c->share : PRESUMED);
+    c->n_cost = c->share <= 0 ? 2 : sentences == 1 ? PK_COST_MOST + 1 : 3;
     c->cost[0] = 0;
     c->cost[1] = 1;
-    c->cost[2] = (float)(1 + (c->share > 0 ? each / c->share : PRESUMED));
+    c->cost[2] = 1 + c->more;
+    for (int32_t w = 2; sentences == 1 && w < c->n_cost; w++)
+        c->cost[w] = (float)(alone(c, fixed, each, w) / c->share);
 }

@@ -38,9 +38,10 @@ static void propose(pk_worker *w) {
         l->pass.probe = false;
         l->pass.follow = steps_at_once(w, l->job);
         l->pass.cost = w->network[0].cost.cost;
-        l->pass.n_cost = w->network[0].cost.share > 0 ? 3 : 2; /* a second ask: measured yet? */
+        l->pass.n_cost = w->network[0].cost.n_cost;
+        l->pass.more = w->network[0].cost.more;
         l->pass.draft_cost = draft_cost;
-        l->pass.draft_more = draft_cost * (w->network[1].cost.cost[2] - 1);
+        l->pass.draft_more = draft_cost * w->network[1].cost.more;
         pk_job_plan(l->job)->strategy->propose(l->state, &l->pass);
         pk_worker_shorten(w, l, l->pass.model);
         l->follows = pk_session_follows(w->session, &l->pass);

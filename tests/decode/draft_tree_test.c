@@ -280,6 +280,33 @@ static void what_does_not_grow(void **unused) {
     pk_draft_tree_end(&t);
 }
 
+/* Paths of 0.5, 0.25, 0.125 and 0.0625; a cost of 1 should bring 2 tokens. The second ask is dear, the
+ * third and fourth cost nothing more, those behind 0.1 each. */
+static void nodes_that_do_not_pay_are_left_out(void **unused) {
+    static const float cost[] = { 0, 1, 1.3f, 1.3f, 1.3f }, low[] = { 0, 1, 1.01f };
+    pk_draft_growth g = { .before = -1, .eos = END, .most_nodes = 4, .most_depth = 9, .worth = 2 };
+    pk_draft_tree   t;
+    (void)unused;
+    ASSERT_OK(pk_draft_tree_begin(&t, NULL, 4, 4));
+    for (int32_t i = 0; i < 4; i++) say(&t, i, 1, (int32_t[]){ CAT }, (float[]){ 0.5f });
+    g.cost = cost, g.n_cost = 5, g.more = 0.1f;
+    pk_draft_tree_grow(&t, &g); /* 0.5 + 0.25 + 0.125 for 0.6: the fourth, 0.0625, costs 0.2 */
+    assert_int_equal(t.n, 3);
+    g.n_cost = 2; /* an ask costs 0.1, 0.2 tokens: two of them pay */
+    pk_draft_tree_grow(&t, &g);
+    assert_int_equal(t.n, 2);
+    g.cost = low, g.n_cost = 3, g.more = 0.01f;
+    pk_draft_tree_grow(&t, &g);
+    assert_int_equal(t.n, 4);
+    g.more = 0.5f, g.cost = (float[]){ 0, 1, 2, 3 }, g.n_cost = 4;
+    pk_draft_tree_grow(&t, &g); /* nothing pays */
+    assert_int_equal(t.n, 0);
+    g.worth = 0; /* nobody asked */
+    pk_draft_tree_grow(&t, &g);
+    assert_int_equal(t.n, 4);
+    pk_draft_tree_end(&t);
+}
+
 static void tokens_that_do_not_exist_are_left_out(void **unused) {
     static const pk_candidate top[] = { { -1, 0 },         { 5, 0 },      { PK_NO_TOKEN, 0 },
                                         { 1 << 30, 0 },    { CAT, -1 },   { INT32_MIN, -1 },
@@ -366,7 +393,7 @@ static pk_status attempt(void *unused) {
 static void failed_allocations(void **unused) {
     pk_draft_tree none = { 0 };
     (void)unused;
-    assert_int_equal(check_every_allocation(attempt, NULL), 3);
+    assert_int_equal(check_every_allocation(attempt, NULL), 4);
     pk_draft_tree_end(&none); /* which was never begun */
 }
 
@@ -376,6 +403,7 @@ int main(void) {
         cmocka_unit_test(the_best_come_first),
         cmocka_unit_test(a_small_tree_by_hand),
         cmocka_unit_test(what_does_not_grow),
+        cmocka_unit_test(nodes_that_do_not_pay_are_left_out),
         cmocka_unit_test(tokens_that_do_not_exist_are_left_out),
         cmocka_unit_test(numbers_that_are_none),
         cmocka_unit_test(a_damaged_lexicon_does_no_harm),

@@ -343,7 +343,8 @@ static void blocks_are_as_long_as_they_pay(void **unused) {
     assert_in_range(pk_draft_rates_block(&r, 1.2f, 0.025f, 25), 4, 5);
     for (int i = 0; i < 500; i++) pk_draft_rates_judge(&r, 25, 0);
     assert_int_equal(pk_draft_rates_block(&r, 1.2f, 0.025f, 25), 0);
-    assert_true(pk_draft_more(&(pk_pass){ .cost = cheap, .n_cost = 3 }) < 0.03f);
+    assert_true(pk_draft_more(
+                    &(pk_pass){ .cost = cheap, .n_cost = 3, .more = cheap[2] - cheap[1] }) < 0.03f);
     assert_true(pk_draft_more(&(pk_pass){ .n_cost = 0 }) < 0);
 }
 

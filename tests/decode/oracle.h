@@ -313,6 +313,7 @@ static inline void oracle_decode(oracle *o, const pk_strategy *by, void *state,
                             .answer = s->answer,
                             .cost = o->cost,
                             .n_cost = o->cost ? 3 : 0,
+                            .more = o->cost ? o->cost[2] - o->cost[1] : 0,
                             .draft_cost = o->draft_cost,
                             .draft_more = o->draft_more };
         pk_verdict verdict = { .room = most.hypotheses, .tip = tip };

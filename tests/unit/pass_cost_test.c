@@ -72,6 +72,21 @@ static void passes_of_one_width_keep_what_an_ask_costs(void **state) {
     assert_true(fabs(slope(&c, 1) - 4e-4 / 1.4e-3) < 0.02);
 }
 
+/* kernels have steps: here the third ask costs as much as three more, and the two behind it nothing */
+static void a_step_is_known_where_a_sentence_is_alone(void **state) {
+    static const double seconds[] = { 1e-3, 1.1e-3, 1.4e-3, 1.4e-3, 1.4e-3 };
+    pk_pass_cost        c = { 0 };
+    (void)state;
+    for (int i = 0; i < 500; i++) pk_pass_cost_learn(&c, 1 + i % 5, seconds[i % 5]);
+    pk_pass_cost_update(&c, 1);
+    assert_int_equal(c.n_cost, PK_COST_MOST + 1);
+    for (int w = 1; w <= 5; w++) assert_true(fabs(c.cost[w] - seconds[w - 1] / 1e-3) < 0.06);
+    assert_true(c.cost[4] - c.cost[3] < 0.03 && c.more > 0.05); /* beside 0.1 on the line */
+    pk_pass_cost_update(&c, 8);                                 /* among others the line is known */
+    assert_int_equal(c.n_cost, 3);
+    assert_true(fabs(c.cost[2] - 1 - c.more) < 1e-6);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_known_is_a_guess),
@@ -79,6 +94,7 @@ int main(void) {
         cmocka_unit_test(load_makes_guesses_dear),
         cmocka_unit_test(an_interrupted_pass_is_left_out),
         cmocka_unit_test(passes_of_one_width_keep_what_an_ask_costs),
+        cmocka_unit_test(a_step_is_known_where_a_sentence_is_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@ enum {
     MOST_SUMS = 24,          /* height times panels of the largest tile kernel */
     FETCH_BYTES = 256 << 10, /* largest group that is prefetched as a whole */
     FEW_ROWS = 2,            /* as long as reading the weights takes the time */
+    PAIRED_ROWS = 3,         /* of bytes, from which panels are taken two at a time */
 };
 
 #ifdef PK_ISA_avx512
@@ -86,9 +87,10 @@ static tile_kernel *find(pk_dtype type, int32_t height, int32_t panels) {
     }
 }
 
-/* the most panels, no more than `left`, for which there is a kernel of that height */
+/* The most panels, no more than `left`, for which there is a kernel of that height. Few rows of bytes
+ * are done sooner than their weights are there, and two panels at a time come sooner than four. */
 static int32_t panels_at_once(pk_dtype type, int32_t height, int32_t left) {
-    int32_t n = 8;
+    int32_t n = type == PK_I8 && height >= PAIRED_ROWS ? 2 : 8;
     while (n > 1 && (n > left || !find(type, height, n))) n /= 2;
     return n;
 }
