@@ -13,7 +13,7 @@ enum { PK_COST_MOST = 16 }; /* asks whose own cost is known */
 
 typedef struct pk_pass_cost {
     double weight, asks, seconds, asks_squared, asks_seconds; /* sums over recent passes */
-    double part;    /* of a pass's fixed seconds that an ask took, when their numbers last varied */
+    double part; /* of a pass's fixed seconds that an ask took, when their numbers last varied */
     double off[PK_COST_MOST + 1], seen[PK_COST_MOST + 1]; /* seconds by those of the line; passes */
     float  cost[PK_COST_MOST + 1]; /* of 0, 1, 2 .. asks of one sentence; see pass.h */
     int32_t n_cost;                /* how many of them are known; 2: none but the first */
