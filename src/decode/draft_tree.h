@@ -33,8 +33,8 @@ typedef struct pk_draft_growth { /* when a tree is large enough */
     int32_t before, eos;         /* the last certain token; what ends a path */
     int32_t most_nodes, most_depth;
     float   least; /* probability of a path that is worth its ask */
-    float
-        worth; /* tokens that a cost of 1 should bring; 0: all nodes are kept. Else, as in a pass: */
+    float   worth; /* tokens that a cost of 1 should bring; 0: all nodes stay */
+    /* what asks cost, as in a pass; not read where worth is 0 */
     int32_t      n_cost;
     const float *cost;
     float        more;
