@@ -186,6 +186,6 @@ NOTES = {'small': 'What each method learns from the same real text in minutes on
                     'have their counterpart in the rows by K, raw and distilled. Table 8 is the settings of recipes/compare-lattice.yml. Figure 1: candidates counted over the million raw pairs; '
                     'looked up by distances as in the paper, or by neighbours, which is our own; at K = 64 by neighbours is 10.5 points above one list. '
                     'With random weights and a table of 20,000 pairs, on the H200 in f16 (`bench/lattice.py latency`, 200 lines of newstest2014, text and all): 0.62 ms a sentence of 19 tokens, 0.82 of 33, 1.13 of 47; '
-                    'with normalise=candidates 0.59 of 20, 0.66 of 33, 0.79 of 48. Of the 0.82 ms 0.45 are the pass, 0.24 look-ups and search on the host, most of them while the GPU encodes.'}
+                    'with normalise=candidates 0.59 of 20, 0.66 of 33, 0.79 of 48. Of the 0.82 ms 0.45 are the pass, 0.24 look-ups and search on the host.'}
 FIGURES = [('recall', 'Figure 1: recall of candidates, %', 'K'), ('ranks', 'Figure 2: ranks before the search, % of tokens', 'rank by the edges from the token before'),
            ('latency', 'Figure 4: ms a sentence, by part', 'tokens of the output')]
